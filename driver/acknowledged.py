@@ -21,6 +21,8 @@ class Asked:
 
     file: str = "the stack's settings"
     names: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    removed: bool = False
+    """Whether the change removes the file, so that only an earlier one can acknowledge."""
 
     @classmethod
     def of(cls, section: Mapping[str, Any], file: str) -> Asked:
@@ -32,7 +34,10 @@ class Asked:
         """The loss as a risk, which stops the update unless the settings name it."""
         if name in self.names.get(kind, ()):
             return Risk(f"{text}; acknowledged by acknowledge.{kind}")
-        remedy = f"if you intend that, add `tensorplane:acknowledge: {{{kind}: [{name}]}}` to {self.file}"
+        entry = f"`tensorplane:acknowledge: {{{kind}: [{name}]}}`"
+        remedy = f"if you intend that, add {entry} to {self.file}"
+        if self.removed:
+            remedy = f"if you intend that, first deploy a change of {self.file} that removes {name} and adds {entry}"
         return Risk(f"{text}; {remedy}", stops=True)
 
     def unused(self, going: Iterable[str]) -> Iterator[Risk]:

@@ -138,7 +138,11 @@ def _line(resource: Mapping[str, Any], name: str, what: str, facts: Facts, *, se
     claim = facts.claims.get(name, {})
     if claim and claim.get("status", {}).get("phase") == "Pending":
         return f"volume {name} is {what} ({amount}): no storage is provisioned for it yet"
-    unknown = "no copy of its data is known" if seen else "what keeps its data is not known without the stack's state"
+    unknown = (
+        "no copy of its data is known"
+        if seen
+        else "whether a copy of its data stays is not known without the stack's state"
+    )
     kept = " and in ".join(_keepers(resource, name, facts))
     where = f"its data stays in {kept}" if kept else unknown
     return f"volume {name} is {what} ({amount}): {where}"

@@ -89,7 +89,7 @@ def report(
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
     if removed:
-        asked = replace(asked, file=f"{asked.file} in an earlier change that removes it and keeps the file")
+        asked = replace(asked, removed=True)
     at_risk = risks(planned(streamed), asked)
     return after.explained(
         replace(

@@ -108,7 +108,16 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
     if operation == "same":
         unchanged.add(urn)
     elif operation in OPERATIONS:
-        changes[urn] = Change(operation, _short(step["type"]), urn.rpartition("::")[2], tuple(properties.of(step)))
+        name, changed = urn.rpartition("::")[2], tuple(properties.of(step))
+        changes[urn] = Change(operation, _short(step["type"]), name, changed, blocked=_blocked(step))
+
+
+def _blocked(step: Event) -> bool:
+    """Whether it is protected; of the stack's own components, whether their data is."""
+    old = step.get("old") or {}
+    of_component = old.get("inputs") or {} if step["type"] in (facts.VOLUME, facts.NAMESPACE) else {}
+    is_protected = old.get("protect") or of_component.get("retain") or of_component.get("protect")
+    return step["op"] in ("delete", "replace") and bool(is_protected)
 
 
 def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:

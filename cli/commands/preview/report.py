@@ -38,6 +38,8 @@ class Change:
     type: str
     name: str
     properties: tuple[Property, ...] = ()
+    blocked: bool = False
+    """Whether it is protected, so that the engine refuses a step that deletes or replaces it."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +93,19 @@ class Report:
     def loses_data(self) -> bool:
         """Whether a risk stops the update."""
         return any(risk.stops for risk in self.risks)
+
+    @property
+    def blocked(self) -> bool:
+        """Whether the engine refuses the update, because it deletes or replaces what is protected."""
+        return any(change.blocked for change in self.changes)
+
+    @property
+    def when(self) -> str:
+        """Under which condition anything of it happens; empty for an update that a deployment just makes."""
+        after = "once that is run" if self.removed else ""
+        if not self.loses_data:
+            return after
+        return f"{after} and no longer refused" if after else "if it were not refused"
 
     @property
     def stopped(self) -> bool:

@@ -1,8 +1,8 @@
-"""What a section of the report is."""
+"""What a section of the report is, and how its lists begin."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Protocol
 
 from rich.console import RenderableType
@@ -18,3 +18,9 @@ class Section(Protocol):
 
     def markdown(self, report: Report, /) -> Iterable[str]:
         """Blocks of Markdown, headings included; a blank line separates them."""
+
+
+def conditions(report: Report) -> Iterator[str]:
+    """The condition under which the changes of a list happen, as its introduction."""
+    if report.when:
+        yield f"{report.when[0].upper()}{report.when[1:]}:"

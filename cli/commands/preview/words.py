@@ -60,8 +60,8 @@ def _of_kind(token: str, report: Report) -> Iterator[str]:
     for name, (old, new) in found:
         if old and not new:
             said = _ended(described(old, {}))
-            fate = f"is no longer declared{said}; its deletion is blocked" if _protected(old) else f"is deleted{said}"
-            yield f"{kind} **{name}** {fate}{_renamed(token, old, found)}"
+            only_if = ", once it is no longer protected" if _protected(old) else ""
+            yield f"{kind} **{name}** is deleted{said}{only_if}{_renamed(token, old, found)}"
     for name, (old, new) in found:
         if new and not old:
             yield f"new {kind} **{name}**{_ended(described({}, new))}"

@@ -32,18 +32,24 @@ class Row:
     type: str
     names: tuple[str, ...]
     properties: tuple[Property, ...] = ()
+    blocked: bool = False
+
+    @property
+    def words(self) -> str:
+        """The operation, and whether protection blocks it."""
+        return f"{self.operation} (blocked)" if self.blocked else self.operation
 
 
 def rows(changes: Iterable[Change]) -> Iterator[Row]:
     """Rows in the order of the changes."""
-    for (operation, kind, has_no_properties), alike in groupby(
-        changes, lambda c: (c.operation, c.type, not c.properties)
+    for (operation, kind, has_no_properties, blocked), alike in groupby(
+        changes, lambda c: (c.operation, c.type, not c.properties, c.blocked)
     ):
         several = list(alike)
         if has_no_properties and len(several) >= _MANY:
-            yield Row(operation, kind, tuple(change.name for change in several))
+            yield Row(operation, kind, tuple(change.name for change in several), blocked=blocked)
         else:
-            yield from (Row(operation, kind, (change.name,), change.properties) for change in several)
+            yield from (Row(operation, kind, (change.name,), change.properties, blocked) for change in several)
 
 
 def terminal(report: Report, width: int) -> Iterator[Table]:
@@ -55,7 +61,7 @@ def terminal(report: Report, width: int) -> Iterator[Table]:
     if _fits((_HEADINGS, *cells), width):
         yield table(_HEADINGS, ((_operation(row), *texts) for row, (_, *texts) in zip(found, cells, strict=True)))
     else:
-        room = width - _GAP - max(len(text) for text in (_HEADINGS[0], *(row.operation for row in found)))
+        room = width - _GAP - max(len(text) for text in (_HEADINGS[0], *(row.words for row in found)))
         yield table(_HEADINGS[:2], ((_operation(row), _stacked(row, room)) for row in found))
 
 
@@ -68,11 +74,11 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def _operation(row: Row) -> Text:
-    return Text(row.operation, style=_STYLES.get(row.operation, ""))
+    return Text(row.words, style=_STYLES.get(row.operation, ""))
 
 
 def _cells(row: Row) -> tuple[str, str, str]:
-    return row.operation, _resources(row), "\n".join(_line(each) for each in row.properties)
+    return row.words, _resources(row), "\n".join(_line(each) for each in row.properties)
 
 
 def _fits(texts: Iterable[Sequence[str]], width: int) -> bool:
@@ -105,7 +111,7 @@ def _line(changed: Property) -> str:
 def _markdown_cells(row: Row) -> tuple[str, str, str]:
     count = f"{len(row.names)} " if len(row.names) > 1 else ""
     properties = "<br>".join(_markdown_line(each) for each in row.properties)
-    return row.operation, f"{count}{row.type} **{', '.join(row.names)}**", properties
+    return row.words, f"{count}{row.type} **{', '.join(row.names)}**", properties
 
 
 def _markdown_line(changed: Property) -> str:

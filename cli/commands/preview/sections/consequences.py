@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Set
 from rich.text import Text
 
 from cli.commands.preview.report import Change, Report
+from cli.commands.preview.section import conditions
 from cli.output.markdown import bullets
 from components.clusters.effects import Effect, Effects
 from components.clusters.settings import ClusterArgs
@@ -32,6 +33,7 @@ def markdown(report: Report) -> Iterator[str]:
     """A list."""
     if notes := of(report.changes, report.stack):
         yield "## What restarts"
+        yield from conditions(report)
         yield bullets(notes)
 
 

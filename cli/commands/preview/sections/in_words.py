@@ -8,6 +8,7 @@ from rich.text import Text
 
 from cli.commands.preview import flavors, mounts, words
 from cli.commands.preview.report import Report
+from cli.commands.preview.section import conditions
 from cli.output.markdown import bullets
 
 
@@ -26,4 +27,5 @@ def markdown(report: Report) -> Iterator[str]:
     """A list."""
     if found := lines(report):
         yield "## What changes"
+        yield from conditions(report)
         yield bullets(found)

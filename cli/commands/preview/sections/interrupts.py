@@ -19,5 +19,5 @@ def terminal(report: Report, _: int) -> Iterator[str]:
 def markdown(report: Report) -> Iterator[str]:
     """One line; none for a preview that failed before the first change."""
     if report.changes or not report.failed:
-        when = ", once that is run" if report.removed else ""
+        when = f", {report.when}" if report.when else ""
         yield f"**Interrupts{when}:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."

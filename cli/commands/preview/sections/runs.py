@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
+from cli.commands.preview.section import conditions
 from cli.output.markdown import bullets
 
 
@@ -19,4 +20,5 @@ def markdown(report: Report) -> Iterator[str]:
     """A list."""
     if report.runs:
         yield "## Training runs"
+        yield from conditions(report)
         yield bullets(report.runs)

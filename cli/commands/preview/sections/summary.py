@@ -29,6 +29,20 @@ def _named(report: Report, operation: str) -> str:
     return f" ({', '.join(names)})" if 0 < len(found) <= _FEW else ""
 
 
+def _refused(report: Report) -> str:
+    """Who refuses an update that loses data, and what becomes of the data."""
+    if not report.removed:
+        return (
+            "**This update is refused: it would lose data.** This check fails, and `make up` stops in its own preview,"
+            " before its first change. Everything stays as it is, the data too."
+        )
+    if report.blocked:
+        stops = "Pulumi refuses it too, and deletes nothing as long as something of it is protected. The data stays."
+    else:
+        stops = "Pulumi itself would not refuse it."
+    return f"**This check fails: that would lose data.** {stops}"
+
+
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """One line; none for a preview that failed before the first change."""
     if report.changes or not report.failed:
@@ -41,13 +55,12 @@ def markdown(report: Report) -> Iterator[str]:
     """The outcome in bold."""
     if report.removed:
         yield (
-            "**Merging this deletes nothing.** It removes the environment's file; what was deployed goes on, and costs"
+            "**Merging this deletes nothing.** It removes the environment's file; what was deployed runs on, and costs"
             f" the same, until somebody runs `pulumi destroy --run-program --stack {report.stack}` on an earlier"
             " commit. All below is what that would do."
         )
     if report.loses_data:
-        what = "This change is refused, because that" if report.removed else "This update is refused, because it"
-        yield f"**{what} would lose data:** {sentence(report)}."
+        yield f"{_refused(report)} It would be: {sentence(report)}."
     elif not report.failed:
         yield f"**{sentence(report)}.**"
     elif report.refused:

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import comparison, merge_base
+from cli.commands.preview import comparison, merge_base, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
 from driver.acknowledged import Asked
@@ -81,6 +81,25 @@ def test_a_protected_volume_that_goes_is_one_risk_with_the_words_of_the_engines_
     (risk,) = found.risks
     assert risk.stops
     assert risk.text.startswith("volume a is protected (retain: true): its deletion is blocked; declare it again")
+
+
+def test_a_refused_update_says_who_refuses_it_and_marks_what_is_protected() -> None:
+    text = render.markdown(_compared([_made(_CLAIM, _claim(), protect=True), _made(_ROLE, {})], []))
+    assert "`make up` stops in its own preview, before its first change. Everything stays as it is" in text
+    assert "**Interrupts, if it were not refused:**" in text
+    assert "| delete (blocked) | core/v1:PersistentVolumeClaim **a** |" in text
+    assert "| delete | aws:iam/role:Role **a** |" in text
+
+
+@pytest.mark.parametrize(("protect", "says"), [(True, "Pulumi refuses it too"), (False, "Pulumi itself would not")])
+def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(protect: bool, says: str) -> None:
+    before = Streamed([_made(_CLAIM, _claim(), protect=protect)], False)
+    nothing = Streamed([], False)
+    found = comparison.report("dev", "3f9c2ab417", before, nothing, asked=Asked("Pulumi.dev.yaml"), removed=True)
+    text = render.markdown(found)
+    assert f"**This check fails: that would lose data.** {says}" in text
+    remedy = "first deploy a change of Pulumi.dev.yaml that removes a and adds `tensorplane:acknowledge:"
+    assert (remedy in text) is not protect
 
 
 def test_an_unprotected_volume_needs_an_acknowledgement() -> None:

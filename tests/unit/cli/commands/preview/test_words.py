@@ -37,7 +37,7 @@ def _said(kind: str, old: Any, new: Any) -> list[str]:
         ("Queue", queue("low", {"t4": (4, 0, 4)}, "vision"), queue("low", {"t4": (8, 0, 4)}, "vision"),
          "queue **a**: guaranteed t4 4 → 8 of 8, teams vision"),
         ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": True}, {},
-         "volume **a** is no longer declared: 1 GiB; its deletion is blocked"),
+         "volume **a** is deleted: 1 GiB, once it is no longer protected"),
         ("Volume", {"sizeGib": 1, "backend": "nfs", "retain": False}, {}, "volume **a** is deleted: 1 GiB"),
         ("TrainingJob", {"pods": 2, "memoryGib": 16}, {"pods": 2, "memoryGib": 32},
          "training job **a**: GiB of memory 16 → 32 (all 2 pods together)"),
