@@ -33,6 +33,11 @@ class Effects:
     comparisons without the cloud's provider read it."""
     zones: str | None
     """Its property with the zones, if a change of it replaces the group; else None."""
+    made_first: bool
+    """Whether a group that is replaced exists before the old one is deleted."""
     rules: tuple[Effect, ...]
     lost: Mapping[str, str] = field(default_factory=dict)
     """Types of resources whose deletion loses more than the resource, and what."""
+    of_pool: Mapping[str, str] = field(default_factory=dict)
+    """Types of children of a node group's resource that are replaced with it, and the property that names what only
+    the new group has. Only comparisons without the cloud's provider read it."""

@@ -30,6 +30,8 @@ ADMITTED = "kueue.x-k8s.io/podset"
 """The label that Kueue sets on the pods of admitted jobs."""
 _GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods that Kueue manages without a job."""
+PODS_WITH_GPUS = "-pods-with-gpus"
+"""What the name of the policy for pods with GPUs ends with, after the stack's namespace."""
 _DEVICES = "GPUs and resourceClaims"
 _BY_CLASS = "deviceclass.resource.kubernetes.io/"
 """Prefix of extended resources that request devices of a DeviceClass."""
@@ -73,7 +75,7 @@ def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resourc
     """Create the policies; jobs depend on the returned bindings."""
     made: list[pulumi.Resource] = []
     if spaces.gpus:
-        made += _policy(f"{spaces.stack}-pods-with-gpus", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
+        made += _policy(f"{spaces.stack}{PODS_WITH_GPUS}", [spaces.stack, *spaces.teams], pods(spaces), spaces, opts)
     if spaces.teams:
         made += _policy(f"{spaces.stack}-jobs-of-teams", spaces.teams, jobs(spaces), spaces, opts)
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):

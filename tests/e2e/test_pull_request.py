@@ -89,7 +89,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     ci.git("switch", "-q", "topic")
     code, report = _previewed(ci)
     assert code == 1
-    assert "**This update is refused, because it would lose data:**" in report
+    assert "**This update is refused: it would lose data.**" in report
     assert "- **volume scratch is deleted (1 GiB requested)" in report
     assert "`tensorplane:acknowledge: {deleteVolume: [scratch]}` to Pulumi.flow.yaml**" in report
 

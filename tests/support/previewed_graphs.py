@@ -42,7 +42,7 @@ class _Recorder(MockMonitor):
     def RegisterResource(self, request: Any) -> Any:  # noqa: N802 (the gRPC method's name)
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
         if request.type != "pulumi:pulumi:Stack":
-            state = {"inputs": _plain(request.object), "protect": request.protect}
+            state = {"inputs": _plain(request.object), "protect": request.protect, "parent": request.parent}
             self.states[answer.urn] = {**state, "retainOnDelete": request.retainOnDelete, "outputs": {}}
         return answer
 

@@ -85,7 +85,7 @@ def report(
         warnings.append(f"the preview of commit {commit} failed ({reason[0]}), so everything is shown as new")
     # A graph that ends with a fault lacks resources, which would look deleted.
     whole = not (before.failed or (after.failed and alone.faults))
-    steps = graphs.steps(before.events if whole else (), after.events, replaces)
+    steps = graphs.steps(before.events if whole else (), after.events, replaces, follows)
     streamed = [*graphs.others(after.events), *(event for step in steps for event in step.events())]
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
     if removed:
@@ -116,6 +116,12 @@ def replaces(token: str, path: str) -> bool:
     """Whether the change of a property replaces a node group's resource, as its cloud documents it."""
     clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
     return any(token == cloud.node_pool and re.match(cloud.replaced, path) for cloud in clouds)
+
+
+def follows(parent: str, child: str) -> str:
+    """The property with which a child of a node group's resource is replaced with it; empty for one that stays."""
+    clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
+    return next((cloud.of_pool[child] for cloud in clouds if cloud.node_pool == parent and child in cloud.of_pool), "")
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli.commands.preview import properties
+from cli.commands.preview import contents, pods, properties
+from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OPERATIONS, OURS, Change, Report, Verdict
 from components.base import facts
 from driver import protected
@@ -18,6 +19,7 @@ from embedded.cloud_models.coverage import Coverage
 Event = Mapping[str, Any]
 
 _STACK = "pulumi:pulumi:Stack"
+_ADMISSION = ":ValidatingAdmissionPolicy"
 # The CLI warns on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
 # The engine's prefix of faults that a provider finds in a resource's inputs.
@@ -59,6 +61,9 @@ def report(
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
     components: dict[str, dict[str, tuple[Event, Event]]] = {}
+    of_pods: dict[tuple[str, str], list[Pods]] = {}
+    of_volumes: dict[str, list[contents.Resource]] = {}
+    admission: dict[str, bool] = {}
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
@@ -68,6 +73,12 @@ def report(
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
             _note_component(step["metadata"], components)
+            _note_pods(step["metadata"], of_pods)
+            if volume := contents.volume_of(step["metadata"]):
+                resource = step["metadata"]["type"], (step["metadata"].get("new") or {}).get("inputs") or {}
+                of_volumes.setdefault(volume, []).append(resource)
+            if step["metadata"]["type"].endswith(_ADMISSION):
+                admission[step["metadata"]["urn"].rpartition("::")[2]] = step["metadata"]["op"] != "delete"
             packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
             verdicts.violated(policy)
@@ -91,6 +102,10 @@ def report(
         changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
         unchanged=len(unchanged),
         components=components,
+        pods_before=tuple(each for (side, _), found in sorted(of_pods.items()) if side == "old" for each in found),
+        pods_after=tuple(each for (side, _), found in sorted(of_pods.items()) if side == "new" for each in found),
+        starts={name: contents.start(resources) for name, resources in of_volumes.items()},
+        admission=tuple(sorted(name for name, stays in admission.items() if stays)),
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
@@ -126,6 +141,14 @@ def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Ev
         old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
         name = step["urn"].rpartition("::")[2]
         components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
+
+
+def _note_pods(step: Event, of_pods: dict[tuple[str, str], list[Pods]]) -> None:
+    """The pods that a resource declares; the last step of each counts."""
+    found: dict[str, list[Pods]] = {}
+    for side, each in pods.of(step):
+        found.setdefault(side, []).append(each)
+    of_pods |= {(side, step["urn"]): several for side, several in found.items()}
 
 
 def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
+from dataclasses import dataclass, replace
 from typing import Any
 
+from cli.commands.preview.property_path import UNKNOWN_VALUE
 from driver.runs.steps import Event
 from embedded.preview_provider import diff as cloud_diff
 from embedded.provider import checkpoint, kinds
@@ -24,6 +25,9 @@ _REPLACED = frozenset({"kubernetes:jobset.x-k8s.io/v1alpha2:JobSet"})
 
 Replaces = Callable[[str, str], bool]
 """Whether a change of a property of a type of resource replaces it, as far as its cloud's documentation says."""
+Follows = Callable[[str, str], str]
+"""The property of a child, by the types of its parent and of itself, that names what only a new parent has; empty if
+the child stays when its parent is replaced."""
 
 
 @dataclass(frozen=True)
@@ -59,14 +63,31 @@ class Step:
             yield {_AFTER: {"metadata": metadata}}
 
 
-def steps(before: Iterable[Event], after: Iterable[Event], replaces: Replaces) -> list[Step]:
+def steps(
+    before: Iterable[Event], after: Iterable[Event], replaces: Replaces, follows: Follows = lambda parent, child: ""
+) -> list[Step]:
     """The steps from the graph of one preview to that of another; resources that go come first."""
     old, new = states(before), states(after)
     session = Session(Engine(None))
     # As the stack's own provider is configured.
     session.settings = Settings(enable_config_map_mutable=True)
     gone = (Step(urn, "delete", state, {}, {}) for urn, state in old.items() if urn not in new)
-    return [*gone, *(_step(urn, old.get(urn), state, replaces, session) for urn, state in new.items())]
+    stays = [_step(urn, old.get(urn), state, replaces, session) for urn, state in new.items()]
+    replaced = {step.urn for step in stays if step.operation == "replace"}
+    return [*gone, *(_following(step, replaced, follows) for step in stays)]
+
+
+def _following(step: Step, replaced: Set[str], follows: Follows) -> Step:
+    """A step whose resource is replaced with its parent; another one as it is."""
+    parent = step.new.get("parent") or ""
+    if parent not in replaced or step.operation not in ("same", "update"):
+        return step
+    path = follows(kinds.token(parent), kinds.token(step.urn))
+    if not path:
+        return step
+    inputs = {**(step.new.get("inputs") or {}), path: UNKNOWN_VALUE}
+    details = {**step.details, path: "update-replace"}
+    return replace(step, operation="replace", new={**step.new, "inputs": inputs}, details=details)
 
 
 def states(events: Iterable[Event]) -> dict[str, Mapping[str, Any]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
+from cli.commands.preview import occupants
 from cli.commands.preview.report import OURS, Change, Report
 from cli.commands.preview.sections import consequences
 from components.base import facts
@@ -31,9 +33,17 @@ def of(report: Report) -> tuple[str, ...]:
     }
     deleted = (f"{_RUNNING[token]} {name} (deleted)" for token, names in gone.items() for name in sorted(names))
     gone_groups = [name for name, (old, new) in report.registered(_name(facts.NODE_GROUP)).items() if old and not new]
-    groups = (*map(consequences.emptied_group, sorted(gone_groups)), *consequences.emptied(report.changes))
+    groups = (
+        *map(consequences.emptied_group, sorted(gone_groups)),
+        *consequences.emptied(report.changes, partial(_whose, report)),
+    )
     changed = (text for change in report.changes for text in _of(change, gone[facts.TRAINING_JOB]))
     return tuple(dict.fromkeys([*groups, *deleted, *changed]))
+
+
+def _whose(report: Report, group: str) -> str:
+    found = occupants.of_group(report, group)
+    return f" (of this stack: {occupants.listed(found) or 'none'})"
 
 
 def _name(token: str) -> str:

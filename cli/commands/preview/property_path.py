@@ -10,11 +10,13 @@ from typing import Any
 SECRET = "[secret]"  # noqa: S105 (the text that stands for one)
 UNKNOWN = "(known after the update)"
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value: a secret, an asset, a reference
+UNKNOWN_VALUE = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""What the engine writes for a text that only the update knows."""
 _UNKNOWN_VALUES = frozenset(
     {
         "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",
         "3eeb2bf0-c639-47a8-9e75-3b44932eb421",
-        "04da6b54-80e4-46f7-96ec-b56ff0331ba9",
+        UNKNOWN_VALUE,
         "6a19a0b0-7e62-4c92-b797-7f8e31da9cc2",
         "030794c1-ac77-496b-92df-f27374a8bd58",
         "e48ece36-62e2-4504-bad9-02848725956a",

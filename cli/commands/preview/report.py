@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from cli.commands.preview.pods import Pods
 from driver.acknowledged import Risk
 from embedded.cloud_models.coverage import Coverage
 
@@ -61,6 +62,12 @@ class Report:
     unchanged: int = 0
     components: Components = field(default_factory=dict)
     """The stack's own components, also unchanged ones."""
+    pods_before: tuple[Pods, ...] = ()
+    pods_after: tuple[Pods, ...] = ()
+    starts: Mapping[str, str] = field(default_factory=dict)
+    """What volumes start with, if they are new; empty text for those that start empty."""
+    admission: tuple[str, ...] = ()
+    """Names of the ValidatingAdmissionPolicies that the stack has after the update."""
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

@@ -5,29 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from cli.commands.preview import gates, property_path
+from cli.commands.preview import gates, kinds, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from components.base import facts
 from components.base.plural import counted
-
-_NAMES = {
-    facts.CLUSTER: "cluster",
-    facts.CONTROLLER: "controller",
-    facts.GPU_RUNTIME: "GPU runtime",
-    facts.MODEL_SERVER: "model server",
-    facts.NAMESPACE: "namespace",
-    facts.NODE_GROUP: "node group",
-    facts.NOTEBOOK: "notebook",
-    facts.QUEUE: "queue",
-    facts.SCORER: "scorer",
-    facts.STREAM: "stream",
-    facts.SWEEP: "sweep",
-    facts.TENSORBOARD: "TensorBoard",
-    facts.TRAINING_JOB: "training job",
-    facts.VOLUME: "volume",
-}
-"""What people call a component, in the order of the lines. Others are parts of these."""
 
 _UNITS = {
     "backend": "backend",
@@ -51,12 +33,12 @@ _OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 def lines(report: Report) -> list[str]:
     """A line for each component that comes, goes or changes; what goes comes first within its kind."""
-    return [line for token in _NAMES for line in _of_kind(token, report)]
+    return [line for token in kinds.NAMES for line in _of_kind(token, report)]
 
 
 def _of_kind(token: str, report: Report) -> Iterator[str]:
     found = sorted(report.registered(token.removeprefix(OURS)).items())
-    kind, described = _NAMES[token], _DESCRIBED.get(token, _described)
+    kind, described = kinds.NAMES[token], _DESCRIBED.get(token, _described)
     for name, (old, new) in found:
         if old and not new:
             said = _ended(described(old, {}))
@@ -82,7 +64,7 @@ def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]
     alike = [name for name, (before, after) in found if not before and after == old]
     if token != facts.VOLUME or not alike:
         return ""
-    return f". New volume {alike[0]} has the same settings: a rename does not move data, the new volume starts empty"
+    return f". New volume {alike[0]} has the same settings, but a rename does not move data"
 
 
 def _described(old: Facts, new: Facts) -> str:

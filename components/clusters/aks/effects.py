@@ -8,6 +8,7 @@ EFFECTS = Effects(
     _AGENT_POOL,
     r"(availabilityZones|gpuInstanceProfile|gpuProfile|osDiskSizeGB|scaleSetPriority|vmSize|vnetSubnetID)",
     "availabilityZones",
+    False,
     (
         Effect(
             _AGENT_POOL,

@@ -8,6 +8,7 @@ EFFECTS = Effects(
     _NODE_GROUP,
     r"(amiType|capacityType|clusterName|diskSize|instanceTypes|nodeGroupName|nodeRoleArn|remoteAccess|subnetIds)",
     "subnetIds",
+    True,
     (
         # Tags of the template do not create a new version, and its machines' tags do not depend on settings.
         Effect(
@@ -39,4 +40,5 @@ EFFECTS = Effects(
         "aws:kms/key:Key": "after 30 days nobody can decrypt what it encrypts: the cluster's Secrets",
         "aws:cloudwatch/logGroup:LogGroup": "the control plane's logs are lost",
     },
+    {"aws:autoscaling/tag:Tag": "autoscalingGroupName"},
 )

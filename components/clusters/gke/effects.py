@@ -8,6 +8,7 @@ EFFECTS = Effects(
     _NODE_POOL,
     r"(cluster|location|name|placementPolicy)$|nodeConfig\.(guestAccelerators|localSsdCount|preemptible|spot)",
     None,
+    True,
     (
         Effect(_NODE_POOL, r"version$", ROLLED),
         Effect(_NODE_POOL, r"nodeLocations", "nodes in removed zones are deleted, and their pods restart elsewhere"),

@@ -142,6 +142,6 @@ def test_a_reviewer_reads_first_what_stops_the_update() -> None:
     report = Report("dev", risks=(Risk("volume a goes", stops=True), Risk("volume b goes")))
     text = render.markdown(report)
     assert report.stopped
-    assert "**This update is refused, because it would lose data:**" in text
+    assert "**This update is refused: it would lose data.**" in text
     assert "## Data at risk\n\n- **volume a goes**\n- volume b goes" in text
     assert not Report("dev", risks=report.risks[1:]).stopped

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Set
+from functools import partial
 
 from rich.text import Text
 
+from cli.commands.preview import occupants
 from cli.commands.preview.report import Change, Report
 from cli.commands.preview.section import conditions
 from cli.output.markdown import bullets
@@ -15,10 +17,8 @@ from components.clusters.settings import ClusterArgs
 from driver import advice
 from driver.stack_settings import STACK
 
-_NEW_POOL = (
-    "replaced: all of its nodes are deleted, and their pods stop; jobs in queues wait until other nodes that they may"
-    " use have room, and restart there from their checkpoints"
-)
+_MADE_FIRST = "the new group is created first; then all nodes of the old one are deleted, and their pods stop"
+_DELETED_FIRST = "all of its nodes are deleted, and their pods stop; only then is the new group created"
 _CLUSTER_QUEUE = ":ClusterQueue"
 _INDEX = re.compile(r"(\[\d+\])+$")
 _AGAIN = "the stack's jobs in queues restart from their checkpoints; other jobs keep running"
@@ -26,34 +26,43 @@ _AGAIN = "the stack's jobs in queues restart from their checkpoints; other jobs 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each."""
-    yield from (Text(f"note: {line}", style="yellow") for line in of(report.changes, report.stack))
+    yield from (Text(f"note: {line}", style="yellow") for line in of_report(report))
 
 
 def markdown(report: Report) -> Iterator[str]:
     """A list."""
-    if notes := of(report.changes, report.stack):
+    if notes := of_report(report):
         yield "## What restarts"
         yield from conditions(report)
         yield bullets(notes)
 
 
-def of(changes: Iterable[Change], stack: str = STACK) -> tuple[str, ...]:
-    """A line for each resource whose change has consequences."""
+def of_report(report: Report) -> tuple[str, ...]:
+    """The lines of a report, with who may run on node groups that lose their nodes."""
+    return of(report.changes, report.stack, partial(occupants.fate, report))
+
+
+def of(changes: Iterable[Change], stack: str = STACK, fate: Callable[[str], str] = lambda group: "") -> tuple[str, ...]:
+    """A line for each resource whose change has consequences. `fate`: sentences on who runs on a node group."""
     found = list(changes)
     clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
     changed = {change.type for change in found}
     lines = (line for change in found for line in _lines(change, clouds, changed, stack))
-    return (*lines, *_placed(found))
+    pools = (line for change in found for cloud in clouds for line in _of_node_pool(change, cloud, fate))
+    return (*pools, *lines, *_placed(found))
 
 
-def emptied(changes: Iterable[Change]) -> Iterator[str]:
-    """The pods that stop because of what happens to their nodes, as a part of a sentence for each resource."""
+def emptied(changes: Iterable[Change], who: Callable[[str], str]) -> Iterator[str]:
+    """The pods that stop because of what happens to their nodes, as a part of a sentence for each resource.
+
+    `who`: whose pods they are, by node group.
+    """
     found = list(changes)
     clouds = [kind.effects for kind in ClusterArgs.kinds() if kind.effects]
     changed = {change.type for change in found}
     for change in found:
         if change.operation in ("delete", "replace") and any(change.type == cloud.node_pool for cloud in clouds):
-            yield emptied_group(change.name)
+            yield f"{emptied_group(change.name)}{who(change.name) if change.operation == 'replace' else ''}"
         elif any(effect.stops_pods for effect in _effects(change, clouds, changed)):
             yield f"pods on nodes of {_titled(change)}"
 
@@ -72,8 +81,6 @@ def lost(changes: Iterable[Change]) -> Iterator[str]:
 
 
 def _lines(change: Change, clouds: Iterable[Effects], changed: Set[str], stack: str) -> Iterator[str]:
-    for cloud in clouds:
-        yield from _of_node_pool(change, cloud)
     yield from _of_queue(change, stack)
     for follows in dict.fromkeys(each.follows for each in _effects(change, clouds, changed)):
         yield f"{_titled(change)}: {follows}"
@@ -94,7 +101,7 @@ def _applies(effect: Effect, change: Change) -> bool:
     )
 
 
-def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
+def _of_node_pool(change: Change, cloud: Effects, fate: Callable[[str], str]) -> Iterator[str]:
     if (change.type, change.operation) != (cloud.node_pool, "replace"):
         return
     causes = [each.path for each in change.properties if each.replaces]
@@ -102,7 +109,9 @@ def _of_node_pool(change: Change, cloud: Effects) -> Iterator[str]:
     because = f" (because of {named})" if causes else ""
     moves = cloud.zones is not None and any(cause.startswith(cloud.zones) for cause in causes)
     zones = "; set its zones in nodeGroups to keep it" if moves else ""
-    yield f"node group {change.name} is {_NEW_POOL}{because}{zones}"
+    order = _MADE_FIRST if cloud.made_first else _DELETED_FIRST
+    said = f"node group {change.name} is replaced{because}: {order}{zones}"
+    yield ". ".join(filter(None, (said, fate(change.name))))
 
 
 def _of_queue(change: Change, stack: str) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from cli.commands.preview import mounts
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import consequences
 from cli.output.markdown import bullets
@@ -13,7 +14,8 @@ from cli.output.markdown import bullets
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each risk."""
-    yield from (Text(f"note: {line}", style="yellow") for line in consequences.lost(report.changes))
+    lost = (*mounts.lost(report), *consequences.lost(report.changes))
+    yield from (Text(f"note: {line}", style="yellow") for line in lost)
     for risk in reversed(report.risks):
         word, style = ("data at risk", "bold red") if risk.stops else ("note", "yellow")
         yield Text(f"{word}: {risk.text}", style=style)
@@ -22,6 +24,6 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 def markdown(report: Report) -> Iterator[str]:
     """A list, what stops the update in bold."""
     lines = [f"**{risk.text}**" if risk.stops else risk.text for risk in report.risks]
-    if lines := [*lines, *consequences.lost(report.changes)]:
+    if lines := [*lines, *mounts.lost(report), *consequences.lost(report.changes)]:
         yield "## Data at risk"
         yield bullets(lines)

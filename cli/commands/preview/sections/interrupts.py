@@ -1,10 +1,10 @@
-"""What the update interrupts, in one line that is always there."""
+"""What the update breaks, and what it interrupts: this line is always there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.commands.preview import interruptions
+from cli.commands.preview import interruptions, mounts
 from cli.commands.preview.report import Report
 from cli.output.texts import first
 
@@ -17,7 +17,9 @@ def terminal(report: Report, _: int) -> Iterator[str]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """One line; none for a preview that failed before the first change."""
+    """One line each; none for a preview that failed before the first change."""
+    when = f", {report.when}" if report.when else ""
+    if found := mounts.broken(report):
+        yield f"**Breaks{when}:** {first(found, _MOST, between='; ')}."
     if report.changes or not report.failed:
-        when = f", {report.when}" if report.when else ""
         yield f"**Interrupts{when}:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."

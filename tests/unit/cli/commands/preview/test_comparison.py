@@ -70,6 +70,24 @@ def test_a_resource_changes_as_its_provider_would_change_it(
     assert found.unchanged == (operation == "same")
 
 
+_TAG = "aws:autoscaling/tag:Tag"
+
+
+@pytest.mark.parametrize(("machine", "operation"), [("g6.xlarge", "replace"), ("g4dn.xlarge", "same")])
+def test_tags_of_a_groups_scaling_group_are_replaced_with_the_group(machine: str, operation: str) -> None:
+    tag = _made(f"{_POOL}${_TAG}", {"autoscalingGroupName": "eks-a"}, "tag", parent=f"{_URN}{_POOL}::a")
+    before, after = (_made(_POOL, {"instanceTypes": [each]}) for each in ("g4dn.xlarge", machine))
+    changes = {each.name: each for each in _compared([before, tag], [after, tag]).changes}
+    assert [each.operation for each in changes.values()] == ([] if operation == "same" else ["replace", "replace"])
+    if operation == "replace":
+        (changed,) = changes["tag"].properties
+        assert (changed.path, changed.new, changed.replaces) == (
+            "autoscalingGroupName",
+            '"(known after the update)"',
+            True,
+        )
+
+
 def test_what_only_one_side_has_comes_or_goes() -> None:
     found = _compared([_made(_ROLE, {}, "gone")], [_made(_ROLE, {}, "new")])
     assert [(change.operation, change.name) for change in found.changes] == [("delete", "gone"), ("create", "new")]

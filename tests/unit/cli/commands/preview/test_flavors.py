@@ -22,7 +22,8 @@ def _having(quota: float, **most: float) -> dict[str, Any]:
 
 def test_more_gpus_without_quota_are_named_with_how_many_there_were() -> None:
     (line,) = _said(_having(4, t4=8), _having(4, t4=16))
-    assert line.startswith("**no queue's quota covers 12 of 16 t4**, before 4 of 8: jobs in queues cannot use them")
+    says = "**no queue's quota covers 12 of 16 t4**, before 4 of 8: jobs in queues use at most 4 at a time. "
+    assert line.startswith(says)
 
 
 def test_a_new_flavor_without_quota_is_named() -> None:
@@ -32,12 +33,27 @@ def test_a_new_flavor_without_quota_is_named() -> None:
 
 def test_a_flavor_that_goes_strands_the_jobs_that_require_it() -> None:
     assert _said(_having(0, t4=8, l4=2), _having(0, t4=8)) == [
-        "no node group has **l4** any more: jobs that require it never start"
+        "no node group has **l4** any more: jobs that require it never start; none of this stack's workloads does"
     ]
 
 
-def test_a_raised_quota_an_unknown_capacity_and_a_new_stack_say_nothing() -> None:
-    assert _said(_having(4, t4=8), _having(8, t4=8)) == []
+def test_a_raised_quota_leaves_fewer_for_pods_without_a_queue() -> None:
+    (line,) = _said(_having(4, t4=8), _having(6, t4=8))
+    assert line.startswith("**t4** that no quota covers, left for pods without a queue: 4 → 2. No workload of this")
+
+
+def test_other_machines_of_a_group_with_as_many_gpus_without_quota_are_no_news() -> None:
+    labels = ({"labels": {"tensorplane.dev/flavor": flavor}} for flavor in ("t4", "l4"))
+    groups = {"gpu": tuple(labels)}
+    old, new = _having(4, t4=8), _having(0, l4=8)
+    queues = {"a": (old, {**new, "kinds": [{**old["kinds"][0], "name": "l4"}]})}
+    components = {"tensorplane:index:Queue": queues, "tensorplane:index:NodeGroup": groups}
+    _, line = flavors.lines(Report("prod", components=components))
+    assert line.startswith("no queue's quota covers 4 of 8 l4, as before of t4: ")
+
+
+def test_an_equal_quota_an_unknown_capacity_and_a_new_stack_say_nothing() -> None:
+    assert _said(_having(4, t4=8), _having(4, t4=8)) == []
     unknown = {**_having(4, t4=8), "machines": [{"name": "t4", "gpus": True, "max": None}]}
     assert _said(unknown, _having(4, t4=8)) == _said(_having(4, t4=8), unknown) == []
     assert _said({}, _having(4, t4=8)) == _said(_having(4, t4=8), {}) == []

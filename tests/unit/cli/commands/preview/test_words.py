@@ -69,7 +69,5 @@ def test_a_new_volume_with_the_settings_of_a_deleted_one_is_called_empty() -> No
     volume = {"sizeGib": 1, "backend": "nfs"}
     report = Report("dev", components={"tensorplane:index:Volume": {"old": (volume, {}), "new": ({}, volume)}})
     deleted, made = words.lines(report)
-    assert deleted.endswith(
-        "New volume new has the same settings: a rename does not move data, the new volume starts empty"
-    )
+    assert deleted.endswith("New volume new has the same settings, but a rename does not move data")
     assert made == "new volume **new**: 1 GiB"

@@ -60,16 +60,18 @@ def test_tags_of_a_launch_template_restart_nothing(path: str) -> None:
 def test_a_group_that_moves_is_replaced_unless_its_zones_are_set() -> None:
     (line,) = consequences.of([changed(GROUP, "subnetIds[0]", replaces=True)])
     assert line == (
-        "node group gpu is replaced: all of its nodes are deleted, and their pods stop; jobs in queues wait until "
-        "other nodes that they may use have room, and restart there from their checkpoints (because of subnetIds); "
-        "set its zones in nodeGroups to keep it"
+        "node group gpu is replaced (because of subnetIds): the new group is created first; then all nodes of the old "
+        "one are deleted, and their pods stop; set its zones in nodeGroups to keep it"
     )
 
 
 def test_a_pool_on_aks_keeps_its_zones_if_the_settings_name_them() -> None:
     kind = "azure-native:containerservice:AgentPool"
     (line,) = consequences.of([changed(kind, "availabilityZones[0]", "1", "", replaces=True)])
-    assert line.endswith("(because of availabilityZones); set its zones in nodeGroups to keep it")
+    assert line == (
+        "node group gpu is replaced (because of availabilityZones): all of its nodes are deleted, and their pods stop; "
+        "only then is the new group created; set its zones in nodeGroups to keep it"
+    )
 
 
 @pytest.mark.parametrize(

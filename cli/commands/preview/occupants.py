@@ -1,0 +1,134 @@
+"""Which of the stack's workloads may run on a node group or a flavor, and which take its GPUs without a queue. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from cli.commands.preview.pods import Pods
+from cli.commands.preview.report import OURS, Facts, Report
+from cli.output.texts import first
+from components.base import facts
+from components.base.labels import FLAVOR
+from components.queues.admission import PODS_WITH_GPUS
+
+_MANY = 4
+_UNSEEN = (facts.PIPELINE, facts.SWEEP)
+"""Components whose pods are in no object of the stack: another program makes them."""
+
+
+def of_group(report: Report, group: str) -> list[str]:
+    """What may run on a node group before the update, as `training job digits`."""
+    labelled = _labels(report, group)
+    return [
+        title for title, queues in _candidates(report, labelled, before=True) if _admitted(report, queues, labelled)
+    ]
+
+
+def fate(report: Report, group: str) -> str:
+    """Who may run on a node group that loses its nodes, and what becomes of them, in sentences."""
+    here, queues = of_group(report, group), queues_on(report, flavor_of(report, group))
+    submitted = f"jobs that people submitted to queue {' or '.join(queues)}" if queues else ""
+    if here:
+        also = f"; so may {submitted}" if submitted else ""
+        said = [f"Of this stack, {listed(here)} may run there{also}"]
+    else:
+        also = f"; {submitted} may" if submitted else ""
+        said = [f"No workload of this stack runs there{also}"]
+    if here or queues:
+        said.append("Jobs start again where their queue has room, from a checkpoint if they write one")
+    if not _labels(report, group).get("gpusMax"):
+        said.append("Other pods start again elsewhere if a controller, such as a Deployment, has them")
+    elif refused(report):
+        said.append("The stack's namespaces admit no other pods with GPUs")
+    else:
+        said.append(
+            "Pods without a queue may run there too; only a controller, such as a Deployment, starts them again"
+        )
+    return ". ".join(said)
+
+
+def unqueued(report: Report, flavor: str) -> list[str]:
+    """What may take GPUs of a flavor without a queue after the update."""
+    groups = [new for _, new in report.registered("NodeGroup").values() if new and _flavor(new) == flavor]
+    found = (title for group in groups for title, queues in _candidates(report, group, before=False) if not any(queues))
+    return list(dict.fromkeys(found))
+
+
+def stranded(report: Report, flavor: str) -> list[str]:
+    """What required GPUs of this flavor, and finds no node group any more."""
+    groups = report.registered("NodeGroup").values()
+    old, new = ([side for side in sides if side] for sides in zip(*groups, strict=True)) if groups else ([], [])
+    former = [group for group in old if _flavor(group) == flavor]
+    lost = (
+        each.title
+        for each in report.pods_after
+        if each.gpus and any(_runs(each, group) for group in former) and not any(_runs(each, group) for group in new)
+    )
+    return list(dict.fromkeys(lost))
+
+
+def queues_on(report: Report, flavor: str) -> list[str]:
+    """The queues that may use a flavor before the update."""
+    queues = ((name, old) for name, (old, _) in report.registered("Queue").items() if old)
+    return [name for name, queue in queues if flavor in _flavors(queue)]
+
+
+def refused(report: Report) -> bool:
+    """Whether an admission policy refuses pods with GPUs that are neither in a queue nor declared by the stack."""
+    return any(name.endswith(PODS_WITH_GPUS) for name in report.admission)
+
+
+def listed(titles: Sequence[str]) -> str:
+    """A few names, and the number of the others."""
+    return first(titles, _MANY)
+
+
+def flavor_of(report: Report, group: str) -> str:
+    """The flavor of a node group before the update."""
+    return _flavor(_labels(report, group))
+
+
+def _labels(report: Report, group: str) -> Facts:
+    old, new = report.registered("NodeGroup").get(group, ({}, {}))
+    return old or new
+
+
+def _flavor(group: Facts) -> str:
+    return str((group.get("labels") or {}).get(FLAVOR, ""))
+
+
+def _flavors(queue: Facts) -> set[str]:
+    return {each["name"] for each in queue.get("kinds") or ()}
+
+
+def _admitted(report: Report, queues: Iterable[str], group: Facts) -> bool:
+    """Whether one of the queues may use the group's flavor. No queue stands for pods without one."""
+    registered = report.registered("Queue")
+    known = (registered.get(queue, ({}, {}))[0] if queue else {} for queue in queues)
+    return any(not queue or _flavor(group) in _flavors(queue) for queue in known)
+
+
+def _candidates(report: Report, group: Facts, *, before: bool) -> Iterator[tuple[str, set[str]]]:
+    """Workloads whose pods the nodes of a group may run, each with the queues of these pods, empty for none."""
+    found: dict[str, set[str]] = {}
+    has_gpus = bool(group.get("gpusMax") or group.get("tpusMax"))
+    pods = report.pods_before if before else report.pods_after
+    for each in pods:
+        if bool(each.gpus) == has_gpus and _runs(each, group):
+            found.setdefault(each.title, set()).add(each.queue)
+    yield from found.items()
+    yield from _unseen(report, has_gpus, before=before)
+
+
+def _runs(each: Pods, group: Facts) -> bool:
+    return bool(each.kind) and each.fits(group.get("labels") or {}, group.get("taints") or ())
+
+
+def _unseen(report: Report, has_gpus: bool, *, before: bool) -> Iterator[tuple[str, set[str]]]:
+    for token in _UNSEEN:
+        for name, (old, new) in report.registered(token.removeprefix(OURS)).items():
+            registered = old if before else new
+            if registered and (registered.get("gpus") or not has_gpus):
+                stages = (registered.get("dag") or {}).values()
+                queues = {str(each.get("queue") or "") for each in (stages or (registered,))}
+                yield Pods(token, name, name).title, queues
