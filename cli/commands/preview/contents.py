@@ -17,7 +17,7 @@ Resource = tuple[str, Mapping[str, Any]]
 
 def volume_of(step: Mapping[str, Any]) -> str:
     """The volume to which the resource of one of the engine's steps belongs; empty if it belongs to none."""
-    if _OF_VOLUME not in step["urn"] or step["op"] == "delete":
+    if _OF_VOLUME not in step["urn"] or step["op"] == "delete" or not step.get("new"):
         return ""
     parent = (step.get("new") or {}).get("parent") or ""
     # The claim has the volume's name.

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from cli.commands.preview import contents, pods, properties
-from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import OPERATIONS, OURS, Change, Report, Verdict
+from cli.commands.preview import properties
+from cli.commands.preview.declared import Declared
+from cli.commands.preview.report import OPERATIONS, Change, Report, Verdict
 from components.base import facts
 from driver import protected
 from driver.acknowledged import Risk
@@ -19,7 +19,6 @@ from embedded.cloud_models.coverage import Coverage
 Event = Mapping[str, Any]
 
 _STACK = "pulumi:pulumi:Stack"
-_ADMISSION = ":ValidatingAdmissionPolicy"
 # The CLI warns on each use of a plugin that it did not install; on an embedded machine that is every time.
 _NOISE = ("using pulumi-language-", "using pulumi-resource-")
 # The engine's prefix of faults that a provider finds in a resource's inputs.
@@ -60,10 +59,7 @@ def report(
     """
     changes: dict[str, Change] = {}
     unchanged: set[str] = set()
-    components: dict[str, dict[str, tuple[Event, Event]]] = {}
-    of_pods: dict[tuple[str, str], list[Pods]] = {}
-    of_volumes: dict[str, list[contents.Resource]] = {}
-    admission: dict[str, bool] = {}
+    declared = Declared()
     verdicts = _Verdicts()
     diagnostics: dict[str, list[str]] = {"error": [], "warning": []}
     packages: set[str] = set()
@@ -72,13 +68,7 @@ def report(
     for event in events:
         if step := event.get("resourcePreEvent"):
             _note_step(step["metadata"], changes, unchanged)
-            _note_component(step["metadata"], components)
-            _note_pods(step["metadata"], of_pods)
-            if volume := contents.volume_of(step["metadata"]):
-                resource = step["metadata"]["type"], (step["metadata"].get("new") or {}).get("inputs") or {}
-                of_volumes.setdefault(volume, []).append(resource)
-            if step["metadata"]["type"].endswith(_ADMISSION):
-                admission[step["metadata"]["urn"].rpartition("::")[2]] = step["metadata"]["op"] != "delete"
+            declared.note(step["metadata"])
             packages.add(step["metadata"]["type"].partition(":")[0])
         elif policy := event.get("policyEvent"):
             verdicts.violated(policy)
@@ -93,6 +83,7 @@ def report(
             refused += (lines := protected.refusals(diagnostic["message"]))
             diagnostics[diagnostic["severity"]] += [] if lines else _lines(diagnostic["message"])
             packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
+    components = declared.components
     if refusal := _too_new(components):
         components = {token: {name: ({}, new) for name, (_, new) in of.items()} for token, of in components.items()}
         diagnostics["warning"].append(f"{refusal}. This report shows what would be, not what is deployed")
@@ -102,10 +93,10 @@ def report(
         changes=tuple(sorted(changes.values(), key=lambda c: (order.get(c.operation, len(order)), c.type, c.name))),
         unchanged=len(unchanged),
         components=components,
-        pods_before=tuple(each for (side, _), found in sorted(of_pods.items()) if side == "old" for each in found),
-        pods_after=tuple(each for (side, _), found in sorted(of_pods.items()) if side == "new" for each in found),
-        starts={name: contents.start(resources) for name, resources in of_volumes.items()},
-        admission=tuple(sorted(name for name, stays in admission.items() if stays)),
+        pods_before=declared.pods("old"),
+        pods_after=declared.pods("new"),
+        starts=declared.starts,
+        admission=declared.admission,
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),
@@ -133,22 +124,6 @@ def _blocked(step: Event) -> bool:
     of_component = old.get("inputs") or {} if step["type"] in (facts.VOLUME, facts.NAMESPACE) else {}
     is_protected = old.get("protect") or of_component.get("retain") or of_component.get("protect")
     return step["op"] in ("delete", "replace") and bool(is_protected)
-
-
-def _note_component(step: Event, components: dict[str, dict[str, tuple[Event, Event]]]) -> None:
-    """The inputs that one of the stack's own components registers."""
-    if step["type"].startswith(OURS):
-        old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
-        name = step["urn"].rpartition("::")[2]
-        components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
-
-
-def _note_pods(step: Event, of_pods: dict[tuple[str, str], list[Pods]]) -> None:
-    """The pods that a resource declares; the last step of each counts."""
-    found: dict[str, list[Pods]] = {}
-    for side, each in pods.of(step):
-        found.setdefault(side, []).append(each)
-    of_pods |= {(side, step["urn"]): several for side, several in found.items()}
 
 
 def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:

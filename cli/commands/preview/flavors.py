@@ -43,8 +43,8 @@ def _free(report: Report, flavor: Flavor, old: Flavor | None) -> Iterator[str]:
     elif after > 0 and old and old.name != flavor.name:
         yield f"{_uncovered(flavor)}, as before of {old.name}: {_use(report, flavor)}"
     elif before > max(after, 0):
-        rest = f"{before:g} → {max(after, 0):g}"
-        yield f"**{flavor.name}** that no quota covers, left for pods without a queue: {rest}. {_without(report, flavor)}"
+        rest = f"left for pods without a queue: {before:g} → {max(after, 0):g}"
+        yield f"**{flavor.name}** that no quota covers, {rest}. {_without(report, flavor)}"
 
 
 def _uncovered(flavor: Flavor) -> str:

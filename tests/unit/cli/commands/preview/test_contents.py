@@ -39,6 +39,6 @@ def test_resources_belong_to_the_volume_that_is_their_parent() -> None:
     urn = "urn:pulumi:dev::tensorplane::tensorplane:index:Volume"
     step = {"op": "create", "urn": f"{urn}${CLASS}::dev-a", "type": CLASS, "new": {"parent": f"{urn}::a"}}
     assert contents.volume_of(step) == "a"
-    assert contents.volume_of({**step, "urn": f"{urn}${CLAIM}::a", "type": CLAIM, "new": {}}) == "a"
+    assert contents.volume_of({**step, "urn": f"{urn}${CLAIM}::a", "type": CLAIM, "new": {"inputs": {}}}) == "a"
     assert contents.volume_of({**step, "op": "delete"}) == ""
     assert contents.volume_of({**step, "urn": f"urn:pulumi:dev::tensorplane::{CLASS}::dev-a"}) == ""

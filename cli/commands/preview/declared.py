@@ -1,0 +1,56 @@
+"""What the steps of a preview declare: components, pods, what volumes start with, admission policies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from cli.commands.preview import contents, pods
+from cli.commands.preview.pods import Pods
+from cli.commands.preview.report import OURS, Facts
+
+_ADMISSION = ":ValidatingAdmissionPolicy"
+
+Step = Mapping[str, Any]
+
+
+@dataclass
+class Declared:
+    """Collects step by step; the last step of each resource counts."""
+
+    components: dict[str, dict[str, tuple[Facts, Facts]]] = field(default_factory=dict)
+    """By type and name: inputs before and after the update."""
+    _pods: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
+    _volumes: dict[str, dict[str, contents.Resource]] = field(default_factory=dict)
+    _admission: dict[str, bool] = field(default_factory=dict)
+
+    def note(self, step: Step) -> None:
+        """Add what one step declares."""
+        name = step["urn"].rpartition("::")[2]
+        if step["type"].startswith(OURS):
+            old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
+            self.components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
+        if step["type"].endswith(_ADMISSION):
+            self._admission[name] = step["op"] != "delete"
+        if volume := contents.volume_of(step):
+            resource = step["type"], (step.get("new") or {}).get("inputs") or {}
+            self._volumes.setdefault(volume, {})[step["urn"]] = resource
+        found: dict[str, list[Pods]] = {}
+        for side, each in pods.of(step):
+            found.setdefault(side, []).append(each)
+        self._pods |= {(side, step["urn"]): several for side, several in found.items()}
+
+    def pods(self, side: str) -> tuple[Pods, ...]:
+        """All pods before (`old`) or after (`new`) the update."""
+        return tuple(each for (of, _), found in sorted(self._pods.items()) if of == side for each in found)
+
+    @property
+    def starts(self) -> dict[str, str]:
+        """What each volume starts with."""
+        return {name: contents.start(resources.values()) for name, resources in self._volumes.items()}
+
+    @property
+    def admission(self) -> tuple[str, ...]:
+        """Names of the ValidatingAdmissionPolicies after the update."""
+        return tuple(sorted(name for name, stays in self._admission.items() if stays))
