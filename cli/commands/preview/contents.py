@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from components.base import facts
 from driver.runs.job_set import plain
 
-_OF_VOLUME = "tensorplane:index:Volume$"
+_OF_VOLUME = f"{facts.VOLUME}$"
 _KUBERNETES = "kubernetes:"
 _CLAIM = ":PersistentVolumeClaim"
 

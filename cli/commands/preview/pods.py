@@ -11,9 +11,10 @@ from typing import Any
 
 from cli.commands.preview import kinds
 from components.base.labels import DOMAIN, QUEUE_LABEL
+from components.catalog.rows import TPU_RESOURCE
 from driver.runs.job_set import plain
 
-_DEVICES = ("nvidia.com/", "google.com/tpu")
+_DEVICES = ("nvidia.com/", TPU_RESOURCE)
 _KUBERNETES = "kubernetes:"
 _DAEMON_SETS = ":DaemonSet"
 _OF_NODES = (f"{DOMAIN}/", "nvidia.com/")

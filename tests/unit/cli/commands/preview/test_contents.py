@@ -9,7 +9,7 @@ import pytest
 from cli.commands.preview import contents
 
 CLAIM, CLASS = "kubernetes:core/v1:PersistentVolumeClaim", "kubernetes:storage.k8s.io/v1:StorageClass"
-PERSISTENT = ("kubernetes:core/v1:PersistentVolume", {})
+PERSISTENT: contents.Resource = ("kubernetes:core/v1:PersistentVolume", {})
 END = "kubernetes:volsync.backube/v1alpha1:ReplicationDestination"
 SNAPSHOT = {"kind": "VolumeSnapshot", "name": "monday"}
 

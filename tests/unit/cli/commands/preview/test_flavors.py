@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cli.commands.preview import flavors
-from cli.commands.preview.report import Report
+from cli.commands.preview.report import Components, Report
 from tests.hosts.preview_events import queue
 
 
@@ -43,11 +43,12 @@ def test_a_raised_quota_leaves_fewer_for_pods_without_a_queue() -> None:
 
 
 def test_other_machines_of_a_group_with_as_many_gpus_without_quota_are_no_news() -> None:
-    labels = ({"labels": {"tensorplane.dev/flavor": flavor}} for flavor in ("t4", "l4"))
-    groups = {"gpu": tuple(labels)}
+    before, after = ({"labels": {"tensorplane.dev/flavor": flavor}} for flavor in ("t4", "l4"))
     old, new = _having(4, t4=8), _having(0, l4=8)
-    queues = {"a": (old, {**new, "kinds": [{**old["kinds"][0], "name": "l4"}]})}
-    components = {"tensorplane:index:Queue": queues, "tensorplane:index:NodeGroup": groups}
+    components: Components = {
+        "tensorplane:index:Queue": {"a": (old, {**new, "kinds": [{**old["kinds"][0], "name": "l4"}]})},
+        "tensorplane:index:NodeGroup": {"gpu": (before, after)},
+    }
     _, line = flavors.lines(Report("prod", components=components))
     assert line.startswith("no queue's quota covers 4 of 8 l4, as before of t4: ")
 
