@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 _GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
+_CANARY = re.compile(r"canary of (?P<percent>\d+) %")
 _SHARES = {"errorRate": "of the canary's requests may fail", "accuracy": "of the held-out examples must be right"}
 """Metrics from 0 to 1, and what their threshold means."""
 _UNITS = {"latencyP99Millis": "ms for 99 % of the canary's requests"}
@@ -36,8 +37,15 @@ def change(before: Sequence[str], after: Sequence[str]) -> str:
     found = [
         f"**{word} gate**: {', '.join(texts)}" for word, texts in (("Weaker", weaker), ("Stricter", stricter)) if texts
     ]
-    applies = "it applies to a running canary too, and versions that the former gate refused are tried again"
-    return f". {'. '.join(found)}; {applies}" if found else ""
+    return f". {'. '.join([*found, *_effects(after)])}" if found else ""
+
+
+def _effects(parts: Sequence[str]) -> Iterator[str]:
+    """What the gate decides about, with the canary's share of the requests."""
+    if share := next((match["percent"] for part in parts if (match := _CANARY.match(part))), ""):
+        passes = "a version that passes then gets all of them, and nobody is asked"
+        yield f"The canary gets {share} % of all requests; {passes}"
+    yield "The gate applies to a running canary too, and versions that the former gate refused are tried again"
 
 
 def _gates(parts: Sequence[str]) -> Mapping[str, _Gate]:

@@ -20,7 +20,9 @@ def of_group(report: Report, group: str) -> list[str]:
     """What may run on a node group before the update, as `training job digits`."""
     labelled = _labels(report, group)
     return [
-        title for title, queues in _candidates(report, labelled, before=True) if _admitted(report, queues, labelled)
+        title
+        for title, queues in _candidates(report, labelled, before=True)
+        if _admitted(report, queues, labelled, before=True)
     ]
 
 
@@ -52,6 +54,18 @@ def unqueued(report: Report, flavor: str) -> list[str]:
     groups = [new for _, new in report.registered("NodeGroup").values() if new and _flavor(new) == flavor]
     found = (title for group in groups for title, queues in _candidates(report, group, before=False) if not any(queues))
     return list(dict.fromkeys(found))
+
+
+def groups_of(report: Report, kind: str, owner: str) -> dict[str, Facts]:
+    """The node groups on which the pods of a component may run after the update, by name."""
+    title = Pods(kind, owner, owner).title
+    groups = {name: new for name, (_, new) in report.registered("NodeGroup").items() if new}
+    return {
+        name: group
+        for name, group in groups.items()
+        for candidate, queues in _candidates(report, group, before=False)
+        if candidate == title and _admitted(report, queues, group, before=False)
+    }
 
 
 def stranded(report: Report, flavor: str) -> list[str]:
@@ -101,11 +115,12 @@ def _flavors(queue: Facts) -> set[str]:
     return {each["name"] for each in queue.get("kinds") or ()}
 
 
-def _admitted(report: Report, queues: Iterable[str], group: Facts) -> bool:
+def _admitted(report: Report, queues: Iterable[str], group: Facts, *, before: bool) -> bool:
     """Whether one of the queues may use the group's flavor. No queue stands for pods without one."""
     registered = report.registered("Queue")
-    known = (registered.get(queue, ({}, {}))[0] if queue else {} for queue in queues)
-    return any(not queue or _flavor(group) in _flavors(queue) for queue in known)
+    return any(
+        not queue or _flavor(group) in _flavors(registered.get(queue, ({}, {}))[0 if before else 1]) for queue in queues
+    )
 
 
 def _candidates(report: Report, group: Facts, *, before: bool) -> Iterator[tuple[str, set[str]]]:

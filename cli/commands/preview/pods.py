@@ -56,6 +56,11 @@ class Pods:
         """Whether nodes with these labels and taints may run them. In a queue, Kueue adds tolerations."""
         return self._selects(labels) and (bool(self.queue) or all(map(self._tolerates, taints)))
 
+    def selects_by(self, label: str) -> bool:
+        """Whether they choose their nodes by this label."""
+        affinity = plain(plain(self.spec.get("affinity")).get("nodeAffinity"))
+        return label in plain(self.spec.get("nodeSelector")) or label in str(affinity)
+
     def _selects(self, labels: Mapping[str, str]) -> bool:
         asked = plain(self.spec.get("nodeSelector"))
         by_name = all(labels.get(key) == value for key, value in asked.items() if key.startswith(_OF_NODES))

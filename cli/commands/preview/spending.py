@@ -5,23 +5,32 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cli.output.numbers import change, dollars
+from components.base.price import Usd
 from components.cost.difference import Compared, total
-from components.cost.estimate import MAX, MIN, OWNED
+from components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, OWNED
 
 
 def sentence(found: Sequence[Compared]) -> str:
-    """How much more, or less, the full node groups cost per hour."""
+    """How much more, or less, full node groups cost per hour and month, and groups at `min`; and what queues can keep
+    busy, if only that changes."""
     groups = [each for each in found if each.kind == "group"]
     known = [each for each in groups if each.change(MAX) is not None]
     if not known:
         return ""
     old = total((each.before for each in known if each.before), MAX).usd
     new = total((each.after for each in known if each.after), MAX).usd
-    before, after = f"${dollars(old)}", f"${dollars(new)}"
-    spans = after if before == after else f"{before} → {after}"
     excluded = [each.name for each in groups if each not in known]
     lacking = f", without {', '.join(excluded)}, whose price is unknown" if excluded else ""
-    return f"{change(new.high - old.high)} per hour at most ({spans}{lacking}){_at_least(known)}"
+    before, after = f"${dollars(old)}", f"${dollars(new)}"
+    if before == after:
+        return f"same per hour at most ({after}, a month {_month(new)}{lacking}){_at_least(known)}{_busier(found)}"
+    months = f"a month {_month(old)} → {_month(new)}"
+    return f"{change(new.high - old.high)} per hour at most ({before} → {after}, {months}{lacking}){_at_least(known)}"
+
+
+def _month(hourly: Usd) -> str:
+    """A month of full node groups, in dollars."""
+    return f"${hourly.high * HOURS_PER_MONTH:,.0f}"
 
 
 def _at_least(groups: Sequence[Compared]) -> str:
@@ -32,6 +41,15 @@ def _at_least(groups: Sequence[Compared]) -> str:
     )
 
 
+def _busier(found: Sequence[Compared]) -> str:
+    """How much more of full groups the queues can keep busy."""
+    sums = _sums([each for each in found if each.kind == "queue"], OWNED)
+    if not sums or sums[0] == sums[1]:
+        return ""
+    more = "more" if sums[1] > sums[0] else "less"
+    return f", but jobs in queues can keep nodes for up to ${abs(sums[1] - sums[0]):,.2f} {more} per hour busy"
+
+
 def covered(found: Sequence[Compared]) -> str:
     """How much of the cost of full groups the queues' quotas can use; empty without queues, or if it is unknown."""
     sums = _sums([each for each in found if each.kind == "queue"], OWNED)
@@ -39,6 +57,23 @@ def covered(found: Sequence[Compared]) -> str:
         return ""
     as_before = ", as before" if sums[0] == sums[1] else ""
     return f"The queues' guaranteed quotas cover nodes for {_from_to(*sums)} per hour{as_before}"
+
+
+def expected(found: Sequence[Compared]) -> str:
+    """Which settings the likely cost lacks; empty if it is known."""
+    names = [each.name for each in found if is_undeclared(each)]
+    if not names:
+        return ""
+    return (
+        f"The likely cost is unknown: set nodeGroups.*.expected of {', '.join(names)} to the average number of nodes,"
+        " and this report shows the cost per hour and month on average"
+    )
+
+
+def is_undeclared(one: Compared) -> bool:
+    """Whether a node group has a price, but no declared average."""
+    figures = one.after.figures if one.kind == "group" and one.after else {}
+    return figures.get(MAX) is not None and EXPECTED in figures and figures[EXPECTED] is None
 
 
 def _sums(found: Sequence[Compared], figure: str) -> tuple[float, float] | None:

@@ -77,6 +77,13 @@ def _described(old: Facts, new: Facts) -> str:
     return changes + _together(new, keys)
 
 
+def _training_job(old: Facts, new: Facts) -> str:
+    """The facts that differ, and that its queue has the quota for it: the stack refuses other jobs."""
+    said = _described(old, new)
+    more = [key for key in _OF_ALL_PODS if old and new and (new.get(key) or 0) > (old.get(key) or 0)]
+    return f"{said}; within the quota of queue {new['queue']}" if more and isinstance(new.get("queue"), str) else said
+
+
 def _together(given: Facts, keys: Collection[str]) -> str:
     """What the sums are of; empty without sums."""
     pods = given.get("pods")
@@ -192,6 +199,7 @@ def _volume(old: Facts, new: Facts) -> str:
 _DESCRIBED: Mapping[str, Callable[[Any, Any], str]] = {
     facts.NODE_GROUP: _node_group,
     facts.QUEUE: _queue,
+    facts.TRAINING_JOB: _training_job,
     facts.MODEL_SERVER: _server,
     facts.VOLUME: _volume,
 }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview import spending
+from cli.commands.preview import shares, spending
 from cli.commands.preview.report import Facts, Report
 from cli.output import markdown as md
 from cli.output.numbers import NOTHING, change, dollars
@@ -21,6 +21,7 @@ from components.cost.estimate import (
     BORROWED,
     EXPECTED,
     HOUR,
+    HOURS_PER_MONTH,
     MAX,
     MIN,
     MONTH,
@@ -56,7 +57,7 @@ _TABLES = (
         ((MIN, "$/h at min"), (EXPECTED, "$/h expected"), (MAX, "$/h at max"), (MONTH, "$/month")),
         MAX,
     ),
-    _Table("queue", "queue", ((OWNED, "$/h owned"), (BORROWED, "$/h borrowable")), OWNED),
+    _Table("queue", "queue", ((OWNED, "$/h guaranteed"), (BORROWED, "$/h borrowable")), OWNED),
     _Table("run", "training run", ((HOUR, "$/h"), (RUN, "$ like the last run")), HOUR),
 )
 
@@ -94,22 +95,37 @@ def markdown(report: Report) -> Iterator[str]:
         return
     yield "## Cost"
     if said := spending.sentence(found):
-        yield f"**{said[0].upper()}{said[1:]}.**" + (f" {of_queues}." if (of_queues := spending.covered(found)) else "")
+        only_if = "Merging saves nothing. " if report.removed else ""
+        yield f"{only_if}**{_begun(report, said)}.** {_rest(found)}"
     for each in _TABLES:
         if rows := _rows(each, found):
             yield md.full_table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
-    if lines := unknown(found):
+    if lines := [*shares.lines(report), *unknown(found)]:
         yield md.bullets(lines)
     yield notes(found)
 
 
-def unknown(found: Iterable[Compared]) -> list[str]:
+def _begun(report: Report, said: str) -> str:
+    """The sentence on the difference, with the condition under which it comes."""
+    return f"{report.when[0].upper()}{report.when[1:]}: {said}" if report.when else f"{said[0].upper()}{said[1:]}"
+
+
+def _rest(found: Sequence[Compared]) -> str:
+    """What queues can use of it, and what the figures at most mean."""
+    month = f"A month has {HOURS_PER_MONTH} hours; full node groups all the time are the most, not what is likely."
+    of_queues = spending.covered(found)
+    return f"{of_queues}. {month}" if of_queues else month
+
+
+def unknown(found: Sequence[Compared]) -> list[str]:
     """What is missing for figures after the update: a line for each reason, with the names that it concerns."""
     names: dict[str, list[str]] = {}
     for each in found:
-        if each.after and each.after.missing:
+        if each.after and each.after.missing and not spending.is_undeclared(each):
             names.setdefault(each.after.missing, []).append(each.name)
-    return [f"{', '.join(several)}: {missing}" for missing, several in names.items()]
+    lines = [f"{', '.join(several)}: {missing}" for missing, several in names.items()]
+    likely = spending.expected(found)
+    return [likely, *lines] if likely else lines
 
 
 def notes(found: Iterable[Compared]) -> str:

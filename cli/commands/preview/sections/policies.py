@@ -22,10 +22,10 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 
 def markdown(report: Report) -> Iterator[str]:
     """A table of the violated policies, and how many others passed."""
-    if report.removed:
-        return
     yield "## Policies"
-    if report.verdicts:
+    if report.removed:
+        yield "Not evaluated: policies judge what a stack declares, and after this change it declares nothing."
+    elif report.verdicts:
         rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])

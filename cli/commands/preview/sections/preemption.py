@@ -65,11 +65,28 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table."""
+    """A table; without jobs for it, what borrowing means where queues change."""
     if found := stakes(report):
         yield "## Preemption"
         yield _PREEMPTED
         yield md.table(_HEADINGS, (stake.cells for stake in found))
+    elif said := list(_borrowing(report)):
+        yield "## Preemption"
+        yield md.bullets(said)
+
+
+def _borrowing(report: Report) -> Iterator[str]:
+    """A line for each queue that borrows, if any queue changes: how the owners get back what they lend."""
+    if queues.before(report) == queues.after(report):
+        return
+    for tier in rows.tiers(queues.after(report)):
+        for share in (each for each in tier.shares if each.borrowable and each.lenders):
+            amount, owners = rows.counted(share.flavor, share.borrowable), " and ".join(share.lenders)
+            yield (
+                f"queue {tier.name} may borrow {amount} {share.flavor} from {owners}. When a job of the owner needs"
+                " them, Kueue stops jobs that borrow, which wait for quota again. No training job of this stack"
+                f" borrows; a job that people submitted to {tier.name} loses what it did since its last checkpoint"
+            )
 
 
 def stakes(report: Report) -> list[Stake]:

@@ -41,7 +41,10 @@ def test_a_changed_gate_is_called_weaker_or_stricter(
     before: list[dict[str, object]], after: list[dict[str, object]], says: str
 ) -> None:
     sentence = gates.change(_parts(*before), _parts(*after))
-    assert sentence.startswith(f". {says}; it applies to a running canary too")
+    assert sentence == (
+        f". {says}. The canary gets 10 % of all requests; a version that passes then gets all of them, and nobody is "
+        "asked. The gate applies to a running canary too, and versions that the former gate refused are tried again"
+    )
 
 
 def test_an_equal_gate_and_one_of_a_new_canary_have_no_sentence() -> None:

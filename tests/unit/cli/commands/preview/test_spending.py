@@ -7,7 +7,7 @@ import pytest
 from cli.commands.preview import spending
 from components.base.price import Usd
 from components.cost.difference import Compared
-from components.cost.estimate import MAX, MIN, OWNED, Estimate
+from components.cost.estimate import EXPECTED, MAX, MIN, OWNED, Estimate
 
 
 def _group(least: float, most: float) -> Estimate:
@@ -21,11 +21,12 @@ def _queue(owned: float) -> Estimate:
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        (_group(0, 10), _group(0, 20), "+$10.00 per hour at most ($10.00 → $20.00)"),
-        (_group(0, 10), _group(2, 10), "same per hour at most ($10.00), +$2.00 at least ($0.00 → $2.00)"),
-        (_group(1, 10), None, "-$10.00 per hour at most ($10.00 → $0.00), -$1.00 at least ($1.00 → $0.00)"),
+        (_group(0, 10), _group(0, 20), "+$10.00 per hour at most ($10.00 → $20.00, a month $7,300 → $14,600)"),
+        (_group(0, 10), _group(2, 10), "same per hour at most ($10.00, a month $7,300), +$2.00 at least ($0.00 → $2.00)"),
+        (_group(1, 10), None,
+         "-$10.00 per hour at most ($10.00 → $0.00, a month $7,300 → $0), -$1.00 at least ($1.00 → $0.00)"),
     ],
-)
+)  # fmt: skip
 def test_full_groups_and_changed_minimums_are_in_one_sentence(
     before: Estimate | None, after: Estimate | None, says: str
 ) -> None:
@@ -37,6 +38,23 @@ def test_what_the_queues_cover_is_said_before_and_after() -> None:
     says = "The queues' guaranteed quotas cover nodes for "
     assert spending.covered([group, Compared(_queue(4), _queue(4))]) == f"{says}$4.00 per hour, as before"
     assert spending.covered([group, Compared(_queue(4), _queue(8))]) == f"{says}$4.00 → $8.00 per hour"
+
+
+@pytest.mark.parametrize(("owned", "says"), [(8, "$4.00 more"), (1, "$3.00 less")])
+def test_full_groups_that_cost_the_same_do_not_hide_what_queues_keep_busy(owned: float, says: str) -> None:
+    group, queue = Compared(_group(0, 10), _group(0, 10)), Compared(_queue(4), _queue(owned))
+    assert spending.sentence([group, queue]) == (
+        f"same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to {says} per hour busy"
+    )
+
+
+def test_a_group_with_a_price_and_no_average_names_the_setting() -> None:
+    unknown = Estimate("group", "gpu", {MAX: Usd(1, 1), EXPECTED: None}, "not declared")
+    assert spending.expected([Compared(unknown, unknown)]).startswith(
+        "The likely cost is unknown: set nodeGroups.*.expected of gpu to the average number of nodes"
+    )
+    declared = Estimate("group", "gpu", {MAX: Usd(1, 1), EXPECTED: Usd(1, 1)})
+    assert spending.expected([Compared(declared, declared), Compared(unknown, None)]) == ""
 
 
 def test_without_queues_or_with_an_unknown_quota_nothing_is_said() -> None:
