@@ -28,6 +28,8 @@ class Restart:
     """Whether it has any; None if the preview hides it."""
     notes_its_end: bool
     """Whether a finished run is not run again."""
+    every: str = ""
+    """Steps between two checkpoints, as the settings say; empty if the job computes them, or none is known."""
     resized: tuple[tuple[str, str, str], ...] = ()
     """Changes of its size, after which results may differ in the last digits: name, before, after."""
 
@@ -79,6 +81,7 @@ def _restart(steps: JobSteps, run: str, old: JobSet, new: JobSet) -> Restart:
         writer=former.writer,
         checkpoints=new.has_checkpoints if new.is_shown else None,
         notes_its_end=former.notes_its_end,
+        every=former.value("CHECKPOINT_STEPS"),
         resized=tuple(
             (what, before.get(what, "any"), after.get(what, "any"))
             for what in {**before, **after}

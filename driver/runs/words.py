@@ -53,7 +53,10 @@ def _from(change: Restart, found: Progress | None) -> str:
         return f"from step {found.step}" + (" or later" if found.running else "")
     if change.checkpoints is None:
         return "from its last checkpoint, if it has one"
-    return "from its last checkpoint" + (" unless it has finished" if found is None and change.notes_its_end else "")
+    saved = f", saved every {change.every} steps" if change.every else ""
+    if found is None and change.notes_its_end:
+        return f"from its last checkpoint{saved}, unless it has finished: then its pods end at once"
+    return f"from its last checkpoint{saved}"
 
 
 def _listed(words: Sequence[str]) -> str:

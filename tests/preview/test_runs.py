@@ -67,18 +67,20 @@ def changed(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield after
 
 
+LAST = (
+    "restarts digits from its last checkpoint, saved every 100 steps, unless it has finished: then its pods end at once"
+)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
         ("STEPS", "STEPS", ()),
-        ("memoryGib: 1", "memoryGib: 2", ("restarts digits from its last checkpoint unless it has finished",)),
+        ("memoryGib: 1", "memoryGib: 2", (LAST,)),
         (
             "workers: 2",
             "workers: 4",
-            (
-                "restarts digits from its last checkpoint unless it has finished; "
-                "workers 2 → 4: results may differ in the last digits",
-            ),
+            (f"{LAST}; workers 2 → 4: results may differ in the last digits",),
         ),
         (DECISIVE, OTHER, ("new run of digits: command, files, env SEED and env STEPS changed",)),
     ],

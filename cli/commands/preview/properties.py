@@ -10,15 +10,17 @@ from cli.commands.preview.report import OURS, Property
 
 Step = Mapping[str, Any]
 
+_KUBERNETES = "kubernetes:"
 _FEW = 6
 """Maximum differences within a text of JSON that are listed one by one."""
 
 
 def of(step: Step) -> Iterator[Property]:
     """One for each changed property, and for each difference within a property whose text is JSON."""
-    old, new = ((step.get(state) or {}).get("inputs") or {} for state in ("old", "new"))
+    states = ((step.get(state) or {}).get("inputs") or {} for state in ("old", "new"))
+    old, new = (_explained(step["type"], state) for state in states)
     is_secret = step["type"] == "kubernetes:core/v1:Secret"
-    for path, kind in _differences(step):
+    for path, kind in _by_name(step, old, new):
         replaces = kind.endswith("-replace") or path in (step.get("keys") or ())
         if is_secret and path.split(".")[0].split("[")[0] in {"data", "stringData"}:
             found = [(path, property_path.SECRET, property_path.SECRET)]
@@ -43,9 +45,29 @@ def _differences(step: Step) -> list[tuple[str, str]]:
     return list(property_path.differences(old, new)) or [(name, "update") for name in step.get("diffs") or ()]
 
 
+def _by_name(step: Step, old: Any, new: Any) -> Iterator[tuple[str, str]]:
+    """The differences, those in lists of named items by these names: an item that moves is no difference."""
+    found = _differences(step)
+    lists: dict[str, list[str]] = {}
+    for path, kind in found:
+        if at := property_path.named_list(old, new, path) if step["type"].startswith(_KUBERNETES) else "":
+            lists.setdefault(at, []).append(kind)
+        else:
+            yield path, kind
+    for at, several in lists.items():
+        replaces = "-replace" if any(kind.endswith("-replace") for kind in several) else ""
+        values = property_path.find(old, at), property_path.find(new, at)
+        yield from ((path, f"{kind}{replaces}") for path, kind in property_path.differences(*values, at))
+
+
 def _explained(token: str, inputs: Step) -> Step:
     """The inputs without those of our components that a section of the report shows."""
-    return {key: value for key, value in inputs.items() if key != "cost"} if token.startswith(OURS) else inputs
+    if not token.startswith(OURS):
+        return inputs
+    shown = {key: value for key, value in inputs.items() if key not in ("cost", "machines")}
+    # Of all queues together, which `machines` does not say.
+    capacity = {each["name"]: each["max"] for each in inputs.get("machines") or ()}
+    return {**shown, "clusterCapacity": capacity} if capacity else shown
 
 
 def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:

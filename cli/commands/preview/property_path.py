@@ -24,6 +24,8 @@ _UNKNOWN_VALUES = frozenset(
     }
 )
 _STEP = re.compile(r"""\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)""")
+_NAMES = ("mountPath", "name")
+"""Keys that identify the items of a list, the first ones before the others."""
 _LIMIT = 60
 _AROUND = 20
 """Characters that are shown of what is the same before and after a difference within long values."""
@@ -47,8 +49,29 @@ def find(value: Any, path: str) -> Any:
         else:
             quoted = step["quoted"]
             name = step["name"] if quoted is None else quoted.replace('\\"', '"')
-            value = value.get(name, ABSENT) if isinstance(value, dict) else ABSENT
+            named = (_by_name(value) or {}) if isinstance(value, list) else value
+            value = named.get(name, ABSENT) if isinstance(named, dict) else ABSENT
     return value
+
+
+def named_list(old: Any, new: Any, path: str) -> str:
+    """The path of the first list on a path whose items have names on both sides; empty if there is none."""
+    for step in _STEP.finditer(path):
+        lists = (find(value, path[: step.start()]) for value in (old, new))
+        if step["index"] is not None and None not in map(_by_name, lists):
+            return path[: step.start()]
+    return ""
+
+
+def _by_name(value: Any) -> dict[str, Any] | None:
+    """The items of a list by what Kubernetes merges them by; None if it is no list of such items."""
+    if not (isinstance(value, list) and all(isinstance(each, dict) and _SIGNATURE not in each for each in value)):
+        return None
+    for key in _NAMES:
+        found = {each[key]: each for each in value if isinstance(each.get(key), str)}
+        if len(found) == len(value):
+            return found
+    return None
 
 
 def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]:
@@ -57,6 +80,10 @@ def differences(old: Any, new: Any, path: str = "") -> Iterator[tuple[str, str]]
         for name in sorted(old.keys() | new.keys()):
             step = f'["{name}"]' if set(name) & set(".[]") else f".{name}" if path else name
             yield from differences(old.get(name, ABSENT), new.get(name, ABSENT), path + step)
+    elif (before_by_name := _by_name(old)) is not None and (after_by_name := _by_name(new)) is not None:
+        for name in dict.fromkeys([*before_by_name, *after_by_name]):
+            values = before_by_name.get(name, ABSENT), after_by_name.get(name, ABSENT)
+            yield from differences(*values, f'{path}["{name}"]')
     elif isinstance(old, list) and isinstance(new, list):
         for index in range(max(len(old), len(new))):
             before, after = (values[index] if index < len(values) else ABSENT for values in (old, new))

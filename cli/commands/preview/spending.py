@@ -56,6 +56,8 @@ def covered(found: Sequence[Compared]) -> str:
     if not sums or not any(each.after for each in found):
         return ""
     as_before = ", as before" if sums[0] == sums[1] else ""
+    if as_before and any((each.change(MAX) or 0) > 0 for each in found if each.kind == "group"):
+        as_before = ", as before: jobs in queues use no more of them"
     return f"The queues' guaranteed quotas cover nodes for {_from_to(*sums)} per hour{as_before}"
 
 

@@ -116,6 +116,9 @@ def test_each_case_is_said_as_recorded() -> None:
     assert text == GOLDEN.read_text()
 
 
+LAST = "restarts digits from its last checkpoint, saved every 100 steps"
+
+
 class Away(Cluster):
     """A cluster that stops answering after its JobSet was read."""
 
@@ -125,7 +128,7 @@ class Away(Cluster):
 
 def test_a_cluster_that_does_not_answer_stops_no_preview() -> None:
     (line,) = words.lines(events(BEFORE, LARGER), Away())  # type: ignore[arg-type]
-    assert line == "restarts digits from its last checkpoint unless it has finished"
+    assert line == f"{LAST}, unless it has finished: then its pods end at once"
 
 
 @pytest.mark.parametrize("name", CASES)

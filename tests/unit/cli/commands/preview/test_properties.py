@@ -49,3 +49,36 @@ def test_no_part_of_a_secret_is_shown() -> None:
     assert (found.old, found.new) == ("[secret]", "[secret]")
     (found,) = _changed(SECRET, '{"a": "plain"}')
     assert found.old == '"[secret]"'
+
+
+def _of_pods(old: Any, new: Any, *paths: str) -> list[tuple[str, str, str]]:
+    states = {"old": {"inputs": {"spec": old}}, "new": {"inputs": {"spec": new}}}
+    diff = detailed(**dict.fromkeys(paths, "update-replace"))
+    step = {"op": "replace", "type": "kubernetes:apps/v1:Deployment", **states, "detailedDiff": diff}
+    return [(each.path, each.old, each.new) for each in properties.of(step) if each.replaces]
+
+
+def test_items_with_names_are_compared_by_name_and_not_by_place() -> None:
+    mounts = [{"name": "a", "mountPath": "/models"}, {"name": "b", "mountPath": "/scratch"}]
+    moved = [mounts[1], {"name": "c", "mountPath": "/models"}]
+    paths = [f"spec.mounts[{index}].{key}" for index in (0, 1) for key in ("name", "mountPath")]
+    assert _of_pods({"mounts": mounts}, {"mounts": moved}, *paths) == [('spec.mounts["/models"].name', '"a"', '"c"')]
+
+
+def test_items_without_names_are_compared_by_place() -> None:
+    assert _of_pods({"args": ["a"]}, {"args": ["b"]}, "spec.args[0]") == [("spec.args[0]", '"a"', '"b"')]
+    named, unnamed = {"all": [{"name": "a"}]}, {"all": [{"key": "a"}]}
+    assert _of_pods(named, unnamed, "spec.all[0].name")[0][0] == "spec.all[0].name"
+
+
+def test_an_item_that_comes_is_one_line() -> None:
+    added = {"env": [{"name": "A", "value": "1"}]}
+    ((path, old, new),) = _of_pods({"env": []}, added, "spec.env[0]")
+    assert (path, old, new) == ('spec.env["A"]', "", '{"name": "A", "value": "1"}')
+
+
+def test_what_a_queue_knows_of_its_cluster_is_not_called_its_own() -> None:
+    inputs = ({"gpus": 1, "machines": [{"name": "t4", "gpus": True, "max": most}]} for most in (32, 64))
+    states = dict(zip(("old", "new"), ({"inputs": each} for each in inputs), strict=True))
+    (found,) = properties.of({"op": "update", "type": "tensorplane:index:Queue", **states})
+    assert (found.path, found.old, found.new) == ("clusterCapacity.t4", "32", "64")

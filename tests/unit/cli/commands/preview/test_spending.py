@@ -22,7 +22,8 @@ def _queue(owned: float) -> Estimate:
     ("before", "after", "says"),
     [
         (_group(0, 10), _group(0, 20), "+$10.00 per hour at most ($10.00 → $20.00, a month $7,300 → $14,600)"),
-        (_group(0, 10), _group(2, 10), "same per hour at most ($10.00, a month $7,300), +$2.00 at least ($0.00 → $2.00)"),
+        (_group(0, 10), _group(2, 10),
+         "same per hour at most ($10.00, a month $7,300), +$2.00 at least ($0.00 → $2.00)"),
         (_group(1, 10), None,
          "-$10.00 per hour at most ($10.00 → $0.00, a month $7,300 → $0), -$1.00 at least ($1.00 → $0.00)"),
     ],
@@ -34,9 +35,12 @@ def test_full_groups_and_changed_minimums_are_in_one_sentence(
 
 
 def test_what_the_queues_cover_is_said_before_and_after() -> None:
-    group = Compared(_group(0, 10), _group(0, 20))
+    group, same = Compared(_group(0, 10), _group(0, 20)), Compared(_group(0, 10), _group(0, 10))
     says = "The queues' guaranteed quotas cover nodes for "
-    assert spending.covered([group, Compared(_queue(4), _queue(4))]) == f"{says}$4.00 per hour, as before"
+    as_before = f"{says}$4.00 per hour, as before"
+    assert spending.covered([same, Compared(_queue(4), _queue(4))]) == as_before
+    more = f"{as_before}: jobs in queues use no more of them"
+    assert spending.covered([group, Compared(_queue(4), _queue(4))]) == more
     assert spending.covered([group, Compared(_queue(4), _queue(8))]) == f"{says}$4.00 → $8.00 per hour"
 
 
@@ -44,7 +48,8 @@ def test_what_the_queues_cover_is_said_before_and_after() -> None:
 def test_full_groups_that_cost_the_same_do_not_hide_what_queues_keep_busy(owned: float, says: str) -> None:
     group, queue = Compared(_group(0, 10), _group(0, 10)), Compared(_queue(4), _queue(owned))
     assert spending.sentence([group, queue]) == (
-        f"same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to {says} per hour busy"
+        "same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to "
+        f"{says} per hour busy"
     )
 
 
