@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report, Verdict
-from cli.output.markdown import cell, table
+from cli.commands.preview.rule_words import descriptions
+from cli.output.markdown import bullets, cell, details, table
+from driver import policy_pack
+
+_RULES = "rules"
+"""The folder of the pack's rules."""
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -29,10 +34,20 @@ def markdown(report: Report) -> Iterator[str]:
         rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
+        if passed:
+            yield from details("What holds, according to the policies that passed", [bullets(_checked(report))])
     elif report.failed:
         yield "Not evaluated: the preview ended before the policies saw the whole stack."
     else:
         yield "Not evaluated: this preview skipped them."
+
+
+def _checked(report: Report) -> Iterator[str]:
+    """The policies that passed, in words."""
+    known = descriptions(policy_pack.PACK / _RULES)
+    for verdict in report.verdicts:
+        if not verdict.messages:
+            yield f"{verdict.policy}: {known[verdict.policy]}" if verdict.policy in known else verdict.policy
 
 
 def _passed(report: Report) -> str:

@@ -13,6 +13,7 @@ from cli.commands.tiers.rows import flavors, tiers
 from cli.output.markdown import details, full_table, table
 from components.base import facts
 
+_UNIT = "one block is 1 GPU or core"
 _WIDTH = 110
 """Characters of the drawing in Markdown."""
 
@@ -56,6 +57,8 @@ def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> I
     if teams := text.team_rows(planned):
         yield table(teams[0], teams[1:])
     if drawn := drawing.drawings(planned, _WIDTH):
-        notes = [drawing.LEGEND, *(note for each in drawn for note in each.scale)]
+        scaled = [note for each in drawn for note in each.scale]
+        unit = [_UNIT] if len(scaled) < sum(len(each.flavors) for each in drawn) else []
+        notes = [drawing.LEGEND, *unit, *scaled]
         lines = [line for each in drawn for line in each.lines()]
         yield "\n".join(["```", *lines, *notes, "```"])
