@@ -66,7 +66,8 @@ def test_a_loss_that_nobody_acknowledged_stops_the_update_and_says_what_to_write
 
 def test_without_a_state_the_previewed_claim_says_how_much_goes() -> None:
     (risk,) = risks([{"urn": URN, "op": "delete", "type": "claim", "old": {"inputs": ASKED_FOR}}], ASKED)
-    assert risk.text.startswith("volume scratch is deleted (2 GiB requested): whether a copy of its data stays is not known")
+    says = "volume scratch is deleted (2 GiB requested): whether a copy of its data stays is not known"
+    assert risk.text.startswith(says)
 
 
 def test_an_acknowledgement_of_something_else_does_not_count_and_is_named() -> None:
