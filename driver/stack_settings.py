@@ -101,8 +101,15 @@ class StackSettings:
 
     def has_stack(self, pulumi: Path, environment: Mapping[str, str]) -> bool:
         """Whether the stack exists in the backend that the environment names."""
-        listed = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        return self._is_in(self._listed(pulumi, environment))
+
+    def _is_in(self, listed: list[Mapping[str, Any]]) -> bool:
         return any(stack["name"].split("/")[-1] == self.name for stack in listed)
+
+    def _listed(self, pulumi: Path, environment: Mapping[str, str]) -> list[Mapping[str, Any]]:
+        """The stacks of the backend."""
+        listed: list[Mapping[str, Any]] = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
+        return listed
 
     def _refuse_environment(self, environment: Mapping[str, str]) -> None:
         source = self.source()
@@ -116,17 +123,15 @@ class StackSettings:
         """
         self._refuse_environment(environment)
         self.refresh()
-        if not self.has_stack(pulumi, environment):
+        listed = self._listed(pulumi, environment)
+        if not self._is_in(listed):
             try:
                 call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
             except Fault:
                 # Another command may have made it just now.
                 if not self.has_stack(pulumi, environment):
                     raise
-        if not select:
-            return
-        selected = json.loads(call([pulumi, "stack", "ls", "--json"], self.project, environment))
-        if not any(stack["current"] for stack in selected):
+        if select and not any(stack["current"] for stack in listed):
             call([pulumi, "stack", "select", self.name], self.project, environment)
 
 

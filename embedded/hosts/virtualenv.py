@@ -14,13 +14,17 @@ from typing import Any
 from embedded.fault import Fault
 
 _INVENTORY = """
-import importlib.metadata, json, pathlib, sys
-plugins = []
-for d in importlib.metadata.distributions():
-    for f in d.files or []:
-        if f.name == "pulumi-plugin.json" and len(f.parts) == 2:
-            plugins.append(dict(json.loads(pathlib.Path(d.locate_file(f)).read_text()), distribution=d.version))
-print(json.dumps(plugins))
+import json, pathlib, sys
+found = {}
+for folder in map(pathlib.Path, sys.path):
+    for file in sorted(folder.glob("*/pulumi-plugin.json")) if folder.is_dir() else ():
+        found.setdefault(file.parent.name, json.loads(file.read_text()))
+if not all(plugin.get("version") for plugin in found.values()):
+    import importlib.metadata  # reads the file lists of all distributions, which takes longer than the rest
+    for package, distributions in importlib.metadata.packages_distributions().items():
+        if package in found:
+            found[package]["distribution"] = importlib.metadata.version(distributions[0])
+print(json.dumps(list(found.values())))
 """
 
 
@@ -62,7 +66,7 @@ class Interpreter:
         """The resource plugin of each installed Pulumi SDK: `name`, `version`, `server`."""
         found: list[dict[str, Any]] = json.loads(self.ask("-I", "-c", _INVENTORY))
         return [
-            {**plugin, "version": plugin.get("version") or plugin["distribution"]}
+            {**plugin, "version": plugin.get("version") or plugin.get("distribution", "")}
             for plugin in found
             if plugin.get("resource") and plugin.get("name")
         ]
