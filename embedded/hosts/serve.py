@@ -9,10 +9,7 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 
-import grpc
-from pulumi.runtime.proto import language_pb2_grpc
-
-from embedded.hosts.language import VERSION, LanguageHost
+from embedded import engine_protocol
 
 _MESSAGE_LIMIT = 400 << 20  # as Pulumi's own hosts
 _PARENT_CHECK_SECONDS = 0.5
@@ -20,6 +17,12 @@ _PARENT_CHECK_SECONDS = 0.5
 
 def main() -> int:
     """Print the port, serve, and leave no process running."""
+    engine_protocol.without_sdk()
+    import grpc
+    from pulumi.runtime.proto import language_pb2_grpc
+
+    from embedded.hosts.language import VERSION, LanguageHost
+
     arguments = [argument for argument in sys.argv[1:] if not argument.startswith("-")]
     if "--version" in sys.argv[1:]:
         print(f"v{VERSION}")

@@ -9,6 +9,7 @@ import threading
 from concurrent import futures
 from types import FrameType
 
+from embedded import engine_protocol
 from embedded.provider import official
 
 # Each awaited object occupies a thread, and `Cancel` must find a free one.
@@ -38,6 +39,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _serve(addresses: list[str], ended: threading.Event, engine: int) -> None:
+    engine_protocol.without_sdk()
     import grpc
     from pulumi.runtime.proto import provider_pb2_grpc
 
