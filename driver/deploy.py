@@ -59,16 +59,23 @@ class Stack:
         """Locks the stack against updates by other processes; a Fault if one is running."""
         return locks.alone(self.home, self.settings.name)
 
-    def prepare(self, step: Step) -> None:
-        """Create the stack if it does not exist, and repair the state after a killed update."""
+    def prepare(self, step: Step) -> dict[str, Any]:
+        """Create the stack if it does not exist, and repair the state after a killed update. Returns the state."""
         self.settings.make_stack(self.pulumi, self.environment)
         if backend := locks.folder(self.environment):
             locks.break_stale(backend, self.settings.name)
-        settled = pending_operations.settled(json.loads(self._call("stack", "export")))
-        if settled is not None:
-            step.note("an earlier update was interrupted; refreshing the state of its resources")
-            self._import(settled)
-            self._update(["refresh"], step)
+        state = self._exported()
+        settled = pending_operations.settled(state)
+        if settled is None:
+            return state
+        step.note("an earlier update was interrupted; refreshing the state of its resources")
+        self._import(settled)
+        self._update(["refresh"], step)
+        return self._exported()
+
+    def _exported(self) -> dict[str, Any]:
+        state: dict[str, Any] = json.loads(self._call("stack", "export"))
+        return state
 
     def _import(self, state: dict[str, Any]) -> None:
         with tempfile.NamedTemporaryFile("w", suffix=".json", dir=self.home) as file:
@@ -85,15 +92,16 @@ class Stack:
         previewed: bool = False,
         refresh: bool = False,
         policies: Policies = Policies.SKIP,
+        state: dict[str, Any] | None = None,
     ) -> dict[str, int]:
         """`pulumi up`; returns the number of resources per operation (`same`, `create`, …).
 
         With the cluster's API, claims that somebody deleted are created again; `show` prints a line for each.
         `previewed`: the caller has previewed the update, with the policies. `policies`: whether they run; unless they
         have passed before, in a preview too, so that a violation stops the update before any change. `refresh`: read
-        every resource first, and restore what somebody changed.
+        every resource first, and restore what somebody changed. `state`: the stack's, if it was read just now.
         """
-        state = json.loads(self._call("stack", "export"))
+        state = self._exported() if state is None else state
         if api:
             self._forget_gone_claims(state, api, step, show)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}

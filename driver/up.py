@@ -76,8 +76,8 @@ def _update(
     claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
     if api and (_meets_others(target, settings) or live_volumes.decide(settings.section("volumes"), claims)):
         _checked(target, "--cluster")
-    stack.prepare(step)
-    return stack.up(step, api, show, previewed=bool(target.cloud), policies=policies, refresh=refresh)
+    state = stack.prepare(step)
+    return stack.up(step, api, show, previewed=bool(target.cloud), policies=policies, refresh=refresh, state=state)
 
 
 def _meets_others(target: Target, settings: StackSettings) -> bool:
