@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpu_usage import accelerators, devices, pods, shown, text
-from gpu_usage.manifest import UNKNOWN, Path, UncountableError, unknown, whole_number
+from gpu_usage.manifest import SCALARS, UNKNOWN, Path, UncountableError, unknown, whole_number
 
 # Fields of Kubernetes' own kinds with pods, and with devices.
 _HOLDERS = re.compile(r"(spec|template|jobTemplate|replicatedJobs|tasks|items|resources|metadata|annotations)(\[\])?")
@@ -52,6 +52,9 @@ class Search:
         if value is UNKNOWN:
             if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
                 raise unknown(path)
+        elif isinstance(value, SCALARS):
+            if isinstance(value, str) and self.custom and (gpus := _in_text(value, path)):
+                yield Demand(gpus, trail, path)
         elif isinstance(value, Mapping | list):
             if id(value) in self._seen:  # an alias in a text, which may refer to itself
                 return
@@ -61,10 +64,6 @@ class Search:
             else:
                 for index, each in enumerate(value):
                     yield from self.demands(each, (*path, str(index)), trail, f"{inside}[]")
-        elif isinstance(value, str) and self.custom:
-            gpus = _in_text(value, path)
-            if gpus:
-                yield Demand(gpus, trail, path)
 
     def _in_map(
         self, value: Mapping[str, Any], path: Path, trail: tuple[Mapping[str, Any], ...], inside: str
