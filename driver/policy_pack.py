@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from enum import StrEnum
@@ -27,8 +28,19 @@ class Policies(StrEnum):
 
 def arguments(stack: str, folder: Path = PACK) -> list[str]:
     """Arguments of the CLI: the pack, and the stack's configuration of it."""
-    config = folder / f"config.{stack}.json"
+    config = _config(stack, folder)
     return ["--policy-pack", str(folder), *(["--policy-pack-config", str(config)] if config.exists() else ())]
+
+
+def limits(stack: str, folder: Path = PACK) -> Mapping[str, Mapping[str, Any]]:
+    """What the stack's configuration of the pack sets, by rule; rules of which it sets only the level are left out."""
+    config = _config(stack, folder)
+    given = json.loads(config.read_text()) if config.exists() else {}
+    return {rule: values for rule, values in given.items() if isinstance(values, dict)}
+
+
+def _config(stack: str, folder: Path) -> Path:
+    return folder / f"config.{stack}.json"
 
 
 def of_update(policies: Policies, stack: str) -> list[str]:

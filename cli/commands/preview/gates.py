@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from cli.commands.preview.report import Report
+
 _GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
 _CANARY = re.compile(r"canary of (?P<percent>\d+) %")
 _SHARES = {"errorRate": "of the canary's requests may fail", "accuracy": "of the held-out examples must be right"}
@@ -29,20 +31,39 @@ class _Gate:
 
 def change(before: Sequence[str], after: Sequence[str]) -> str:
     """A sentence about what differs; empty without a gate on both sides. The parts of `serves`, before and after."""
-    old, new = _gates(before), _gates(after)
-    if not (old and new):
-        return ""
-    said = list(_compared(old, new))
-    weaker, stricter = ([text for way, text in said if way == each] for each in ("weaker", "stricter"))
+    weaker, stricter = (_ways(before, after, way) for way in ("weaker", "stricter"))
     found = [
         f"**{word} gate**: {', '.join(texts)}" for word, texts in (("Weaker", weaker), ("Stricter", stricter)) if texts
     ]
     return f". {'. '.join([*found, *_effects(after)])}" if found else ""
 
 
+def weakened(report: Report) -> Iterator[str]:
+    """A part of a sentence for each model whose gate becomes weaker, with what that lets through."""
+    for name, (old, new) in sorted(report.registered("ModelServer").items()):
+        before, after = (server.get("serves") or {} for server in (old, new))
+        for model in sorted({*before, *after}):
+            was, now = before.get(model, "").split("; "), after.get(model, "").split("; ")
+            if texts := _ways(was, now, "weaker"):
+                share = _share(now)
+                live = f"get {share} % of live requests again and, if they pass, all" if share else "are tried again"
+                yield f"the gate of {name} for {model} ({', '.join(texts)}): versions refused before {live}"
+
+
+def _ways(before: Sequence[str], after: Sequence[str], way: str) -> list[str]:
+    """What is `weaker`, or `stricter`, than before; nothing without a gate on both sides."""
+    old, new = _gates(before), _gates(after)
+    return [text for each, text in _compared(old, new) if each == way] if old and new else []
+
+
+def _share(parts: Sequence[str]) -> str:
+    """The canary's share of the requests in percent; empty without a canary."""
+    return next((match["percent"] for part in parts if (match := _CANARY.match(part))), "")
+
+
 def _effects(parts: Sequence[str]) -> Iterator[str]:
     """What the gate decides about, with the canary's share of the requests."""
-    if share := next((match["percent"] for part in parts if (match := _CANARY.match(part))), ""):
+    if share := _share(parts):
         passes = "a version that passes then gets all of them, and nobody is asked"
         yield f"The canary gets {share} % of all requests; {passes}"
     yield "The gate applies to a running canary too, and versions that the former gate refused are tried again"

@@ -42,8 +42,7 @@ def of(report: Report) -> tuple[str, ...]:
 
 
 def _whose(report: Report, group: str) -> str:
-    found = occupants.of_group(report, group)
-    return f" (of this stack: {occupants.listed(found) or 'none'})"
+    return f" ({occupants.whose(report, group)})"
 
 
 def _name(token: str) -> str:

@@ -1,7 +1,8 @@
-"""Changes that decide what pods may use, in words: the tier of node groups, and the GPUs of a whole namespace."""
+"""Changes that decide what pods may use, in words: tiers of node groups, quotas of queues and namespaces."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cli.commands.preview import occupants
@@ -9,12 +10,17 @@ from cli.commands.preview.report import Report
 from components.base.labels import TIER
 
 _QUOTA = "core/v1:ResourceQuota"
+_CLUSTER_QUEUE = ":ClusterQueue"
+_QUOTA_OF_FLAVOR = re.compile(
+    r'\.flavors\["(?P<flavor>[^"]+)"\]\.resources\["(?P<resource>cpu|memory)"\]\.nominalQuota$'
+)
 _GPUS = 'spec.hard["requests.nvidia.com/gpu"]'
 
 
 def lines(report: Report) -> Iterator[str]:
     """A line for each."""
     yield from _of_tiers(report)
+    yield from _of_queues(report)
     yield from _of_namespaces(report)
 
 
@@ -33,6 +39,21 @@ def _of_tiers(report: Report) -> Iterator[str]:
             f"node group **{name}**: tier {old} → {new}, the year of its accelerator{shared}. Only pods that select"
             f" nodes by tier notice; {own}"
         )
+
+
+def _of_queues(report: Report) -> Iterator[str]:
+    """Flavors of which a queue's quota of cores and memory changes with its GPUs."""
+    for change in report.changes:
+        found: dict[str, list[str]] = {}
+        for each in change.properties if change.type.endswith(_CLUSTER_QUEUE) else ():
+            if (match := _QUOTA_OF_FLAVOR.search(each.path)) and each.old and each.new:
+                before, after = (side.strip('"') for side in (each.old, each.new))
+                found.setdefault(match["flavor"], []).append(f"{match['resource']} {before} → {after}")
+        queue = max((q for q in report.registered("Queue") if change.name.endswith(f"-{q}")), key=len, default="")
+        prefix = change.name.removesuffix(queue) if queue else ""
+        for flavor, said in found.items():
+            nodes = flavor.removeprefix(prefix)
+            yield f"queue **{queue or change.name}**: on {nodes} nodes, guaranteed {', '.join(said)}"
 
 
 def _of_namespaces(report: Report) -> Iterator[str]:

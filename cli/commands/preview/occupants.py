@@ -37,7 +37,7 @@ def fate(report: Report, group: str) -> str:
         also = f"; {submitted} may" if submitted else ""
         said = [f"No workload of this stack runs there{also}"]
     if here or queues:
-        said.append("Jobs start again where their queue has room, from a checkpoint if they write one")
+        said.append(_again(report, group))
     if not _labels(report, group).get("gpusMax"):
         said.append("Other pods start again elsewhere if a controller, such as a Deployment, has them")
     elif refused(report):
@@ -47,6 +47,29 @@ def fate(report: Report, group: str) -> str:
             "Pods without a queue may run there too; only a controller, such as a Deployment, starts them again"
         )
     return ". ".join(said)
+
+
+def whose(report: Report, group: str) -> str:
+    """Who may run on a node group before the update, in a few words."""
+    queues = queues_on(report, flavor_of(report, group))
+    submitted = f"jobs that people submitted to queue {' or '.join(queues)} and that run there" if queues else ""
+    here = listed(of_group(report, group)) or "no workload declared in this stack"
+    return ", ".join(filter(None, (submitted, here)))
+
+
+def _again(report: Report, group: str) -> str:
+    """What becomes of jobs that Kueue admitted to the flavor of a node group that loses its nodes."""
+    flavor = flavor_of(report, group)
+    if any(_flavor(new) == flavor for _, new in report.registered("NodeGroup").values() if new):
+        return (
+            f"Jobs keep their quota and start again on {flavor or 'other'} nodes, from a checkpoint if they write one"
+        )
+    when = "after a minute or more" if report.registered("QuotaReturn") else "once its waitForPodsReady times out"
+    return (
+        f"Kueue admitted jobs there to flavor {flavor}, so their new pods find no node: they are evicted {when}, then"
+        f" wait for another flavor of their queue and start from a checkpoint if they write one. Jobs that require"
+        f" {flavor} never start again"
+    )
 
 
 def unqueued(report: Report, flavor: str) -> list[str]:

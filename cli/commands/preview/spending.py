@@ -47,7 +47,9 @@ def _busier(found: Sequence[Compared]) -> str:
     if not sums or sums[0] == sums[1]:
         return ""
     more = "more" if sums[1] > sums[0] else "less"
-    return f", but jobs in queues can keep nodes for up to ${abs(sums[1] - sums[0]):,.2f} {more} per hour busy"
+    by = abs(sums[1] - sums[0])
+    month = f"a month ${by * HOURS_PER_MONTH:,.0f}"
+    return f", but jobs in queues can keep nodes for up to ${by:,.2f} {more} per hour ({month}) busy"
 
 
 def covered(found: Sequence[Compared]) -> str:

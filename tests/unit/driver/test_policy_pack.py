@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import pytest
 
 from driver import policy_pack
@@ -54,3 +57,10 @@ def test_an_update_that_skips_them_is_recorded_in_the_history() -> None:
     assert policy_pack.skipped([{"kind": "refresh", "message": ""}, skipped])
     assert not policy_pack.skipped([other, skipped])
     assert not policy_pack.skipped([])
+
+
+def test_the_limits_of_a_stack_are_those_of_its_configuration(tmp_path: Path) -> None:
+    given = {"gpu-quota": {"maxGpus": 60}, "image-digests": "disabled"}
+    (tmp_path / "config.prod.json").write_text(json.dumps(given))
+    assert policy_pack.limits("prod", tmp_path) == {"gpu-quota": {"maxGpus": 60}}
+    assert policy_pack.limits("dev", tmp_path) == {}

@@ -1,10 +1,10 @@
-"""What the update breaks, and what it interrupts: this line is always there."""
+"""What the update breaks, which gates it weakens, and what it interrupts: this last line is always there."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cli.commands.preview import interruptions, mounts
+from cli.commands.preview import gates, interruptions, mounts
 from cli.commands.preview.report import Report
 from cli.output.texts import first
 
@@ -21,5 +21,7 @@ def markdown(report: Report) -> Iterator[str]:
     when = f", {report.when}" if report.when else ""
     if found := mounts.broken(report):
         yield f"**Breaks{when}:** {first(found, _MOST, between='; ')}."
+    if weakened := list(gates.weakened(report)):
+        yield f"**Weakens{when}:** {first(weakened, _MOST, between='; ')}."
     if report.changes or not report.failed:
         yield f"**Interrupts{when}:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 from rich.text import Text
@@ -43,11 +44,14 @@ def markdown(report: Report) -> Iterator[str]:
 
 
 def _checked(report: Report) -> Iterator[str]:
-    """The policies that passed, in words."""
-    known = descriptions(policy_pack.PACK / _RULES)
+    """The policies that passed, in words, with the limits that the stack sets."""
+    known, limits = descriptions(policy_pack.PACK / _RULES), policy_pack.limits(report.stack)
     for verdict in report.verdicts:
         if not verdict.messages:
-            yield f"{verdict.policy}: {known[verdict.policy]}" if verdict.policy in known else verdict.policy
+            values = limits.get(verdict.policy, {}).items()
+            given = ", ".join(f"`{key}` to {json.dumps(value)}" for key, value in values)
+            words = (known.get(verdict.policy, ""), f"Stack {report.stack} sets {given}" if given else "")
+            yield ": ".join(filter(None, (verdict.policy, " ".join(filter(None, words)))))
 
 
 def _passed(report: Report) -> str:

@@ -79,13 +79,21 @@ def _borrowing(report: Report) -> Iterator[str]:
     """A line for each queue that borrows, if any queue changes: how the owners get back what they lend."""
     if queues.before(report) == queues.after(report):
         return
+    former = {
+        (tier.name, share.flavor, share.borrowable, share.lenders)
+        for tier in rows.tiers(queues.before(report))
+        for share in tier.shares
+    }
     for tier in rows.tiers(queues.after(report)):
         for share in (each for each in tier.shares if each.borrowable and each.lenders):
             amount, owners = rows.counted(share.flavor, share.borrowable), " and ".join(share.lenders)
+            same = (tier.name, share.flavor, share.borrowable, share.lenders) in former
+            as_before = "As before: " if same else ""
             yield (
-                f"queue {tier.name} may borrow {amount} {share.flavor} from {owners}. When a job of the owner needs"
-                " them, Kueue stops jobs that borrow, which wait for quota again. No training job of this stack"
-                f" borrows; a job that people submitted to {tier.name} loses what it did since its last checkpoint"
+                f"{as_before}queue {tier.name} may borrow {amount} {share.flavor} from {owners}. When a job of the"
+                " owner needs them, Kueue stops jobs that borrow, which wait for quota again. No training job of this"
+                f" stack borrows; a job that people submitted to {tier.name} loses what it did since its last"
+                " checkpoint"
             )
 
 

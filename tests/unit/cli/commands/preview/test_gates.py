@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cli.commands.preview import gates
+from cli.commands.preview.report import Report
 from workloads.manifests import serves
 from workloads.settings.served_model import ServedModel
 
@@ -45,6 +46,20 @@ def test_a_changed_gate_is_called_weaker_or_stricter(
         f". {says}. The canary gets 10 % of all requests; a version that passes then gets all of them, and nobody is "
         "asked. The gate applies to a running canary too, and versions that the former gate refused are tried again"
     )
+
+
+def _weakened(before: list[str], after: list[str]) -> list[str]:
+    both = ({"serves": {"digits": "; ".join(before)}}, {"serves": {"digits": "; ".join(after)}})
+    return list(gates.weakened(Report("prod", components={"tensorplane:index:ModelServer": {"server": both}})))
+
+
+def test_a_weaker_gate_says_what_it_lets_through() -> None:
+    strict, weak = _parts(ERRORS), _parts({**ERRORS, "threshold": 0.05})
+    assert _weakened(strict, weak) == [
+        "the gate of server for digits (5 % instead of 1 % of the canary's requests may fail): versions refused before "
+        "get 10 % of live requests again and, if they pass, all"
+    ]
+    assert _weakened(weak, strict) == []
 
 
 def test_an_equal_gate_and_one_of_a_new_canary_have_no_sentence() -> None:

@@ -31,7 +31,7 @@ def _updated(kind: str, path: str, name: str = "a") -> Change:
             "the controller of a's rollouts, which serves no requests",
         ),
         (Change("replace", "jobset.x-k8s.io/v1alpha2:JobSet", "a"), "the run of a"),
-        (Change("replace", POOL, "a"), "every pod on node group a (of this stack: none)"),
+        (Change("replace", POOL, "a"), "every pod on node group a (no workload declared in this stack)"),
         (_updated(POOL, "version"), "pods on nodes of NodeGroup a"),
         (_updated("helm.sh/v3:Release", "version"), "the pods of Helm release a"),
     ],

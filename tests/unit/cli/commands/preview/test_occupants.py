@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands.preview import occupants
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Report
+from cli.commands.preview.report import Components, Facts, Report
 from tests.hosts.preview_events import group, queue
 
 LABELS = {"tensorplane.dev/accelerator": "t4", "tensorplane.dev/flavor": "t4"}
@@ -64,7 +64,8 @@ def test_who_loses_a_group_is_named_with_what_is_not_known() -> None:
     said = occupants.fate(_with(JOB), "old")
     assert said.startswith(
         "Of this stack, training job digits may run there; so may jobs that people submitted to queue research. "
-        "Jobs start again where their queue has room, from a checkpoint if they write one. Pods without a queue may"
+        "Jobs keep their quota and start again on t4 nodes, from a checkpoint if they write one. Pods without a "
+        "queue may"
     )
     guarded = replace(REPORT, admission=("prod-pods-with-gpus",))
     said = occupants.fate(guarded, "old")
@@ -74,6 +75,25 @@ def test_who_loses_a_group_is_named_with_what_is_not_known() -> None:
         "No workload of this stack runs there. Other pods start again elsewhere if a controller, such as a Deployment, "
         "has them"
     )
+
+
+@pytest.mark.parametrize(
+    ("agent", "when"), [({"a": ({}, {})}, "after a minute or more"), ({}, "once its waitForPodsReady times out")]
+)
+def test_jobs_admitted_to_a_flavor_that_no_group_has_any_more_wait_for_another(
+    agent: dict[str, tuple[Facts, Facts]], when: str
+) -> None:
+    l4 = {**T4, "labels": {"tensorplane.dev/accelerator": "l4", "tensorplane.dev/flavor": "l4"}}
+    groups: Components = {"tensorplane:index:NodeGroup": {"old": (T4, l4)}, "tensorplane:index:QuotaReturn": agent}
+    said = occupants.fate(replace(_with(JOB), components={**REPORT.components, **groups}), "old")
+    assert f"they are evicted {when}, then wait for another flavor" in said
+    assert "Jobs that require t4 never start again" in said
+
+
+def test_who_stops_is_named_with_jobs_that_people_submitted() -> None:
+    submitted = "jobs that people submitted to queue research and that run there"
+    assert occupants.whose(_with(JOB), "old") == f"{submitted}, training job digits"
+    assert occupants.whose(REPORT, "old") == f"{submitted}, no workload declared in this stack"
 
 
 def test_a_job_that_requires_what_no_group_has_is_stranded() -> None:

@@ -44,12 +44,13 @@ def test_what_the_queues_cover_is_said_before_and_after() -> None:
     assert spending.covered([group, Compared(_queue(4), _queue(8))]) == f"{says}$4.00 → $8.00 per hour"
 
 
-@pytest.mark.parametrize(("owned", "says"), [(8, "$4.00 more"), (1, "$3.00 less")])
+@pytest.mark.parametrize(
+    ("owned", "says"), [(8, "$4.00 more per hour (a month $2,920)"), (1, "$3.00 less per hour (a month $2,190)")]
+)
 def test_full_groups_that_cost_the_same_do_not_hide_what_queues_keep_busy(owned: float, says: str) -> None:
     group, queue = Compared(_group(0, 10), _group(0, 10)), Compared(_queue(4), _queue(owned))
     assert spending.sentence([group, queue]) == (
-        "same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to "
-        f"{says} per hour busy"
+        f"same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to {says} busy"
     )
 
 
