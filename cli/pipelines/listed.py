@@ -12,6 +12,8 @@ from datetime import UTC, datetime
 from cli.api_values import Object, moment
 from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, said_by_argo, seconds, stages, state_of, word
 
+_STARTING = ("", "ContainerCreating", "PodInitializing")
+"""What Argo says of a pod that has a node and will run in a moment."""
 _EXIT = re.compile(r"^[\w-]+: Error \(exit code \d+\): ")
 
 
@@ -27,6 +29,8 @@ class StageRun:
     running: int = 0
     pending: int = 0
     """Pods of parts that wait for their queue, their node or their image."""
+    pending_why: str = ""
+    """Why the first of them waits, in Kubernetes' words; empty if nobody says."""
     skipped: int = 0
     former: int = 0
     """Of those that are skipped, the ones that keep the result of a former form of the stage (`reprocess: new`)."""
@@ -106,13 +110,15 @@ def _stage(dag: Node, by_template: Mapping[str, list[Node]], now: datetime) -> S
     failed = [node for node in steps if node["phase"] in ("Failed", "Error")]
     # The node that tries again only says that it does not any more.
     messages = [node.get("message", "") for node in sorted(failed, key=lambda node: node["type"] != "Pod")]
+    pending = [node for node in of_parts if node["type"] == "Pod" and node["phase"] == "Pending"]
     return StageRun(
         stage,
         word(dag["phase"]),
         parts=planned.get("parts"),
         done=work["Succeeded"],
         running=work["Running"],
-        pending=sum(node["type"] == "Pod" and node["phase"] == "Pending" for node in of_parts),
+        pending=len(pending),
+        pending_why=next((why for node in pending if (why := node.get("message", "")) not in _STARTING), ""),
         skipped=planned.get("unchanged", 0) + planned.get("former", 0),
         former=planned.get("former", 0),
         failed=work["Failed"] + work["Error"],

@@ -73,11 +73,15 @@ def remarks(found: Details) -> Iterator[str]:
         if run.failed and run.state == "finished":
             yield f"{run.stage}: {_parts(run.failed)} failed, as `mayFail` allows; the version lacks what they make"
         if run.pending:
-            yield f"{run.stage}: the pods of {_parts(run.pending)} wait for their queue, their node or their image"
+            yield f"{run.stage}: the pods of {_parts(run.pending)} wait{_for(run.pending_why)}"
         if why := why_not_begun(stage, found):
             yield f"{run.stage}: {why}"
     for reason, stages in found.unpriced:
         yield f"{', '.join(stages)}: cost unknown: {reason}"
+
+
+def _for(why: str) -> str:
+    return f": {why}" if why else " for their queue, their node or their image"
 
 
 def price(usd: Usd | None) -> str:

@@ -18,6 +18,7 @@ from cli.output.times import age, duration
 from cli.pipelines import listed
 from cli.pipelines.listed import Run, StageRun
 from components.base.labels import NAME
+from components.base.plural import counted
 from workloads.manifests import pipeline_run
 
 _NEWEST = 5
@@ -50,7 +51,9 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
         for line in reasons(run):
             console.print(Text(line, style="red"))
     if hidden := len(found) - len(shown):
-        console.print(Text(f"{hidden} older runs; list them with: {access.command('runs list --all')}", style="dim"))
+        console.print(
+            Text(f"{counted(hidden, 'older run')}; list them with: {access.command('runs list --all')}", style="dim")
+        )
 
 
 def newest(runs: Sequence[Run]) -> list[Run]:

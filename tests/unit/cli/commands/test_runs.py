@@ -126,6 +126,7 @@ def test_stages_say_what_is_done_skipped_and_failed(packed: bool, capsys: pytest
         "done": 2,
         "running": 0,
         "pending": 0,
+        "pending_why": "",
         "skipped": 2,
         "former": 0,
         "failed": 1,

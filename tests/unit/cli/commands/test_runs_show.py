@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import json
 import os
@@ -91,6 +92,22 @@ def test_below_the_stages_it_says_what_was_skipped_what_waits_and_where_the_logs
         "report: waits for count, embed",
         f"Logs: tensorplane logs {RUN}/count",
     ]
+
+
+_NO_ROOM = "Unschedulable: 0/1 nodes are available: 1 Insufficient cpu."
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [(_NO_ROOM, f": {_NO_ROOM}"), ("PodInitializing", " for their queue, their node or their image")],
+)
+def test_why_pods_wait_is_in_kubernetes_words(message: str, said: str) -> None:
+    run = copy.deepcopy(SECOND)
+    for node in run["status"]["nodes"].values():
+        if (node["type"], node["phase"]) == ("Pod", "Pending"):
+            node["message"] = message
+    found = details.of(run, [run], prices(), at(130))
+    assert f"embed: the pods of 1 part wait{said}" in list(show.remarks(found))
 
 
 def test_a_run_that_failed_says_why_and_what_it_left_out() -> None:
