@@ -96,7 +96,7 @@ def test_a_fit_killed_after_the_save_of_an_epochs_end_keeps_the_epochs_history(t
 
 
 def _inputs_fit(folder: Path, *others: Any) -> tuple[list[int], np.ndarray]:
-    """The examples that a fit of `tensorplane.dataset` decodes, and the weights after two epochs of eight steps."""
+    """The examples that a fit of `tensorplane.dataset` decodes, and the weights after two epochs of eighty steps."""
     decoded: list[int] = []
 
     def seen_by_python(number: np.ndarray) -> np.ndarray:
@@ -106,10 +106,10 @@ def _inputs_fit(folder: Path, *others: Any) -> tuple[list[int], np.ndarray]:
     def load(index: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor]:
         seen = tf.numpy_function(seen_by_python, [index], tf.int64)
         value = tf.ensure_shape(tf.cast(seen, tf.float32), [])
-        return tf.stack([value, 1.0, -value]) / 40, tf.reshape(value, [1]) / 40
+        return tf.stack([value, 1.0, -value]) / 400, tf.reshape(value, [1]) / 400
 
     model = _model(tf.distribute.get_strategy())
-    data = tensorplane.dataset(40, load, global_batch=5, seed=3)
+    data = tensorplane.dataset(400, load, global_batch=5, seed=3)
     tensorplane.fit(model, data, epochs=2, callbacks=others, folder=folder)
     return decoded, np.concatenate([weight.ravel() for weight in model.get_weights()])
 
@@ -117,12 +117,12 @@ def _inputs_fit(folder: Path, *others: Any) -> tuple[list[int], np.ndarray]:
 def test_a_resumed_fit_decodes_nothing_that_it_has_trained_on(tmp_path: Path, stop: list[bool]) -> None:
     _, whole = _inputs_fit(tmp_path / "whole")
     with pytest.raises(SystemExit):
-        _inputs_fit(tmp_path / "run", _At("on_train_batch_end", 12, lambda: stop.append(True)))
+        _inputs_fit(tmp_path / "run", _At("on_train_batch_end", 120, lambda: stop.append(True)))
     stop.clear()
     callbacks._used.clear()
     decoded, weights = _inputs_fit(tmp_path / "run")
     assert np.array_equal(weights, whole)
-    assert len(decoded) < 12 * 5, "four steps, and what is read ahead"
+    assert len(decoded) < 120 * 5, "forty steps, and what is read ahead: more with more cores"
 
 
 def test_sigterm_ends_a_program_whose_fit_has_failed(tmp_path: Path) -> None:

@@ -73,6 +73,49 @@ def test_verify_allows_for_activations_that_round_otherwise_on_replicas(monkeypa
     assert tensorplane.verify(model, (x, BATCH[1])) < 1e-3
 
 
+@pytest.mark.parametrize("unit", range(6))
+def test_verify_allows_for_a_single_activation_that_rounds_otherwise(
+    monkeypatch: pytest.MonkeyPatch, unit: int
+) -> None:
+    """The first probes of the rounding may not see it."""
+    own = self_check._on_replicas
+
+    def otherwise(model: Any, batch: Any) -> list[np.ndarray]:
+        kernel = model.layers[0].kernel
+        value = kernel.numpy()
+        value[0, unit] *= 1 + np.finfo(value.dtype).eps
+        kernel.assign(value)
+        return own(model, batch)
+
+    monkeypatch.setattr(self_check, "_on_replicas", otherwise)
+    model = _model(keras.layers.ReLU())
+    kernel = model.layers[0].kernel
+    value = kernel.numpy()
+    # The ReLU's input is 0 for the first sample, but for rounding.
+    value[0, unit], value[1, unit] = 0.5, -0.5
+    kernel.assign(value)
+    x = BATCH[0].copy()
+    x[0] = [1, 1, 0, 0]
+    assert tensorplane.verify(model, (x, BATCH[1])) < 1e-3
+
+
+def test_verify_compares_without_tensor_float_32(monkeypatch: pytest.MonkeyPatch) -> None:
+    enabled = tf.config.experimental.tensor_float_32_execution_enabled
+    seen = []
+    for name in ("_on_replicas", "_in_one_process"):
+        own = getattr(self_check, name)
+
+        def noting(*arguments: Any, own: Any = own) -> Any:
+            seen.append(enabled())
+            return own(*arguments)
+
+        monkeypatch.setattr(self_check, name, noting)
+    before = enabled()
+    tensorplane.verify(_model(), BATCH)
+    assert before and not any(seen) and len(seen) == 4
+    assert enabled() == before
+
+
 def test_a_batch_with_fewer_samples_than_replicas_counts_once() -> None:
     # TensorFlow's fused convolution fails on the empty batch that a replica would have.
     layers = [keras.layers.Reshape((2, 3, 1)), keras.layers.Conv2D(3, 2, activation="relu"), keras.layers.Flatten()]
