@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import base64
-import json
 import re
-import zlib
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from graphlib import TopologicalSorter
 from typing import Any
 
+from agents.steps.waiting import nodes as nodes
 from cli.access import Access
 from cli.api_values import Object, moment
 from components.base.labels import NAME
@@ -50,15 +48,6 @@ def word(phase: str) -> str:
 def pipeline_of(workflow: Object) -> str:
     """The name of its pipeline; empty for other Workflows."""
     return str((workflow["metadata"].get("labels") or {}).get(NAME, ""))
-
-
-def nodes(workflow: Object) -> dict[str, Node]:
-    """Its nodes by id. Argo compresses those of large Workflows."""
-    status = workflow.get("status") or {}
-    if packed := status.get("compressedNodes"):
-        found: dict[str, Node] = json.loads(zlib.decompress(base64.b64decode(packed), wbits=zlib.MAX_WBITS | 32))
-        return found
-    return dict(status.get("nodes") or {})
 
 
 def templates(workflow: Object) -> dict[str, Mapping[str, Any]]:
