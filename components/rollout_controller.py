@@ -9,23 +9,13 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
+from components.agent_volume import Volume, pod_labels
 from components.base.labels import NAME, labels
 from components.base.names import digest
 from components.rollout_shape import FILE, NAME_SUFFIX
 
 _DESCRIPTION = "/etc/tensorplane/rollout"
 _TMP_MIB = 16
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A claim that the controller mounts."""
-
-    claim: str
-    path: str
-    pod_labels: Mapping[str, str]
-    """Labels of pods that mount it."""
-    read_only: bool
 
 
 @dataclass(frozen=True)
@@ -90,20 +80,11 @@ def declare(
         [f"{_DESCRIPTION}/{FILE}", namespace],
         mounts=[
             Mount({"name": "rollout", "config_map": {"name": made.metadata["name"]}}, _DESCRIPTION),
-            *(_mount(volume) for volume in request.volumes),
+            *(volume.mount for volume in request.volumes),
         ],
         tmp_mib=_TMP_MIB,
     )
-    pod_labels = {key: value for volume in request.volumes for key, value in volume.pod_labels.items()}
-    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels)
-
-
-def _mount(volume: Volume) -> Mount:
-    claim: k8s.core.v1.VolumeArgsDict = {
-        "name": volume.claim,
-        "persistent_volume_claim": {"claim_name": volume.claim, "read_only": volume.read_only},
-    }
-    return Mount(claim, volume.path, read_only=volume.read_only)
+    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels(request.volumes))
 
 
 def _to_servers(request: Request) -> "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict":

@@ -1,6 +1,6 @@
 """The agent that takes the steps of a pipeline's stages (`agents/steps`): its rights, and what it mounts."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -8,6 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
+from components.agent_volume import Volume, pod_annotations, pod_labels
 from components.base.labels import HOSTNAME
 
 NAME_SUFFIX = "-steps"
@@ -18,18 +19,6 @@ _TMP_MIB = 16
 _REQUIRED: Literal["required_during_scheduling_ignored_during_execution"] = (
     "required_during_scheduling_ignored_during_execution"
 )
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A claim with datasets, to which the agent writes."""
-
-    claim: str
-    path: str
-    pod_labels: Mapping[str, str]
-    """Labels of pods that mount it."""
-    pod_annotations: Mapping[str, str]
-    """Annotations of pods that mount it."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +63,7 @@ def declare(
         [namespace, pipeline],
         mounts=[
             Mount({"name": "library", "config_map": {"name": library.config_map, "items": library.items}}, _LIBRARY),
-            *map(_mount, volumes),
+            *(volume.mount for volume in volumes),
         ],
         imports=[f"{_LIBRARY}/{library.archive}"],
         tmp_mib=_TMP_MIB,
@@ -84,25 +73,13 @@ def declare(
     agent.deployment(
         pod,
         needed=needed,
-        pod_labels={**together, **_all(volume.pod_labels for volume in volumes)},
-        pod_annotations=_all(volume.pod_annotations for volume in volumes),
+        pod_labels={**together, **pod_labels(volumes)},
+        pod_annotations=pod_annotations(volumes),
     )
-
-
-def _all(several: Iterable[Mapping[str, str]]) -> dict[str, str]:
-    return {key: value for one in several for key, value in one.items()}
 
 
 def _on_one_node(key: str, value: str) -> "k8s.core.v1.PodAffinityTermArgsDict":
     return {"label_selector": {"match_labels": {key: value}}, "topology_key": HOSTNAME}
-
-
-def _mount(volume: Volume) -> Mount:
-    claim: k8s.core.v1.VolumeArgsDict = {
-        "name": volume.claim,
-        "persistent_volume_claim": {"claim_name": volume.claim},
-    }
-    return Mount(claim, volume.path, read_only=False)
 
 
 # RBAC cannot limit Workflows, whose names are hashes, to a label.

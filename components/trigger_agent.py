@@ -2,13 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
+from components.agent_volume import Volume, pod_labels
 from components.base.labels import labels
 from components.base.names import digest
 
@@ -18,16 +18,6 @@ _COMPONENT = "triggers"
 _DESCRIPTION = "/etc/tensorplane/triggers"
 _FILE = "triggers.json"
 _TMP_MIB = 16
-
-
-@dataclass(frozen=True)
-class Volume:
-    """A claim with datasets, which the agent only reads."""
-
-    claim: str
-    path: str
-    pod_labels: Mapping[str, str]
-    """Labels of pods that mount it."""
 
 
 def declare(
@@ -76,20 +66,11 @@ def declare(
         [f"{_DESCRIPTION}/{_FILE}", namespace, name],
         mounts=[
             Mount({"name": "settings", "config_map": {"name": made.metadata["name"]}}, _DESCRIPTION),
-            *map(_mount, volumes),
+            *(volume.mount for volume in volumes),
         ],
         tmp_mib=_TMP_MIB,
     )
-    pod_labels = {key: value for volume in volumes for key, value in volume.pod_labels.items()}
-    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels)
-
-
-def _mount(volume: Volume) -> Mount:
-    claim: k8s.core.v1.VolumeArgsDict = {
-        "name": volume.claim,
-        "persistent_volume_claim": {"claim_name": volume.claim, "read_only": True},
-    }
-    return Mount(claim, volume.path)
+    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels(volumes))
 
 
 def _rules(name: str, pipeline: str) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from components import rollout_controller
+from components.agent_volume import Volume
 from components.base.labels import NAME
 from components.rollout_shape import NAME_SUFFIX
 from workloads import references
@@ -51,5 +52,5 @@ def source(server: str) -> dict[str, Any]:
     return {"podSelector": {"matchLabels": {NAME: f"{server}{NAME_SUFFIX}"}}}
 
 
-def _volume(claim: Mountable, path: str, *, read_only: bool) -> rollout_controller.Volume:
-    return rollout_controller.Volume(claim.claim, path, claim.labels, read_only)
+def _volume(claim: Mountable, path: str, *, read_only: bool) -> Volume:
+    return Volume(claim.claim, path, claim.labels, read_only)

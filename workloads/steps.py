@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from components import step_agent
+from components.agent_volume import Volume
 from workloads.manifests import pod
 from workloads.manifests.pipeline import Facts
 from workloads.owner import Owner
@@ -20,7 +21,8 @@ def declare(owner: Owner, facts: Facts, *, needed: Sequence[pulumi.Resource]) ->
         image=facts.image,
         library=step_agent.Library(facts.library.name, items, pod.ARCHIVE),
         volumes=[
-            step_agent.Volume(claim, one.path, one.labels, one.annotations) for claim, one in sorted(mounts.items())
+            Volume(claim, one.path, one.labels, read_only=False, pod_annotations=one.annotations)
+            for claim, one in sorted(mounts.items())
         ],
         together=pod.meeting_of(mounts.values()),
         namespace=owner.namespace.name,

@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 
 from components import trigger_agent
+from components.agent_volume import Volume
 from workloads.manifests.pipeline import Facts
 from workloads.owner import Owner
 from workloads.settings.pipeline import PipelineSettings
@@ -17,7 +18,7 @@ def declare(owner: Owner, settings: PipelineSettings, facts: Facts, *, needed: S
     for source in settings.sources.values():
         stored = facts.datasets[source.dataset]
         mount = stored.mount(read_only=True)
-        volumes[mount.claim] = trigger_agent.Volume(mount.claim, mount.path, mount.labels)
+        volumes[mount.claim] = Volume(mount.claim, mount.path, mount.labels)
     trigger_agent.declare(
         owner.name,
         description(settings, facts),
