@@ -1,4 +1,4 @@
-"""Whether a change makes the gate of a model server's canary weaker, from what the server registers in words."""
+"""Whether a change weakens or removes the gate of a model server's canary, from what the server registers in words."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from cli.commands.preview.report import Report
 
 _GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
 _CANARY = re.compile(r"canary of (?P<percent>\d+) %")
+_NAMED = re.compile(r"versions? (?P<numbers>[\d, ]*\d)")
+"""Versions that the settings name: pinned, or by `versions`."""
 _SHARES = {"errorRate": "of the canary's requests may fail", "accuracy": "of the held-out examples must be right"}
 """Metrics from 0 to 1, and what their threshold means."""
 _UNITS = {"latencyP99Millis": "ms for 99 % of the canary's requests"}
@@ -30,7 +32,9 @@ class _Gate:
 
 
 def change(before: Sequence[str], after: Sequence[str]) -> str:
-    """A sentence about what differs; empty without a gate on both sides. The parts of `serves`, before and after."""
+    """A sentence about what differs; empty without a gate before. The parts of `serves`, before and after."""
+    if removed := _removed(before, after):
+        return f". **No gate any more**: {removed}"
     weaker, stricter = (_ways(before, after, way) for way in ("weaker", "stricter"))
     found = [
         f"**{word} gate**: {', '.join(texts)}" for word, texts in (("Weaker", weaker), ("Stricter", stricter)) if texts
@@ -38,22 +42,44 @@ def change(before: Sequence[str], after: Sequence[str]) -> str:
     return f". {'. '.join([*found, *_effects(after)])}" if found else ""
 
 
+def has_gate(parts: Sequence[str]) -> bool:
+    """Whether one of the parts of `serves` is a gate."""
+    return bool(_gates(parts))
+
+
 def weakened(report: Report) -> Iterator[str]:
-    """A part of a sentence for each model whose gate becomes weaker, with what that lets through."""
+    """A part of a sentence for each model whose gate becomes weaker or is removed, with what that lets through."""
     for name, (old, new) in sorted(report.registered("ModelServer").items()):
         before, after = (server.get("serves") or {} for server in (old, new))
         for model in sorted({*before, *after}):
             was, now = before.get(model, "").split("; "), after.get(model, "").split("; ")
-            if texts := _ways(was, now, "weaker"):
+            if removed := _removed(was, now):
+                yield f"the gate of {name} for {model} (removed): {removed}"
+            elif texts := _ways(was, now, "weaker"):
                 share = _share(now)
                 live = f"get {share} % of live requests again and, if they pass, all" if share else "are tried again"
                 yield f"the gate of {name} for {model} ({', '.join(texts)}): versions refused before {live}"
 
 
+def _removed(before: Sequence[str], after: Sequence[str]) -> str:
+    """Which versions get all requests without being tried; empty if a gate stays, or if the model is not served."""
+    if has_gate(after) or not (has_gate(before) and after[0]):
+        return ""
+    if named := _NAMED.match(after[0]):
+        gets, it = ("gets", "it") if named["numbers"].isdecimal() else ("get", "them")
+        return f"{named[0]} {gets} all requests at once, even if the gate refused {it}"
+    return (
+        "the newest version gets all requests at once, even if the gate refused it, and each later one as soon as it is"
+        " published, untried"
+    )
+
+
 def _ways(before: Sequence[str], after: Sequence[str], way: str) -> list[str]:
     """What is `weaker`, or `stricter`, than before; nothing without a gate on both sides."""
-    old, new = _gates(before), _gates(after)
-    return [text for each, text in _compared(old, new) if each == way] if old and new else []
+    if not (has_gate(before) and has_gate(after)):
+        return []
+    found = (*_compared_shares(_share(before), _share(after)), *_compared(_gates(before), _gates(after)))
+    return [text for each, text in found if each == way]
 
 
 def _share(parts: Sequence[str]) -> str:
@@ -75,6 +101,12 @@ def _gates(parts: Sequence[str]) -> Mapping[str, _Gate]:
         one["metric"]: _Gate(one["metric"], one["sign"] == "most", float(one["threshold"]), int(one["requests"] or 0))
         for one in found
     }
+
+
+def _compared_shares(old: str, new: str) -> Iterator[tuple[str, str]]:
+    if old and new and old != new:
+        way = "weaker" if int(new) > int(old) else "stricter"
+        yield way, f"{new} % instead of {old} % of all requests go to versions that have not passed yet"
 
 
 def _compared(old: Mapping[str, _Gate], new: Mapping[str, _Gate]) -> Iterator[tuple[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from cli.commands.preview import gates, kinds, property_path
@@ -177,16 +177,10 @@ def _server(old: Facts, new: Facts) -> str:
         before, after = (each.get(model, "").split("; ") for each in serves)
         less, more = ([part for part in one if part not in other] for one, other in ((before, after), (after, before)))
         if less or more:
-            parts.append(
-                f"serves {model}: {' → '.join(filter(None, ('; '.join(less), '; '.join(more))))}{_gated(before, after)}"
-            )
+            said = " → ".join(filter(None, ("; ".join(less), "; ".join(more))))
+            gated = ", which a new version must meet before it gets all requests" if gates.has_gate(more) else ""
+            parts.append(f"serves {model}: {said}{gated}{gates.change(before, after)}")
     return "; ".join(filter(None, (*parts, _described(old, new))))
-
-
-def _gated(before: Sequence[str], after: Sequence[str]) -> str:
-    if len(after) < 2:
-        return ""
-    return f", which a new version must meet before it gets all requests{gates.change(before, after)}"
 
 
 def _volume(old: Facts, new: Facts) -> str:

@@ -1,19 +1,24 @@
-"""A changed gate of a canary: whether more or fewer versions pass it, and what else that changes."""
+"""A changed or removed gate of a canary: whether more or fewer versions pass it, and what else that changes."""
 
 from __future__ import annotations
 
 import pytest
 
-from cli.commands.preview import gates
+from cli.commands.preview import gates, words
 from cli.commands.preview.report import Report
+from cli.commands.preview.sections import interrupts
 from workloads.manifests import serves
 from workloads.settings.served_model import ServedModel
 
 
-def _parts(*given: dict[str, object]) -> list[str]:
+def _parts(*given: dict[str, object], percent: int = 10) -> list[str]:
     """What a server with these gates registers."""
-    canary = {"percent": 10, "gate": [{"minRequests": 500, **each} for each in given]}
-    model = ServedModel.model_validate({"volume": "models", "path": "digits", "canary": canary})
+    canary = {"percent": percent, "gate": [{"minRequests": 500, **each} for each in given]}
+    return _without_gate(canary=canary)
+
+
+def _without_gate(**given: object) -> list[str]:
+    model = ServedModel.model_validate({"volume": "models", "path": "digits", **given})
     return serves.words({"digits": model})["digits"].split("; ")
 
 
@@ -48,9 +53,13 @@ def test_a_changed_gate_is_called_weaker_or_stricter(
     )
 
 
+def _report(before: list[str], after: list[str]) -> Report:
+    both = tuple({"serves": {"digits": "; ".join(parts)} if parts else {}} for parts in (before, after))
+    return Report("prod", components={"tensorplane:index:ModelServer": {"server": (both[0], both[1])}})
+
+
 def _weakened(before: list[str], after: list[str]) -> list[str]:
-    both = ({"serves": {"digits": "; ".join(before)}}, {"serves": {"digits": "; ".join(after)}})
-    return list(gates.weakened(Report("prod", components={"tensorplane:index:ModelServer": {"server": both}})))
+    return list(gates.weakened(_report(before, after)))
 
 
 def test_a_weaker_gate_says_what_it_lets_through() -> None:
@@ -62,6 +71,47 @@ def test_a_weaker_gate_says_what_it_lets_through() -> None:
     assert _weakened(weak, strict) == []
 
 
+def test_a_larger_canary_weakens_the_gate() -> None:
+    small, large = _parts(ERRORS), _parts(ERRORS, percent=60)
+    assert _weakened(small, large) == [
+        "the gate of server for digits (60 % instead of 10 % of all requests go to versions that have not passed yet): "
+        "versions refused before get 60 % of live requests again and, if they pass, all"
+    ]
+    assert _weakened(large, small) == []
+    (line,) = words.lines(_report(small, large))
+    assert line.startswith(
+        "model server **server**: serves digits: canary of 10 % → canary of 60 %. **Weaker gate**: 60 % instead of "
+    ), "the gate itself is as before"
+
+
+@pytest.mark.parametrize(
+    ("after", "says"),
+    [
+        ({}, "the newest version gets all requests at once, even if the gate refused it, and each later one as soon as "
+         "it is published, untried"),
+        ({"versions": "all"}, "the newest version gets all requests at once, even if the gate refused it, and each "
+         "later one as soon as it is published, untried"),
+        ({"pin": 3}, "version 3 gets all requests at once, even if the gate refused it"),
+        ({"versions": {"specific": [3]}}, "version 3 gets all requests at once, even if the gate refused it"),
+        ({"versions": {"specific": [3, 12]}}, "versions 3, 12 get all requests at once, even if the gate refused them"),
+    ],
+)  # fmt: skip
+def test_a_removed_gate_says_what_answers_without_it(after: dict[str, object], says: str) -> None:
+    report = _report(_parts(ERRORS), _without_gate(**after))
+    assert f"**Weakens:** the gate of server for digits (removed): {says}." in interrupts.markdown(report)
+    (line,) = words.lines(report)
+    assert line.endswith(f"{_without_gate(**after)[0]}. **No gate any more**: {says}")
+
+
+@pytest.mark.parametrize(
+    ("before", "after"), [([], _parts(ERRORS)), (_parts(ERRORS), []), (["the newest version"], ["all versions"])]
+)
+def test_without_a_gate_before_or_a_model_after_nothing_is_weaker(before: list[str], after: list[str]) -> None:
+    assert _weakened(before, after) == []
+
+
 def test_an_equal_gate_and_one_of_a_new_canary_have_no_sentence() -> None:
     assert gates.change(_parts(ERRORS), _parts(ERRORS)) == ""
     assert gates.change(["the newest version"], _parts(ERRORS)) == ""
+    (line,) = words.lines(_report(["the newest version"], _parts(ERRORS)))
+    assert line.endswith(", which a new version must meet before it gets all requests")
