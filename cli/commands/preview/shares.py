@@ -21,7 +21,8 @@ def lines(report: Report) -> Iterator[str]:
 
 def _line(name: str, groups: dict[str, Facts], gpus: int) -> str:
     each = {group: found["hourlyUsdMax"] / found["maxNodes"] for group, found in groups.items()}
-    prices = ", ".join(f"{group} ${cost(price)}" for group, price in each.items())
+    spot = {group: " (spot)" if found["spot"] else "" for group, found in groups.items()}
+    prices = ", ".join(f"{group} ${cost(price)}{spot[group]}" for group, price in each.items())
     said = f"{name}: its share of its nodes, which cost per hour and node: {prices}"
     if not gpus:
         return said

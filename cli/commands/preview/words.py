@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from cli.commands.preview import gates, kinds, property_path
+from cli.commands.preview import gates, kinds, price_notes, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from components.base import facts
@@ -109,7 +109,8 @@ def _node_group(old: Facts, new: Facts) -> str:
     if before is None or after is None:
         parts.append("price unknown")
     elif before != after:
-        parts.append(f"{change(after - before)}/h at most")
+        spot = " (spot price)" if price_notes.basis(old, new) == "spot" else ""
+        parts.append(f"{change(after - before)}/h at most{spot}")
     return ", ".join(parts)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview import shares, spending
+from cli.commands.preview import price_notes, shares, spending
 from cli.commands.preview.report import Facts, Report
 from cli.output import markdown as md
 from cli.output.numbers import NOTHING, change, dollars
@@ -32,10 +32,6 @@ from components.cost.estimate import (
     registered,
 )
 
-_NOTE = (
-    "Estimates in US dollars, from list and spot prices without taxes, discounts, disks, network traffic and the"
-    " cluster itself; - means unknown."
-)
 _TYPES: tuple[tuple[Kind, str], ...] = (("group", "NodeGroup"), ("queue", "Queue"), ("run", "TrainingJob"))
 
 
@@ -81,10 +77,10 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
         return
     yield Text(f"cost: {spending.sentence(found)}".removesuffix(": "), style="bold")
     for each in _TABLES:
-        if rows := _rows(each, found):
+        if rows := _rows(each, found, report):
             yield table(_headings(each), rows, right=_headings(each)[1:])
             yield ""
-    yield from (Text(line, style="dim") for line in (*unknown(found), notes(found)))
+    yield from (Text(line, style="dim") for line in (*unknown(found), price_notes.text(report)))
     yield ""
 
 
@@ -98,11 +94,11 @@ def markdown(report: Report) -> Iterator[str]:
         only_if = "Merging saves nothing. " if report.removed else ""
         yield f"{only_if}**{_begun(report, said)}.** {_rest(found)}"
     for each in _TABLES:
-        if rows := _rows(each, found):
+        if rows := _rows(each, found, report):
             yield md.full_table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
     if lines := [*shares.lines(report), *unknown(found)]:
         yield md.bullets(lines)
-    yield notes(found)
+    yield price_notes.text(report)
 
 
 def _begun(report: Report, said: str) -> str:
@@ -128,13 +124,6 @@ def unknown(found: Sequence[Compared]) -> list[str]:
     return [likely, *lines] if likely else lines
 
 
-def notes(found: Iterable[Compared]) -> str:
-    """What the prices are, and of when."""
-    dates = sorted({one.date for each in found for one in _both(each) if one.date})
-    between = f" Prices are of {dates[0]}" + (f" to {dates[-1]}." if len(dates) > 1 else ".") if dates else ""
-    return _NOTE + between
-
-
 def _estimate(kind: Kind, name: str, facts: Facts, seconds: float | None) -> Estimate:
     found = registered(kind, name, facts.get("cost"))
     most = facts.get("hourlyUsdMax")
@@ -151,20 +140,22 @@ def _headings(shown: _Table) -> tuple[str, ...]:
     return (shown.heading, *(heading for _, heading in shown.figures), "difference")
 
 
-def _rows(shown: _Table, found: Iterable[Compared]) -> list[tuple[str, ...]]:
+def _rows(shown: _Table, found: Iterable[Compared], report: Report) -> list[tuple[str, ...]]:
     mine = [each for each in found if each.kind == shown.kind]
-    rows = [_row(shown, each) for each in mine]
+    groups = report.registered("NodeGroup") if shown.kind == "group" else {}
+    rows = [_row(shown, each, price_notes.basis(*groups.get(each.name, ({}, {})))) for each in mine]
     if shown.kind == "group" and len(mine) > 1:
         rows.append(_total(shown, mine))
     return rows
 
 
-def _row(shown: _Table, one: Compared) -> tuple[str, ...]:
+def _row(shown: _Table, one: Compared, basis: str) -> tuple[str, ...]:
     before, after = (
         [dollars(each.figures.get(figure)) for figure, _ in shown.figures] if each else []
         for each in (one.before, one.after)
     )
-    name = one.name if one.after else f"{one.name} (deleted)"
+    marks = ", ".join(filter(None, (basis, "" if one.after else "deleted")))
+    name = f"{one.name} ({marks})" if marks else one.name
     rise = one.change(shown.difference)
     return (name, *before_after(before, after), NOTHING if rise is None else change(rise))
 

@@ -19,10 +19,7 @@ from components.base.labels import PLUGIN_CONFIG
 
 _HEADINGS = ("node group", "machine", "accelerator", "sharing", "nodes", "devices", "$/h")
 _NUMBERS = ("devices", "$/h")
-_PRICES = (
-    "Prices are estimates with all groups at their maximum, from list and spot prices of the dates in docs/catalog.md;"
-    " - means unknown."
-)
+_PRICES = "Estimates with all groups at their maximum: spot prices of spot nodes, else on demand; - means unknown."
 _WIDTH_FOR_TAINTS = 110
 _NONE = "none"
 

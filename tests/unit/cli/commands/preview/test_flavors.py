@@ -28,7 +28,7 @@ def test_more_gpus_without_quota_are_named_with_how_many_there_were() -> None:
 
 def test_a_new_flavor_without_quota_is_named() -> None:
     (line,) = _said(_having(8, t4=8), _having(8, t4=8, l4=2))
-    assert line.startswith("**no queue's quota covers 2 of 2 l4**: ")
+    assert line.startswith("**no queue's quota covers 2 of 2 l4**: jobs in queues use none. ")
 
 
 def test_a_flavor_that_goes_strands_the_jobs_that_require_it() -> None:
