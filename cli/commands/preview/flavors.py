@@ -61,7 +61,8 @@ def _before(flavor: Flavor, old: Flavor | None) -> str:
 def _use(report: Report, flavor: Flavor) -> str:
     """Who can use GPUs that no quota covers, and what to do about it."""
     most = f"at most {flavor.guaranteed:g} at a time" if flavor.guaranteed else "none"
-    return f"jobs in queues use {most}. {_without(report, flavor)}. For jobs, raise queues.*.gpus; else lower nodeGroups.*.max"
+    remedy = "For jobs, raise queues.*.gpus; else lower nodeGroups.*.max"
+    return f"jobs in queues use {most}. {_without(report, flavor)}. {remedy}"
 
 
 def _without(report: Report, flavor: Flavor) -> str:

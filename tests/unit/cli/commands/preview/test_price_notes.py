@@ -27,9 +27,9 @@ def _report(**groups: tuple[dict[str, Any], dict[str, Any]]) -> Report:
 
 
 def test_the_note_lists_machines_by_basis_and_date() -> None:
-    cpu, old = _group("m7i.2xlarge", "2024-10-10"), _group("g4dn.xlarge")
+    cpu, old, new = _group("m7i.2xlarge", "2024-10-10"), _group("g4dn.xlarge"), _group("p5.48xlarge")
     spot = _group("g6.xlarge", "2025-06-28", spot=True)
-    report = _report(cpu=(cpu, cpu), more=(cpu, cpu), old=(old, old), new=(_group("p5.48xlarge"),) * 2, spot=({}, spot))
+    report = _report(cpu=(cpu, cpu), more=(cpu, cpu), old=(old, old), new=(new, new), spot=({}, spot))
     assert price_notes.text(report) == (
         f"{ESTIMATES} List prices on demand: m7i.2xlarge of 2024-10-10; p5.48xlarge, g4dn.xlarge of 2026-01-21. "
         "Spot prices, which change daily: g6.xlarge of 2025-06-28."
