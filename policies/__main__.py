@@ -1,13 +1,12 @@
 """The policy pack `tensorplane`: every rule of `rules/`, mandatory by default."""
 
-import serving_once
-from pulumi_policy import EnforcementLevel, PolicyPack
-from rules import found
+import gc
 
-policies = found()
-serving_once.install(policies)
-PolicyPack(
-    name="tensorplane",
-    enforcement_level=EnforcementLevel.MANDATORY,
-    policies=policies,
-)
+# The process ends with the preview or the update, so what it no longer uses need not be collected: the collector would
+# look at every value of the stack again and again.
+gc.disable()
+
+import serving  # noqa: E402
+from rules import found  # noqa: E402
+
+serving.serve("tensorplane", found())

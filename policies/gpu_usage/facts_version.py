@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from pulumi_policy import PolicyResource
+from stack_view.view import Seen
+
+from gpu_usage.manifest import UNKNOWN
 
 VERSION = 1
 """The version that this pack reads, which is also that of stacks without a version."""
@@ -12,10 +14,11 @@ _CLUSTER = "tensorplane:index:Cluster"
 _KEY = "factsVersion"
 
 
-def too_new(resources: Iterable[PolicyResource]) -> str | None:
+def too_new(resources: Iterable[Seen]) -> str | None:
     """Why this pack cannot read the stack's facts; None if it can."""
-    for resource in resources:
-        if resource.resource_type == _CLUSTER and _KEY in resource.props and resource.props[_KEY] > VERSION:
-            problem = f"the stack's components register facts of version {resource.props[_KEY]:g}"
+    for version in (seen.body.get(_KEY, VERSION) for seen in resources if seen.type == _CLUSTER):
+        if version is UNKNOWN or version > VERSION:
+            shown = "unknown version" if version is UNKNOWN else f"version {version:g}"
+            problem = f"the stack's components register facts of {shown}"
             return f"{problem}, and these policies read {VERSION}; use the policies of the stack's tensorplane"
     return None

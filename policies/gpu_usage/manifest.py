@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
-
-from pulumi_policy.proxy import UnknownValueError
 
 Path = tuple[str, ...]
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
@@ -41,7 +40,7 @@ class Manifest:
     body: Mapping[str, Any]
     is_patch: bool = False
 
-    @property
+    @cached_property
     def type(self) -> tuple[str, str]:
         """Group and kind, because several groups may have a kind such as `Job`."""
         return self.group, self.kind
@@ -57,13 +56,8 @@ class Manifest:
         return part(part(self.body, "metadata"), "annotations", ("metadata",))
 
 
-def read(token: str, props: Mapping[str, Any]) -> Manifest:
-    """The object behind a resource of type `kubernetes:GROUP/VERSION:KIND`."""
-    return of(token, plain(props))
-
-
 def of(token: str, body: Mapping[str, Any]) -> Manifest:
-    """The same, from plain values."""
+    """The object behind a resource of type `kubernetes:GROUP/VERSION:KIND`, from its plain properties."""
     _, module, kind = token.split(":", 2)
     group = _group(module)
     written = body.get("kind")
@@ -79,24 +73,6 @@ def of(token: str, body: Mapping[str, Any]) -> Manifest:
 def _group(version: str) -> str:
     group = version.partition("/")[0]
     return "core" if _VERSION.fullmatch(group) else group
-
-
-def plain(value: Any) -> Any:
-    """Python maps and lists, with UNKNOWN where pulumi-policy raises an error."""
-    if isinstance(value, SCALARS):
-        return value
-    if isinstance(value, Mapping):
-        return {str(key): _known(value, key) for key in value}
-    if isinstance(value, Sequence) and not isinstance(value, str | bytes):
-        return [_known(value, index) for index in range(len(value))]
-    return value
-
-
-def _known(owner: Any, key: Any) -> Any:
-    try:
-        return plain(owner[key])
-    except UnknownValueError:
-        return UNKNOWN
 
 
 def unknown(path: Path) -> UncountableError:

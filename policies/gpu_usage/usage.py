@@ -43,8 +43,8 @@ class Usage:
         self.children: dict[str, list[Seen]] = defaultdict(list)
         self.manifests: dict[str, Manifest] = {}
         for seen in view.all:
-            if seen.resource.parent:
-                self.children[seen.resource.parent.urn].append(seen)
+            if seen.parent:
+                self.children[seen.parent.urn].append(seen)
             if seen.manifest:
                 self.manifests[seen.urn] = seen.manifest
             if seen.fault:
@@ -57,7 +57,7 @@ class Usage:
     def total(self) -> Counter[str]:
         """Requests of the stack, by resource."""
         known = {seen.urn for seen in self.view.all}
-        parents = ((seen, seen.resource.parent) for seen in self.view.all)
+        parents = ((seen, seen.parent) for seen in self.view.all)
         roots = (seen for seen, parent in parents if parent is None or parent.urn not in known)
         return sum((self.asked(one) for one in roots), Counter[str]())
 
@@ -116,7 +116,7 @@ class Usage:
             return 0
         if manifest.group == "helm.sh":
             return charts.gpus(manifest, self.declared, self.view.config)
-        if manifest.type == _TEMPLATE and seen.resource.parent and seen.resource.parent.resource_type == _PIPELINE:
+        if manifest.type == _TEMPLATE and seen.parent and seen.parent.type == _PIPELINE:
             return objects.of_one_pod_each(manifest, self.network_claims)
         return objects.count(manifest, self.network_claims)
 

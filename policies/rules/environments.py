@@ -28,7 +28,7 @@ def _clusters(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 def _facts(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    if refusal := facts_version.too_new([seen.resource]):
+    if refusal := facts_version.too_new([seen]):
         problem, _, remedy = refusal.partition("; ")
         yield Finding(problem, remedy)
 

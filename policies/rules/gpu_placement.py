@@ -112,7 +112,7 @@ def _daemons(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 def _specs(seen: Seen, config: Config) -> Iterator[Mapping[str, Any]]:
     """What places a DaemonSet that every node with accelerators needs: its pods, or its chart's values."""
     manifest = seen.manifest
-    if manifest and manifest.type == _DAEMON and any(fnmatchcase(seen.resource.name, each) for each in config["names"]):
+    if manifest and manifest.type == _DAEMON and any(fnmatchcase(seen.name, each) for each in config["names"]):
         yield from (pod.spec for pod in pods.of(seen))
     if manifest and manifest.group == _PULUMI_RELEASE:
         chart = str(known(manifest.body, "chart")).rpartition("/")[2]

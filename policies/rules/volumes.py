@@ -59,7 +59,7 @@ def _claims(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 def _given_up(seen: Seen, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
-    parent = seen.resource.parent
+    parent = seen.parent
     return any(one.body.get("retain") is False for one in view.of(_OURS) if parent and one.urn == parent.urn)
 
 
@@ -83,9 +83,9 @@ def _reclaim(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     # A volume that somebody declares has reclaim policy Retain by default.
     if manifest.type == _VOLUME and policy not in (None, "Retain"):
         yield Finding("its data is deleted with its claim", "set `spec.persistentVolumeReclaimPolicy: Retain`")
-    parent = seen.resource.parent
+    parent = seen.parent
     # Copies that live for minutes, while a mirror sends them.
-    temporary = parent is not None and parent.resource_type == "tensorplane:index:Movers"
+    temporary = parent is not None and parent.type == "tensorplane:index:Movers"
     if manifest.type in _SNAPSHOTS and not temporary and _deletion_policy(manifest) != "Retain":
         yield Finding("its snapshots are deleted with their objects", "set `deletionPolicy: Retain`")
 
@@ -97,17 +97,17 @@ def _deletion_policy(manifest: Manifest) -> Any:
 
 
 def _snapshots(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    named = any(fnmatchcase(seen.resource.name, each) for each in config["required"])
+    named = any(fnmatchcase(seen.name, each) for each in config["required"])
     if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
 
 def _is_schedule(one: Seen, volume: Seen) -> bool:
-    parent = one.resource.parent
+    parent = one.parent
     below = parent is not None and parent.urn == volume.urn
     # The agent's CronJob is named after its volume.
-    named = one.resource.name in (volume.resource.name, f"snapshots-{volume.resource.name}")
+    named = one.name in (volume.name, f"snapshots-{volume.name}")
     return one.type in _SCHEDULES and (below or named)
 
 

@@ -34,8 +34,8 @@ class Owners:
         """The owners in a stack."""
         children: dict[str, list[Seen]] = defaultdict(list)
         for seen in view.all:
-            if seen.resource.parent:
-                children[seen.resource.parent.urn].append(seen)
+            if seen.parent:
+                children[seen.parent.urn].append(seen)
         return cls(view, children, node_groups.groups(view))
 
     def below(self, seen: Seen) -> Iterator[Seen]:
@@ -81,7 +81,7 @@ def priorities(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str
     registered = known(seen.body, "queue") if seen.type.startswith("tensorplane:") else None
     labelled = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
     queues = [registered] if registered else labelled
-    priority = {queue.resource.name: str(at(queue.body, "priority")) for queue in owners.view.of(_QUEUE)}
+    priority = {queue.name: str(at(queue.body, "priority")) for queue in owners.view.of(_QUEUE)}
     return {priority.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}"), NONE) for each in queues} or {NONE}
 
 

@@ -47,7 +47,7 @@ class Group:
     @property
     def name(self) -> str:
         """As in the settings."""
-        return str(self.seen.resource.name)
+        return self.seen.name
 
 
 def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, Finding]]:
@@ -100,9 +100,9 @@ def _written(taint: str) -> Taint:
 
 def _is_owned(seen: Seen) -> bool:
     """Whether a component of tensorplane made it, whose NodeGroup is counted."""
-    parent = seen.resource.parent
+    parent = seen.parent
     while parent is not None:
-        if parent.resource_type.startswith("tensorplane:"):
+        if parent.type.startswith("tensorplane:"):
             return True
         parent = parent.parent
     return False

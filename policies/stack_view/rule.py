@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
+from functools import lru_cache
 from typing import Any
 
 from gpu_usage import facts_version
@@ -13,7 +13,6 @@ from pulumi_policy import (
     PolicyConfigSchema,
     ReportViolation,
     Severity,
-    StackValidationArgs,
     StackValidationPolicy,
 )
 
@@ -26,7 +25,6 @@ Whole = Callable[[View, Config], Iterable[tuple[Seen | None, Finding]]]
 
 NAMED = 5
 """Findings that are named if there are more."""
-_last: list[View] = []
 
 
 def of_each(check: Each) -> Whole:
@@ -34,20 +32,33 @@ def of_each(check: Each) -> Whole:
 
     def whole(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
         for seen in view.all:
-            for finding in asked(partial(check, seen, view, config)):
+            for finding in _asked(check, seen, view, config):
                 yield seen, finding
 
     return whole
 
 
-def asked(question: Callable[[], Iterable[Finding]]) -> list[Finding]:
-    """The findings of a function, or a finding that it could not answer."""
+def _asked(check: Each, seen: Seen, view: View, config: Config) -> list[Finding]:
+    """The findings about a resource, or a finding that it cannot be judged."""
     try:
-        return list(question())
+        return list(check(seen, view, config))
     except UncountableError as reason:
         return [Finding(reason.problem, reason.remedy)]
     except Exception as crash:  # its text may contain values of the object
         return [Finding(f"this rule cannot read it ({type(crash).__name__})", "write it as its API documents it")]
+
+
+class Rule(StackValidationPolicy):
+    """A policy of the pack. pulumi-policy describes it to the engine; `serving` asks it for its judgement."""
+
+    def __init__(self, check: Whole, defaults: Config, needs_facts: bool, **described: Any) -> None:
+        super().__init__(**described)
+        self._check, self._defaults, self._needs_facts = check, defaults, needs_facts
+
+    def judge(self, view: View, given: Config, report: ReportViolation) -> None:
+        """Reports what is wrong with a stack, under the configuration that is given."""
+        if not (self._needs_facts and _too_new(view)):
+            tell(view, list(self._check(view, {**self._defaults, **given})), report)
 
 
 def rule(
@@ -61,22 +72,16 @@ def rule(
     config: Mapping[str, Mapping[str, Any]] | None = None,
     level: EnforcementLevel = EnforcementLevel.MANDATORY,
     needs_facts: bool = True,
-) -> StackValidationPolicy:
+) -> Rule:
     """A policy of the pack. `config` has the JSON schema of each key, with its default.
 
     A stack whose facts are newer than these policies is not judged (`needs_facts`): `facts-version` refuses it.
     """
     schema = {key: dict(value) for key, value in (config or {}).items()}
-    defaults = {key: value["default"] for key, value in schema.items() if "default" in value}
-
-    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
-        view = view_of(args)
-        if needs_facts and facts_version.too_new(view.resources):
-            return
-        given = {**defaults, **args.get_config()}
-        tell(view, list(check(view, given)), report)
-
-    return StackValidationPolicy(
+    return Rule(
+        check,
+        {key: value["default"] for key, value in schema.items() if "default" in value},
+        needs_facts,
         name=name,
         display_name=name.replace("-", " "),
         description=description,
@@ -85,17 +90,12 @@ def rule(
         tags=tags,
         remediation_steps=remedy,
         config_schema=PolicyConfigSchema(properties=schema) if schema else None,
-        validate=validate,
     )
 
 
-def view_of(args: StackValidationArgs) -> View:
-    """The view of these resources, which the rules of one evaluation share: only the first is given any
-    (`serving_once`)."""
-    if args.resources:
-        _last.clear()  # if this view cannot be made, no rule judges an earlier one
-        _last.append(View(list(args.resources)))
-    return _last[0]
+@lru_cache(maxsize=1)
+def _too_new(view: View) -> bool:
+    return facts_version.too_new(view.all) is not None
 
 
 def tell(view: View, found: list[tuple[Seen | None, Finding]], report: ReportViolation) -> None:

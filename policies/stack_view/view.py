@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, Unknown, dotted, of, plain, unknown
-from pulumi_policy import PolicyResource
+from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, Unknown, dotted, of, unknown
+
+from stack_view.properties import plain
 
 _STACK = "pulumi:pulumi:Stack"
 _CLUSTER = "tensorplane:index:Cluster"
 _KUBERNETES = "kubernetes:"
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Seen:
-    """One resource: its type, and its properties as plain values with UNKNOWN for what only the update knows."""
+    """One resource, as a rule sees it."""
 
-    resource: PolicyResource
+    type: str
+    """As Pulumi spells it."""
+    urn: str
+    """Its identity in the stack."""
+    name: str
     body: Mapping[str, Any]
+    """Its properties as plain values, with UNKNOWN for what only the update knows."""
     manifest: Manifest | None
     """The Kubernetes object, if it is one."""
-    fault: UncountableError | None = None
+    fault: UncountableError | None
     """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
-
-    @property
-    def type(self) -> str:
-        """Its type, as Pulumi spells it."""
-        return str(self.resource.resource_type)
-
-    @property
-    def urn(self) -> str:
-        """Its identity in the stack."""
-        return str(self.resource.urn)
+    protected: bool
+    """Whether the engine refuses to delete it."""
+    parent: Seen | None = None
 
     @property
     def kind(self) -> str:
@@ -45,12 +45,7 @@ class Seen:
     @property
     def who(self) -> str:
         """How messages name it."""
-        return f"{self.resource.name} ({self.kind})"
-
-    @property
-    def protected(self) -> bool:
-        """Whether the engine refuses to delete it."""
-        return bool(self.resource.opts.protect)
+        return f"{self.name} ({self.kind})"
 
     @property
     def namespace(self) -> Any:
@@ -63,29 +58,49 @@ class Seen:
 class View:
     """The resources of a stack."""
 
-    resources: Sequence[PolicyResource]
-    all: list[Seen] = field(init=False)
+    all: list[Seen]
 
-    def __post_init__(self) -> None:
-        self.all = [_seen(one) for one in self.resources]
+    @classmethod
+    def of_messages(cls, resources: Sequence[Any]) -> View:
+        """The view of what the engine sends (AnalyzerResource)."""
+        found = [_seen(message) for message in resources]
+        by_urn = {seen.urn: seen for seen in found}
+        for seen, message in zip(found, resources, strict=True):
+            seen.parent = by_urn.get(message.parent)
+        return cls(found)
 
     def of(self, *tokens: str) -> Iterator[Seen]:
         """The resources of these types."""
-        return (one for one in self.all if one.type in tokens)
+        return (one for token in tokens for one in self._by_type[token])
 
     def kinds(self, *types: tuple[str, str]) -> Iterator[tuple[Seen, Manifest]]:
         """The Kubernetes objects of these groups and kinds."""
-        return ((one, one.manifest) for one in self.all if one.manifest and one.manifest.type in types)
+        return (one for each in types for one in self._by_kind[each])
+
+    @cached_property
+    def _by_type(self) -> Mapping[str, list[Seen]]:
+        found: dict[str, list[Seen]] = defaultdict(list)
+        for seen in self.all:
+            found[seen.type].append(seen)
+        return found
+
+    @cached_property
+    def _by_kind(self) -> Mapping[tuple[str, str], list[tuple[Seen, Manifest]]]:
+        found: dict[tuple[str, str], list[tuple[Seen, Manifest]]] = defaultdict(list)
+        for seen in self.all:
+            if seen.manifest:
+                found[seen.manifest.type].append((seen, seen.manifest))
+        return found
 
     @cached_property
     def stack(self) -> str:
         """The stack's name, as in the names of its files."""
-        return str(self.resources[0].urn).split(":")[2]
+        return self.all[0].urn.split(":")[2]
 
     @cached_property
     def urn(self) -> str:
         """The stack's own resource. `pulumi policy analyze` (3.246) panics on a violation without a resource."""
-        project = self.resources[0].urn.split("::")[1]
+        project = self.all[0].urn.split("::")[1]
         return f"urn:pulumi:{self.stack}::{project}::{_STACK}::{project}-{self.stack}"
 
     @cached_property
@@ -104,17 +119,18 @@ class View:
         return f"policies/config.{self.stack}.json"
 
 
-def _seen(resource: PolicyResource) -> Seen:
+def _seen(message: Any) -> Seen:
     body: Mapping[str, Any] = {}
+    manifest, fault = None, None
     try:
-        body = plain(resource.props)
-        manifest = of(resource.resource_type, body) if resource.resource_type.startswith(_KUBERNETES) else None
-        return Seen(resource, body, manifest)
-    except UncountableError as fault:
-        return Seen(resource, body, None, fault)
+        body = plain(message.properties.fields)
+        manifest = of(message.type, body) if message.type.startswith(_KUBERNETES) else None
+    except UncountableError as reason:
+        fault = reason
     except Exception as crash:  # its text may contain values of the object
         problem = f"this rule cannot read it ({type(crash).__name__})"
-        return Seen(resource, body, None, UncountableError(problem, "write it as Kubernetes documents it"))
+        fault = UncountableError(problem, "write it as Kubernetes documents it")
+    return Seen(message.type, message.urn, message.name, body, manifest, fault, message.options.protect)
 
 
 def at(owner: Mapping[str, Any], *keys: str) -> Any:

@@ -1,7 +1,7 @@
 """Runs in the policy pack's own environment: reads stacks as JSON lines, writes what a rule reports on each.
 
 Started as `policies/.venv/bin/python tests/policies/evaluator.py`, with the pack's folder on PYTHONPATH as the engine's
-host would put it. It uses pulumi-policy's own classes, so that unknown values behave as they do in a preview.
+host would put it. Rules get the engine's own messages, so that unknown values behave as they do in a preview.
 """
 
 from __future__ import annotations
@@ -11,14 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from pulumi_policy import (
-    Policy,
-    PolicyCustomTimeouts,
-    PolicyResource,
-    PolicyResourceOptions,
-    StackValidationArgs,
-)
-from pulumi_policy.proxy import unknown_checking_proxy
+from google.protobuf import struct_pb2
+from pulumi.runtime import proto
 from rules import found as found_rules  # type: ignore[import-not-found]
 
 ALL = "*"
@@ -35,40 +29,48 @@ def told(value: Any) -> Any:
     return float(str(value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def stack(resources: Iterable[Mapping[str, Any]]) -> list[PolicyResource]:
-    """The resources as the engine hands them to a stack policy."""
-    made: list[PolicyResource] = []
-    components: dict[str, PolicyResource] = {}
+def stack(resources: Iterable[Mapping[str, Any]]) -> list[Any]:
+    """The resources as the engine sends them to be judged."""
+    made: list[Any] = []
+    components: dict[str, str] = {}
     for resource in resources:
         token, name = resource["type"], resource["name"]
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
-        props = unknown_checking_proxy(told(resource["props"]))
-        parent = components.get(resource.get("parent", ""))
-        options = PolicyResourceOptions(bool(resource.get("protect")), [], None, [], PolicyCustomTimeouts(0, 0, 0), [])
-        made.append(PolicyResource(token, props, urn, name, options, None, parent, [], {}))
+        properties = struct_pb2.Struct()
+        properties.update(told(resource["props"]))
+        parent = components.get(resource.get("parent", ""), "")
+        options = proto.AnalyzerResourceOptions(protect=bool(resource.get("protect")))
+        made.append(
+            proto.AnalyzerResource(
+                type=token, urn=urn, name=name, properties=properties, parent=parent, options=options
+            )
+        )
         # A component and what it made often have one name: the component came first.
-        components.setdefault(name, made[-1])
+        components.setdefault(name, urn)
     return made
 
 
-def reports(policy: Policy, resources: list[PolicyResource], config: Mapping[str, Any]) -> list[str]:
+def reports(rule: Any, resources: list[Any], config: Mapping[str, Any]) -> list[str]:
     """What a rule reports on the resources."""
+    from stack_view.view import View  # type: ignore[import-not-found]  # `mutate` changes it from call to call
+
     found: list[str] = []
-    args = StackValidationArgs(resources, told(config))
-    policy.validate(args, lambda message, urn=None: found.append(message if urn else ""))
+    rule.judge(
+        View.of_messages(resources), told(config), lambda message, urn=None: found.append(message if urn else "")
+    )
     return found
 
 
 def main() -> None:
     """Answer each line until there are no more."""
-    policies = {policy.name: policy for policy in found_rules()}
+    rules = {rule.name: rule for rule in found_rules()}
     for line in sys.stdin:
         case = json.loads(line)
         resources = stack(case["resources"])
-        named = list(policies) if case["rule"] == ALL else [case["rule"]]
+        named = list(rules) if case["rule"] == ALL else [case["rule"]]
         config = case["config"]
         answer = {
-            name: reports(policies[name], resources, config.get(name, {}) if case["rule"] == ALL else config)
+            name: reports(rules[name], resources, config.get(name, {}) if case["rule"] == ALL else config)
             for name in named
         }
         print(json.dumps(answer), flush=True)
