@@ -1,66 +1,112 @@
-"""Serves the rules to the engine.
+"""The pack as the engine sees it: what its rules are, their configuration, and what they report on a stack.
 
-pulumi-policy's own server (1.21) reads all resources of a stack again for each of its rules, and each resource alone,
-twice, before that. Every rule of this pack judges the whole stack, so here a stack is read once, and a single resource
-not at all. What the engine asks about the pack and its configuration, pulumi-policy answers.
+It speaks the engine's protocol itself. pulumi-policy (1.21), which does that for most packs, reads all resources of a
+stack again for each rule, and each resource alone, twice, before that.
 """
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import grpc
+from engine_messages import analyzer_pb2 as messages
+from engine_messages import plugin_pb2
 from google.protobuf import empty_pb2
-from pulumi.runtime import proto
-from pulumi_policy import EnforcementLevel
-from pulumi_policy import policy as framework
+from stack_view.properties import plain
 from stack_view.rule import Rule
 from stack_view.view import View
 
 _SERVICE = "pulumirpc.Analyzer"
 _MESSAGE_LIMIT = 400 << 20
-"""In bytes, as pulumi-policy's."""
+"""In bytes, as Pulumi's own."""
 _VERSION = "0.0.1"
 """The engine shows that of PulumiPolicy.yaml."""
 
 
-class _Analyzer(framework._PolicyAnalyzerServicer):
-    """The pack's answers."""
+class Analyzer:
+    """The answers of a pack."""
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:
-        super().__init__(name, _VERSION, list(rules), EnforcementLevel.MANDATORY)
-        self._rules = rules
+        self._name, self._rules = name, rules
+        self._given: Mapping[str, tuple[int, Mapping[str, Any]]] = {}
+        """Level and configuration of each rule that the engine has configured."""
 
-    def AnalyzeStack(self, request: Any, context: Any) -> Any:  # noqa: N802
-        """What the rules report on the stack."""
-        response = proto.AnalyzeResponse()
+    def info(self, request: Any, context: Any) -> Any:
+        """The rules, with the schemas of their configuration."""
+        described = [_described(rule) for rule in self._rules]
+        return messages.AnalyzerInfo(name=self._name, version=_VERSION, supportsConfig=True, policies=described)
+
+    def configure(self, request: Any, context: Any) -> Any:
+        """Takes the configuration of each rule: its default, or what the user gives."""
+        given = request.policyConfig.items()
+        self._given = {name: (one.enforcementLevel, plain(one.properties.fields)) for name, one in given}
+        return empty_pb2.Empty()
+
+    def analyze_stack(self, request: Any, context: Any) -> Any:
+        """What the rules report."""
         view = View.of_messages(request.resources)
-        for rule in self._rules:
-            level = self._get_enforcement_level(rule)
-            if level is not EnforcementLevel.DISABLED:
-                about = rule.name, rule.description, level, rule.severity
-                report = self._create_report_violation(response, *about)
-                rule.judge(view, self._get_policy_config(rule.name) or {}, report)
-        return response
+        return messages.AnalyzeResponse(
+            diagnostics=[found for rule in self._rules for found in self._judged(rule, view)]
+        )
+
+    def _judged(self, rule: Rule, view: View) -> list[Any]:
+        level, config = self._given.get(rule.name, (_level(rule), {}))
+        if level == messages.DISABLED:
+            return []
+        return [
+            messages.AnalyzeDiagnostic(
+                policyName=rule.name,
+                policyPackName=self._name,
+                policyPackVersion=_VERSION,
+                description=rule.description,
+                message=f"{rule.description}\n{message}",
+                urn=urn,
+                # A rule that judges the whole stack changes no resource.
+                enforcementLevel=messages.MANDATORY if level == messages.REMEDIATE else level,
+                severity=_severity(rule),
+            )
+            for message, urn in rule.judge(view, config)
+        ]
 
 
-def _handlers(analyzer: _Analyzer) -> dict[str, grpc.RpcMethodHandler]:
-    """A method that is missing here is unimplemented: the engine then takes it that the pack remediates nothing, which
-    costs half of an empty answer, once per resource."""
+def _described(rule: Rule) -> Any:
+    found = messages.PolicyInfo(
+        name=rule.name,
+        displayName=rule.name.replace("-", " "),
+        description=rule.description,
+        enforcementLevel=_level(rule),
+        severity=_severity(rule),
+        policy_type=messages.POLICY_TYPE_STACK,
+        tags=rule.tags,
+        remediation_steps=rule.remedy,
+    )
+    if rule.config:
+        found.configSchema.properties.update(rule.config)
+    return found
 
-    def answering(name: str, request: Any) -> grpc.RpcMethodHandler:
-        return _method(getattr(analyzer, name), request.FromString)
 
+def _level(rule: Rule) -> int:
+    return int(messages.EnforcementLevel.Value(rule.level.name))
+
+
+def _severity(rule: Rule) -> int:
+    return int(messages.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.name}"))
+
+
+def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
+    """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule judges
+    the whole stack. So Analyze does not read the resource. Remediate is missing, since the engine then goes on as after
+    an empty answer, which costs twice as much.
+    """
     return {
-        "Analyze": _method(lambda unread, context: proto.AnalyzeResponse(), None),
-        "AnalyzeStack": answering("AnalyzeStack", proto.AnalyzeStackRequest),
-        "GetAnalyzerInfo": answering("GetAnalyzerInfo", empty_pb2.Empty),
-        "GetPluginInfo": answering("GetPluginInfo", empty_pb2.Empty),
-        "Configure": answering("Configure", proto.ConfigureAnalyzerRequest),
-        "ConfigureStack": answering("ConfigureStack", proto.AnalyzerStackConfigureRequest),
+        "Analyze": _method(lambda unread, context: messages.AnalyzeResponse(), None),
+        "AnalyzeStack": _method(analyzer.analyze_stack, messages.AnalyzeStackRequest.FromString),
+        "GetAnalyzerInfo": _method(analyzer.info, None),
+        "GetPluginInfo": _method(lambda unread, context: plugin_pb2.PluginInfo(version=_VERSION), None),
+        "Configure": _method(analyzer.configure, messages.ConfigureAnalyzerRequest.FromString),
     }
 
 
@@ -70,11 +116,9 @@ def _method(answer: Callable[[Any, Any], Any], read: Callable[[bytes], Any] | No
 
 def serve(name: str, rules: Sequence[Rule]) -> None:
     """Serves a pack until the engine ends the process."""
-    analyzer = _Analyzer(name, rules)
-    server = grpc.server(
-        ThreadPoolExecutor(max_workers=2), options=[("grpc.max_receive_message_length", _MESSAGE_LIMIT)]
-    )
-    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, _handlers(analyzer)),))
+    options = [("grpc.max_receive_message_length", _MESSAGE_LIMIT)]
+    server = grpc.server(ThreadPoolExecutor(max_workers=2), options=options)
+    server.add_generic_rpc_handlers((grpc.method_handlers_generic_handler(_SERVICE, handlers(Analyzer(name, rules))),))
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     # There is nothing to clean up, and the engine waits for the end.

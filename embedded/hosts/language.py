@@ -109,7 +109,7 @@ class LanguageHost(LanguageRuntimeServicer):
         if request.kind == "analyzer":
             # A pack runs in its own folder, which is its last argument.
             python = _interpreter(request.info, "PulumiPolicy.yaml")
-            arguments, cwd = ["-u", "-m", "pulumi.policy", *request.args, folder], folder
+            arguments, cwd = ["-u", *_policy_runner(request), folder], folder
         else:
             python = _interpreter(request.info, "PulumiPlugin.yaml")
             arguments, cwd = ["-u", folder, *request.args], request.pwd
@@ -165,6 +165,12 @@ class LanguageHost(LanguageRuntimeServicer):
 
 def _interpreter(info: Any, file: str = "Pulumi.yaml") -> Interpreter:
     return interpreter(Path(info.root_directory), json_format.MessageToDict(info.options), file=file)
+
+
+def _policy_runner(request: Any) -> list[str]:
+    """Arguments that make Python run a policy pack with the SDK; none if it needs nothing of it."""
+    is_standalone = json_format.MessageToDict(request.info.options).get("standalone")
+    return [] if is_standalone else ["-m", "pulumi.policy", *request.args]
 
 
 def _settings(request: Any, engine: str) -> dict[str, Any]:

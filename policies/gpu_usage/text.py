@@ -6,15 +6,12 @@ import re
 from functools import cache
 from typing import Any
 
-import yaml
-
 from gpu_usage import accelerators
 
 _HINTS = re.compile(
     r"containers|limits|requests|VISIBLE_DEVICES|deviceName|resourceClaims|deviceClassName"
     r"|nvidia-container-devices|cdi\.k8s\.io|io\.kubernetes\.cri-o\.Devices|devices\.(nri\.io|noderesource\.dev)"
 )
-_LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 @cache
@@ -28,24 +25,26 @@ def documents(value: str) -> list[Any] | None:
 
     Composed, not loaded: merges and aliases are not expanded, so no text can exhaust memory.
     """
+    import yaml  # few stacks have such texts, and the engine waits for what the pack imports at its start
+
     try:
-        roots = list(yaml.compose_all(value, Loader=_LOADER))
+        roots = list(yaml.compose_all(value, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
     except (yaml.YAMLError, ValueError):
         return None
     made: dict[int, Any] = {}
-    return [_plain(root, made) for root in roots if root is not None and not isinstance(root, yaml.ScalarNode)]
+    return [_plain(root, made) for root in roots if root is not None and root.id != "scalar"]
 
 
-def _plain(node: yaml.Node, made: dict[int, Any]) -> Any:
+def _plain(node: Any, made: dict[int, Any]) -> Any:
     if id(node) in made:
         return made[id(node)]
-    if isinstance(node, yaml.MappingNode):
+    if node.id == "mapping":
         mapping: dict[str, Any] = {}
         made[id(node)] = mapping
         for key, inner in node.value:
             mapping[str(key.value)] = _plain(inner, made)
         return mapping
-    if isinstance(node, yaml.SequenceNode):
+    if node.id == "sequence":
         sequence: list[Any] = []
         made[id(node)] = sequence
         sequence.extend(_plain(inner, made) for inner in node.value)

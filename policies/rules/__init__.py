@@ -4,10 +4,10 @@ import importlib
 import pkgutil
 from collections.abc import Iterable
 
-from pulumi_policy import Policy
+from stack_view.rule import Rule
 
 
-def found(package: str = __name__, path: Iterable[str] = __path__) -> list[Policy]:
+def found(package: str = __name__, path: Iterable[str] = __path__) -> list[Rule]:
     """The policies of every module in this folder, in order of module names: a new rule is a new file."""
     names = sorted(module.name for module in pkgutil.iter_modules(path))
     return [policy for name in names for policy in importlib.import_module(f"{package}.{name}").POLICIES]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pulumi_policy import EnforcementLevel, Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Level, Rule, Severity, of_each
 from stack_view.view import Seen, View, known
 
 _USAGE = "tensorplane:index:Usage"
@@ -38,7 +37,7 @@ def _known(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_spent),
         name="team-budget",
         description="No team that gets GPUs has used more GPU-hours this month than its budget.",
@@ -46,13 +45,13 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=["cost", "gpu"],
     ),
-    rule(
+    Rule(
         of_each(_known),
         name="team-budget-known",
         description="It is known what teams with a budget have used this month.",
         remedy="Preview where the cluster answers, or hand the program what teams have used.",
         severity=Severity.LOW,
         tags=["cost", "gpu"],
-        level=EnforcementLevel.ADVISORY,
+        level=Level.ADVISORY,
     ),
 ]

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import flag, number
 from stack_view.view import Seen, View, at, known, maps
 
@@ -111,7 +110,7 @@ def _rotation(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 _TAGS = ["cluster", "security"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_endpoint),
         name="cluster-endpoint",
         description="API servers are private, or reached from listed networks.",
@@ -119,7 +118,7 @@ POLICIES = [
         severity=Severity.CRITICAL,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_secrets),
         name="cluster-secrets",
         description="Clusters encrypt Secrets with a key of their owner.",
@@ -127,7 +126,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_audit),
         name="cluster-audit-logs",
         description="Clusters write audit logs.",
@@ -135,7 +134,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_retention),
         name="cluster-log-retention",
         description="Logs of clusters are kept for at least `minDays`; 0 in the resource means forever.",
@@ -144,7 +143,7 @@ POLICIES = [
         tags=_TAGS,
         config={"minDays": number(90)},
     ),
-    rule(
+    Rule(
         of_each(_deletion),
         name="cluster-deletion-protection",
         description="Clusters are protected from deletion, unless `required` is false.",
@@ -153,7 +152,7 @@ POLICIES = [
         tags=_TAGS,
         config={"required": flag(True)},
     ),
-    rule(
+    Rule(
         of_each(_rotation),
         name="key-rotation",
         description="Keys for encryption rotate.",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_usage import facts_version
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Seen, View
 
@@ -34,7 +33,7 @@ def _facts(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_clusters),
         name="environment-clusters",
         description="The stack has only clusters of the kinds in `clusters`; empty allows all.",
@@ -43,7 +42,7 @@ POLICIES = [
         tags=["environments"],
         config={"clusters": words()},
     ),
-    rule(
+    Rule(
         of_each(_facts),
         name="facts-version",
         description="The stack's components register facts that these rules understand.",

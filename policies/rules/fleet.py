@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from pulumi_policy import Severity
 from stack_view import amounts, node_groups
 from stack_view.finding import Finding
 from stack_view.node_groups import Group
-from stack_view.rule import Config, rule
+from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import counts, number
 from stack_view.view import Seen, View
 
@@ -91,7 +90,7 @@ def _spot(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
 _TAGS = ["fleet", "cost"]
 
 POLICIES = [
-    rule(
+    Rule(
         _gpus,
         name="fleet-gpus",
         description="Full node groups have at most `maxGpus` accelerators (default 100), and of each `byAccelerator`.",
@@ -100,7 +99,7 @@ POLICIES = [
         tags=_TAGS,
         config={"maxGpus": {"type": "number", "minimum": 0}, "byAccelerator": counts(), "machines": counts()},
     ),
-    rule(
+    Rule(
         _cost,
         name="fleet-cost",
         description="Full node groups cost at most `maxHourlyUsd` per hour; a rented machine has a known price.",
@@ -109,7 +108,7 @@ POLICIES = [
         tags=_TAGS,
         config={"maxHourlyUsd": number(100)},
     ),
-    rule(
+    Rule(
         _idle,
         name="fleet-idle-cost",
         description="The nodes that always run (`min`) cost at most `maxHourlyUsd` per hour.",
@@ -118,7 +117,7 @@ POLICIES = [
         tags=_TAGS,
         config={"maxHourlyUsd": number(10)},
     ),
-    rule(
+    Rule(
         _spot,
         name="fleet-spot-share",
         description="The share of accelerators on spot nodes is between `minShare` and `maxShare`.",

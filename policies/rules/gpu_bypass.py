@@ -6,10 +6,9 @@ import posixpath
 from collections.abc import Iterator
 
 from gpu_usage.manifest import UNKNOWN
-from pulumi_policy import Severity
 from stack_view import pods
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT
 from stack_view.view import Seen, View, at, maps
 
@@ -54,7 +53,7 @@ def _volumes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_paths),
         name="gpu-device-paths",
         description="No pod reaches devices by paths of its node: /dev, the sockets of device plugins and runtimes.",
@@ -63,7 +62,7 @@ POLICIES = [
         tags=["gpu", "security"],
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_volumes),
         name="gpu-device-volumes",
         description="No PersistentVolume is a device folder of a node.",

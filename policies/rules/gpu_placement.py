@@ -8,11 +8,10 @@ from typing import Any
 
 from gpu_usage import accelerators
 from gpu_usage.manifest import part
-from pulumi_policy import Severity
 from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Group, Taint
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
 from stack_view.view import Seen, View, at, known, maps
 
@@ -123,7 +122,7 @@ def _specs(seen: Seen, config: Config) -> Iterator[Mapping[str, Any]]:
 _TAGS = ["gpu", "placement"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_on_gpu_nodes),
         name="gpu-pods-on-gpu-nodes",
         description="Every pod with GPUs may run on a node group that has them.",
@@ -131,7 +130,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_off_gpu_nodes),
         name="cpu-pods-off-gpu-nodes",
         description="No pod without GPUs tolerates the taints of nodes with GPUs, except DaemonSets.",
@@ -140,7 +139,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         _tainted,
         name="gpu-nodes-tainted",
         description="Nodes with accelerators have a taint that keeps other pods out.",
@@ -148,7 +147,7 @@ POLICIES = [
         severity=Severity.MEDIUM,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_limits),
         name="gpu-limits",
         description="Requests and limits of accelerators are equal.",
@@ -156,7 +155,7 @@ POLICIES = [
         severity=Severity.MEDIUM,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_daemons),
         name="gpu-daemonsets",
         description="DaemonSets that nodes with accelerators need (`names`, NVIDIA's charts) tolerate their taints.",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gpu_usage.usage import Usage
-from pulumi_policy import Severity
 from stack_view import amounts
 from stack_view.finding import Finding
-from stack_view.rule import Config, rule
+from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import counts
 from stack_view.view import Seen, View
 
@@ -28,7 +27,7 @@ def _quota(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         _quota,
         name="gpu-quota",
         description="Workloads request at most `maxGpus` GPUs: 0 by default; on the embedded cluster, any number.",

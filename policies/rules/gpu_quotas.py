@@ -8,11 +8,10 @@ from functools import partial
 
 from gpu_usage.manifest import UncountableError
 from gpu_usage.usage import Usage
-from pulumi_policy import Severity, StackValidationPolicy
 from stack_view import amounts, belonging
 from stack_view.belonging import Owners
 from stack_view.finding import Finding
-from stack_view.rule import Config, rule
+from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import Schema, counts
 from stack_view.view import Seen, View
 
@@ -48,8 +47,8 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
             )
 
 
-def _quota(word: str, groups: Groups, description: str, **more: Schema) -> StackValidationPolicy:
-    return rule(
+def _quota(word: str, groups: Groups, description: str, **more: Schema) -> Rule:
+    return Rule(
         partial(_per, word, groups),
         name=f"gpu-quota-per-{word}",
         description=description,

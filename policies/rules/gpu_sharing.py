@@ -6,11 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pulumi_policy import Severity
 from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Group
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.view import Seen, View, at, maps
 
 _SHARED = (
@@ -57,7 +56,7 @@ def _sharing(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_sharing),
         name="gpu-sharing-strategy",
         description="Workers of one synchronous training get no shares of GPUs (time-slicing, MPS); MIG is allowed.",

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpu_usage.manifest import UNKNOWN
-from pulumi_policy import EnforcementLevel, Severity
 from stack_view import pods
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Level, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Seen, View, at
 
@@ -70,7 +69,7 @@ def _registries(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_moving),
         name="image-tags",
         description="Every image has a digest or the tag of one release.",
@@ -78,7 +77,7 @@ POLICIES = [
         severity=Severity.MEDIUM,
         tags=["images", "supply-chain"],
     ),
-    rule(
+    Rule(
         of_each(_digests),
         name="image-digests",
         description="Every image has a digest, except those whose tags are trusted (`tagsOf`).",
@@ -87,9 +86,9 @@ POLICIES = [
         tags=["images", "supply-chain"],
         # By default those that tensorplane itself runs, and those of `make up`'s own registry.
         config={"tagsOf": words("docker.io/library/python", "docker.io/tensorflow/*", "tensorplane.local/*")},
-        level=EnforcementLevel.ADVISORY,
+        level=Level.ADVISORY,
     ),
-    rule(
+    Rule(
         of_each(_registries),
         name="image-registries",
         description="Images come from the registries in `allowed`, such as docker.io/tensorflow/*; empty allows all.",

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Seen, View, at, known
 
@@ -70,7 +69,7 @@ def _read(value: Any) -> Mapping[str, Any]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_labels),
         name="required-labels",
         description="Workloads have the labels in `labels`.",
@@ -79,7 +78,7 @@ POLICIES = [
         tags=["labels"],
         config={"labels": words("app.kubernetes.io/name")},
     ),
-    rule(
+    Rule(
         of_each(_tags),
         name="required-tags",
         description="Clusters, node groups and stores of clouds have the tags in `tags`, such as their team.",

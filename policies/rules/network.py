@@ -7,9 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpu_usage.manifest import Manifest
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
 from stack_view.view import Seen, View, at, known, maps
 
@@ -87,7 +86,7 @@ def _selects_all(policy: Mapping[str, Any]) -> bool:
 _TAGS = ["network", "security"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_balancers),
         name="load-balancers-internal",
         description="Load balancers are internal, except those in `public` (patterns of NAMESPACE/NAME).",
@@ -96,7 +95,7 @@ POLICIES = [
         tags=_TAGS,
         config={"public": words()},
     ),
-    rule(
+    Rule(
         of_each(_encrypted),
         name="ingress-tls",
         description="Ingresses and Gateways of the stack encrypt what comes in.",
@@ -104,7 +103,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_denied),
         name="namespace-default-deny",
         description="Every namespace has a NetworkPolicy for all its pods.",

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.view import Seen, View, at, known, maps
 
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
@@ -64,7 +63,7 @@ def _disks(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 _TAGS = ["nodes", "security"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_metadata),
         name="node-metadata",
         description="Machines answer only IMDSv2, and pods do not reach their credentials.",
@@ -72,7 +71,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_addresses),
         name="node-addresses",
         description="Nodes have no public addresses.",
@@ -80,7 +79,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_disks),
         name="node-disks",
         description="Disks of AWS' machines are encrypted; GKE and AKS always encrypt them.",

@@ -6,11 +6,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN
-from pulumi_policy import Severity
 from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.pods import Pod
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT
 from stack_view.view import Seen, View, at, known, maps
 
@@ -149,7 +148,7 @@ def _words(owner: Mapping[str, Any], key: str) -> set[str]:
 _TAGS = ["pods", "security"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_privileges),
         name="pod-privileges",
         description="No container is privileged or gains privileges.",
@@ -158,7 +157,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_host),
         name="pod-host-namespaces",
         description="Pods share no network, process or IPC namespace and no port with their node.",
@@ -167,7 +166,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_volumes),
         name="pod-volumes",
         description="Pods mount no path of their node: only volumes of the restricted standard.",
@@ -176,7 +175,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_user),
         name="pod-user",
         description="No container runs as root.",
@@ -185,7 +184,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_capabilities),
         name="pod-capabilities",
         description=f"Containers drop all capabilities, and add none but {_CAPABILITY}.",
@@ -194,7 +193,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_profiles),
         name="pod-profiles",
         description="Containers run with seccomp, without unconfined AppArmor, and with safe sysctls.",
@@ -203,7 +202,7 @@ POLICIES = [
         tags=_TAGS,
         config=EXEMPT,
     ),
-    rule(
+    Rule(
         of_each(_namespaces),
         name="namespace-pod-security",
         description="Every namespace enforces the restricted Pod Security Standard.",

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.view import Seen, View, at, known, maps
 
 _GROUP = "rbac.authorization.k8s.io"
@@ -82,7 +81,7 @@ def _listed(value: Any) -> list[Any]:
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_wildcards),
         name="rbac-wildcards",
         description="Roles name their verbs, resources and API groups, and let nobody take the rights of others.",
@@ -90,7 +89,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=["rbac", "security"],
     ),
-    rule(
+    Rule(
         of_each(_bindings),
         name="rbac-bindings",
         description="No binding grants cluster-admin, or anything to all users.",
@@ -98,7 +97,7 @@ POLICIES = [
         severity=Severity.CRITICAL,
         tags=["rbac", "security"],
     ),
-    rule(
+    Rule(
         of_each(_cloud),
         name="cloud-rights",
         description="No identity in a cloud has all rights: no policy for all actions, no owner, no basic role.",

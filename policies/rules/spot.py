@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpu_usage import accelerators
-from pulumi_policy import Severity
 from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Taint
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Seen, View, at, maps
 
@@ -59,7 +58,7 @@ def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]
 
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_interruptible),
         name="spot-interruptible",
         description="On spot nodes run only pods that save checkpoints, DaemonSets, and those in `interruptible`.",
@@ -68,7 +67,7 @@ POLICIES = [
         tags=["spot"],
         config={"interruptible": words()},
     ),
-    rule(
+    Rule(
         _tainted,
         name="spot-nodes-tainted",
         description="Spot nodes have a taint, so that only pods that tolerate it run there.",

@@ -7,9 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, Manifest
-from pulumi_policy import Severity
 from stack_view.finding import Finding
-from stack_view.rule import Config, of_each, rule
+from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Seen, View, at, known
 
@@ -149,7 +148,7 @@ def _encryption(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 _TAGS = ["data", "storage"]
 
 POLICIES = [
-    rule(
+    Rule(
         of_each(_claims),
         name="volume-protection",
         description="Claims are protected, or their data outlives them, except those in `exempt` (patterns of names).",
@@ -158,7 +157,7 @@ POLICIES = [
         tags=_TAGS,
         config={"exempt": words()},
     ),
-    rule(
+    Rule(
         of_each(_reclaim),
         name="volume-reclaim",
         description="PersistentVolumes and snapshots retain their data when their objects are deleted.",
@@ -166,7 +165,7 @@ POLICIES = [
         severity=Severity.HIGH,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_snapshots),
         name="volume-snapshots",
         description="Volumes in `required` (patterns of names) have a schedule of snapshots or backups.",
@@ -175,7 +174,7 @@ POLICIES = [
         tags=_TAGS,
         config={"required": words()},
     ),
-    rule(
+    Rule(
         of_each(_destroyed),
         name="storage-deletion",
         description="Stores of clouds are not deleted with what is in them.",
@@ -183,7 +182,7 @@ POLICIES = [
         severity=Severity.CRITICAL,
         tags=_TAGS,
     ),
-    rule(
+    Rule(
         of_each(_public),
         name="storage-public-access",
         description="Stores of clouds are not public, and cannot be made public.",
@@ -191,7 +190,7 @@ POLICIES = [
         severity=Severity.CRITICAL,
         tags=[*_TAGS, "security"],
     ),
-    rule(
+    Rule(
         of_each(_encryption),
         name="storage-encryption",
         description="Disks and file systems of AWS are encrypted; those of other clouds always are.",

@@ -1,23 +1,37 @@
-"""How a rule becomes a policy: what it finds is reported per resource, or, if that is too much, as five and a count."""
+"""What a rule is. What it finds is reported per resource, or, if that is too much, as five and a count."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
 from functools import lru_cache
 from typing import Any
 
 from gpu_usage import facts_version
 from gpu_usage.manifest import UncountableError
-from pulumi_policy import (
-    EnforcementLevel,
-    PolicyConfigSchema,
-    ReportViolation,
-    Severity,
-    StackValidationPolicy,
-)
 
 from stack_view.finding import Finding
 from stack_view.view import Seen, View
+
+
+class Severity(StrEnum):
+    """How bad a finding is."""
+
+    LOW = "low"
+    MEDIUM = "medium"
+    HIGH = "high"
+    CRITICAL = "critical"
+
+
+class Level(StrEnum):
+    """What a finding means for the update."""
+
+    ADVISORY = "advisory"
+    """It is shown."""
+    MANDATORY = "mandatory"
+    """The engine refuses the update."""
+
 
 Config = Mapping[str, Any]
 Each = Callable[[Seen, View, Config], Iterable[Finding]]
@@ -48,49 +62,30 @@ def _asked(check: Each, seen: Seen, view: View, config: Config) -> list[Finding]
         return [Finding(f"this rule cannot read it ({type(crash).__name__})", "write it as its API documents it")]
 
 
-class Rule(StackValidationPolicy):
-    """A policy of the pack. pulumi-policy describes it to the engine; `serving` asks it for its judgement."""
+@dataclass(frozen=True)
+class Rule:
+    """A rule of the pack."""
 
-    def __init__(self, check: Whole, defaults: Config, needs_facts: bool, **described: Any) -> None:
-        super().__init__(**described)
-        self._check, self._defaults, self._needs_facts = check, defaults, needs_facts
+    check: Whole
+    name: str = field(kw_only=True)
+    description: str = field(kw_only=True)
+    """What holds in a stack that it accepts."""
+    remedy: str = field(kw_only=True)
+    severity: Severity = field(kw_only=True)
+    tags: list[str] = field(kw_only=True)
+    config: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, kw_only=True)
+    """The JSON schema of each key of its configuration, with its default."""
+    level: Level = field(default=Level.MANDATORY, kw_only=True)
+    """What a finding means, unless the configuration says otherwise."""
+    needs_facts: bool = field(default=True, kw_only=True)
+    """Whether it does not judge a stack whose facts are newer than these rules. `facts-version` refuses that."""
 
-    def judge(self, view: View, given: Config, report: ReportViolation) -> None:
-        """Reports what is wrong with a stack, under the configuration that is given."""
-        if not (self._needs_facts and _too_new(view)):
-            tell(view, list(self._check(view, {**self._defaults, **given})), report)
-
-
-def rule(
-    check: Whole,
-    *,
-    name: str,
-    description: str,
-    remedy: str,
-    severity: Severity,
-    tags: list[str],
-    config: Mapping[str, Mapping[str, Any]] | None = None,
-    level: EnforcementLevel = EnforcementLevel.MANDATORY,
-    needs_facts: bool = True,
-) -> Rule:
-    """A policy of the pack. `config` has the JSON schema of each key, with its default.
-
-    A stack whose facts are newer than these policies is not judged (`needs_facts`): `facts-version` refuses it.
-    """
-    schema = {key: dict(value) for key, value in (config or {}).items()}
-    return Rule(
-        check,
-        {key: value["default"] for key, value in schema.items() if "default" in value},
-        needs_facts,
-        name=name,
-        display_name=name.replace("-", " "),
-        description=description,
-        severity=severity,
-        enforcement_level=level,
-        tags=tags,
-        remediation_steps=remedy,
-        config_schema=PolicyConfigSchema(properties=schema) if schema else None,
-    )
+    def judge(self, view: View, given: Config) -> list[tuple[str, str]]:
+        """What it reports on a stack under a configuration: messages, each with the URN of its resource."""
+        if self.needs_facts and _too_new(view):
+            return []
+        defaults = {key: schema["default"] for key, schema in self.config.items() if "default" in schema}
+        return list(reported(view, list(self.check(view, {**defaults, **given}))))
 
 
 @lru_cache(maxsize=1)
@@ -98,14 +93,14 @@ def _too_new(view: View) -> bool:
     return facts_version.too_new(view.all) is not None
 
 
-def tell(view: View, found: list[tuple[Seen | None, Finding]], report: ReportViolation) -> None:
-    """Reports each finding of a resource, or the largest and the number of the others; then those of the stack."""
+def reported(view: View, found: list[tuple[Seen | None, Finding]]) -> Iterator[tuple[str, str]]:
+    """Each finding of a resource, or the largest and the number of the others; then those of the stack."""
     single = [(seen, finding) for seen, finding in found if seen]
     single.sort(key=lambda one: (-one[1].size, one[0].who))
     is_long = len(single) > NAMED + 1
     for seen, finding in single[:NAMED] if is_long else single:
-        report(f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn)
+        yield f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn
     if is_long:
-        report(f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn)
+        yield f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn
     for finding in (finding for seen, finding in found if seen is None):
-        report(f"{finding.problem}; {finding.remedy}", view.urn)
+        yield f"{finding.problem}; {finding.remedy}", view.urn

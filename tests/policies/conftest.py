@@ -24,8 +24,8 @@ Judge = Callable[[str, Sequence[Resource], Mapping[str, Any]], dict[str, list[st
 _RULES = """
 import json, rules
 print(json.dumps([
-    dict(name=one.name, severity=one.severity.value, level=one.enforcement_level.value, description=one.description,
-         remedy=one.remediation_steps, tags=one.tags, config=one.config_schema.properties if one.config_schema else {})
+    dict(name=one.name, severity=one.severity.value, level=one.level.value, description=one.description,
+         remedy=one.remedy, tags=one.tags, config=one.config)
     for one in rules.found()
 ]))
 """

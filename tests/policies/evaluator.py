@@ -11,8 +11,8 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from engine_messages import analyzer_pb2 as messages  # type: ignore[import-not-found]
 from google.protobuf import struct_pb2
-from pulumi.runtime import proto
 from rules import found as found_rules  # type: ignore[import-not-found]
 
 ALL = "*"
@@ -39,9 +39,9 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[Any]:
         properties = struct_pb2.Struct()
         properties.update(told(resource["props"]))
         parent = components.get(resource.get("parent", ""), "")
-        options = proto.AnalyzerResourceOptions(protect=bool(resource.get("protect")))
+        options = messages.AnalyzerResourceOptions(protect=bool(resource.get("protect")))
         made.append(
-            proto.AnalyzerResource(
+            messages.AnalyzerResource(
                 type=token, urn=urn, name=name, properties=properties, parent=parent, options=options
             )
         )
@@ -54,11 +54,7 @@ def reports(rule: Any, resources: list[Any], config: Mapping[str, Any]) -> list[
     """What a rule reports on the resources."""
     from stack_view.view import View  # type: ignore[import-not-found]  # `mutate` changes it from call to call
 
-    found: list[str] = []
-    rule.judge(
-        View.of_messages(resources), told(config), lambda message, urn=None: found.append(message if urn else "")
-    )
-    return found
+    return [message for message, _ in rule.judge(View.of_messages(resources), told(config))]
 
 
 def main() -> None:

@@ -12,9 +12,11 @@ from tests.policies.conftest import PACK
 
 _NAMES = "import rules; print(*(one.name for one in rules.found({arguments})))"
 _RULE = """
-from pulumi_policy import StackValidationPolicy
+from stack_view.rule import Rule, Severity
 
-POLICIES = [StackValidationPolicy(name="planted", description="A rule.", validate=lambda args, report: None)]
+POLICIES = [
+    Rule(lambda view, config: (), name="planted", description="A rule.", remedy="", severity=Severity.LOW, tags=[])
+]
 """
 
 
