@@ -97,9 +97,9 @@ def _severity(rule: Rule) -> int:
 
 
 def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
-    """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule judges
-    the whole stack. So Analyze does not read the resource. Remediate is missing, since the engine then goes on as after
-    an empty answer, which costs twice as much.
+    """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule
+    judges the whole stack. So Analyze does not read the resource. Remediate is missing, since the engine then goes on
+    as after an empty answer, which costs twice as much.
     """
     return {
         "Analyze": _method(lambda unread, context: messages.AnalyzeResponse(), None),

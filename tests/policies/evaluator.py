@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from engine_messages import analyzer_pb2 as messages  # type: ignore[import-not-found]
-from google.protobuf import struct_pb2
 from rules import found as found_rules  # type: ignore[import-not-found]
 
 ALL = "*"
@@ -36,18 +35,21 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[Any]:
     for resource in resources:
         token, name = resource["type"], resource["name"]
         urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
-        properties = struct_pb2.Struct()
-        properties.update(told(resource["props"]))
         parent = components.get(resource.get("parent", ""), "")
-        options = messages.AnalyzerResourceOptions(protect=bool(resource.get("protect")))
-        made.append(
-            messages.AnalyzerResource(
-                type=token, urn=urn, name=name, properties=properties, parent=parent, options=options
-            )
-        )
+        made.append(messages.AnalyzerResource(type=token, urn=urn, name=name, parent=parent))
+        made[-1].options.protect = bool(resource.get("protect"))
+        _fill(made[-1].properties, told(resource["props"]))
         # A component and what it made often have one name: the component came first.
         components.setdefault(name, urn)
     return made
+
+
+def _fill(properties: Any, values: Mapping[str, Any]) -> None:
+    """Writes values into a message, also those that are nested more deeply than the rules can read."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(3 * limit)
+    properties.update(values)
+    sys.setrecursionlimit(limit)
 
 
 def reports(rule: Any, resources: list[Any], config: Mapping[str, Any]) -> list[str]:
