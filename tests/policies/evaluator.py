@@ -38,7 +38,7 @@ def stack(resources: Iterable[Mapping[str, Any]]) -> list[Any]:
         parent = components.get(resource.get("parent", ""), "")
         made.append(messages.AnalyzerResource(type=token, urn=urn, name=name, parent=parent))
         made[-1].options.protect = bool(resource.get("protect"))
-        _fill(made[-1].properties, told(resource["props"]))
+        _fill(made[-1].properties, resource["props"])
         # A component and what it made often have one name: the component came first.
         components.setdefault(name, urn)
     return made
@@ -48,7 +48,7 @@ def _fill(properties: Any, values: Mapping[str, Any]) -> None:
     """Writes values into a message, also those that are nested more deeply than the rules can read."""
     limit = sys.getrecursionlimit()
     sys.setrecursionlimit(3 * limit)
-    properties.update(values)
+    properties.update(told(values))
     sys.setrecursionlimit(limit)
 
 

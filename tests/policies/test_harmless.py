@@ -46,7 +46,7 @@ BROKEN = {
     "limits beyond every fleet": raw("core/v1:Pod", "x", pod("1e400")),
     "a count of 400 digits": raw("core/v1:Pod", "x", pod(10**400)),
     "replicas that are a map": raw("apps/v1:Deployment", "x", {"replicas": {}, **GPU}),
-    "a manifest of 490 levels": raw("example.com/v1:Thing", "x", json.loads("[" * 490 + "]" * 490)),
+    "a manifest of 600 levels": raw("example.com/v1:Thing", "x", json.loads("[" * 600 + "]" * 600)),
     "a chart that is no text": flat("helm.sh/v3:Release", "x", chart=[], repositoryOpts="x"),
 }
 
