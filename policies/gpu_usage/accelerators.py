@@ -67,7 +67,7 @@ def asked(resources: Mapping[str, Any], path: Path) -> int:
     most: dict[str, int] = {}
     for key in ("requests", "limits"):
         given = resources.get(key)
-        quantities: Mapping[str, Any] = given if isinstance(given, Mapping) else {}
+        quantities: Mapping[str, Any] = given if isinstance(given, dict) else {}
         for name in filter(is_asked, quantities):
             amount = whole_number(quantities[name], (*path, key, name))
             most[name] = max(most.get(name, 0), amount)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -22,7 +22,7 @@ _NUMBERS = frozenset(
 def scales(manifest: Manifest) -> bool:
     """Whether the object scales another one."""
     spec = manifest.body.get("spec")
-    if not isinstance(spec, Mapping):
+    if not isinstance(spec, dict):
         return False
     return "scaleTargetRef" in spec or (manifest.is_patch and bool(_NUMBERS & spec.keys()))
 

@@ -94,6 +94,6 @@ def _address(body: Mapping[str, Any]) -> str:
 
 
 def _holds_unknown(value: Any) -> bool:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return any(_holds_unknown(each) for each in value.values())
     return any(_holds_unknown(each) for each in value) if isinstance(value, list) else value is UNKNOWN

@@ -41,13 +41,13 @@ def refuse(value: Mapping[str, Any], path: Path, network: frozenset[str]) -> Non
 
 
 def _of(claim: Any) -> Any:
-    if not isinstance(claim, Mapping):
+    if not isinstance(claim, dict):
         return None
     return claim.get("resourceClaimTemplateName") or claim.get("resourceClaimName")
 
 
 def _classes(value: Any) -> Iterable[Any]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if "deviceClassName" in value:
             yield value["deviceClassName"]
         for inner in value.values():

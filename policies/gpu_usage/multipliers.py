@@ -72,6 +72,6 @@ def _refuse_unbounded(manifest: Manifest) -> None:
         problem = "its runs may overlap without bound (concurrencyPolicy Allow), so their GPUs have no number"
         raise UncountableError(problem, "set `spec.concurrencyPolicy` to Forbid or Replace")
     annotations = manifest.metadata("annotations")
-    if isinstance(annotations, Mapping) and annotations.get(_ELASTIC, "false") != "false":
+    if isinstance(annotations, dict) and annotations.get(_ELASTIC, "false") != "false":
         problem = f"the annotation {_ELASTIC} lets it grow while it runs, so its GPUs have no number"
         raise UncountableError(problem, "remove the annotation")

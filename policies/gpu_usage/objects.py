@@ -77,7 +77,7 @@ def _refuse_manifests(manifest: Manifest) -> None:
 def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     for field in ("data", "stringData", "binaryData"):
         entries = body.get(field)
-        for key, value in entries.items() if isinstance(entries, Mapping) else ():
+        for key, value in entries.items() if isinstance(entries, dict) else ():
             if isinstance(value, str):
                 yield field, key, value
                 if field != "stringData" and (decoded := _decoded(value)):

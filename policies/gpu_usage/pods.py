@@ -15,9 +15,11 @@ _RUNTIME = re.compile(r".*(nvidia|gpu).*", re.IGNORECASE)
 
 def is_pod(value: Mapping[str, Any]) -> bool:
     """Whether a map is a pod's spec, anywhere in a manifest."""
-    return any(
-        isinstance(value.get(key), list) and any(isinstance(each, Mapping) for each in value[key]) for key in _LISTS
-    )
+    return any(_has_maps(value.get(key)) for key in _LISTS)
+
+
+def _has_maps(value: Any) -> bool:
+    return isinstance(value, list) and any(isinstance(each, dict) for each in value)
 
 
 def count(spec: Mapping[str, Any], path: Path) -> int:

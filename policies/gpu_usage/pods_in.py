@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gpu_usage import accelerators, devices, pods, shown, text
-from gpu_usage.manifest import SCALARS, UNKNOWN, Path, UncountableError, unknown, whole_number
+from gpu_usage.manifest import UNKNOWN, Path, UncountableError, unknown, whole_number
 
 # Fields of Kubernetes' own kinds with pods, and with devices.
 _HOLDERS = re.compile(r"(spec|template|jobTemplate|replicatedJobs|tasks|items|resources|metadata|annotations)(\[\])?")
@@ -52,14 +52,14 @@ class Search:
         if value is UNKNOWN:
             if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
                 raise unknown(path)
-        elif isinstance(value, SCALARS):
-            if isinstance(value, str) and self.custom and (gpus := _in_text(value, path)):
+        elif isinstance(value, str):
+            if self.custom and (gpus := _in_text(value, path)):
                 yield Demand(gpus, trail, path)
-        elif isinstance(value, Mapping | list):
+        elif isinstance(value, dict | list):
             if id(value) in self._seen:  # an alias in a text, which may refer to itself
                 return
             self._seen.add(id(value))
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 yield from self._in_map(value, path, (*trail, value), inside)
             else:
                 for index, each in enumerate(value):
@@ -95,7 +95,7 @@ def _own(value: Mapping[str, Any], path: Path, inside: str) -> int:
 
 def _quantity(value: Any, path: Path) -> int:
     is_word = isinstance(value, bool) or (isinstance(value, str) and "{{" not in value and not value.isdecimal())
-    return 0 if is_word or isinstance(value, Mapping | list) else whole_number(value, path)
+    return 0 if is_word or isinstance(value, dict | list) else whole_number(value, path)
 
 
 def _in_text(value: str, path: Path) -> int:

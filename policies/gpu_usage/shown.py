@@ -46,9 +46,9 @@ def refuse_in_container(container: Mapping[str, Any], path: Path) -> None:
         if value is UNKNOWN:
             raise unknown((*path, key))
         for each in value if isinstance(value, list) else ():
-            if each is UNKNOWN or (isinstance(each, Mapping) and each.get(named) is UNKNOWN):
+            if each is UNKNOWN or (isinstance(each, dict) and each.get(named) is UNKNOWN):
                 raise unknown((*path, key, named))
-            if isinstance(each, Mapping):
+            if isinstance(each, dict):
                 refuse(each, (*path, key))
 
 

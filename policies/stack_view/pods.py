@@ -82,7 +82,7 @@ def _refuse_hidden(body: Mapping[str, Any]) -> None:
 
 
 def _in(seen: Seen, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         if pods.is_pod(value):
             yield Pod(seen, manifest, path, value)
         for key, inner in value.items():

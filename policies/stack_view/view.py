@@ -139,7 +139,7 @@ def at(owner: Mapping[str, Any], *keys: str) -> Any:
     for depth, key in enumerate(keys):
         if isinstance(value, Unknown):
             raise unknown(keys[:depth])
-        if not isinstance(value, Mapping):
+        if not isinstance(value, dict):
             return None
         value = value.get(key)
     return value
@@ -156,10 +156,10 @@ def known(owner: Mapping[str, Any], *keys: str) -> Any:
 def maps(owner: Mapping[str, Any], *keys: str) -> list[Mapping[str, Any]]:
     """The maps in a list at a path; none if it is missing. Raises UncountableError if it is UNKNOWN."""
     value = known(owner, *keys)
-    if isinstance(value, Mapping):  # the SDKs of clouds wrap one block as a map
+    if isinstance(value, dict):  # the SDKs of clouds wrap one block as a map
         return [value]
     if isinstance(value, list) and any(each is UNKNOWN for each in value):
         raise unknown(keys)
-    if not all(isinstance(each, Mapping) for each in value or ()):
+    if not all(isinstance(each, dict) for each in value or ()):
         raise UncountableError(f"`{dotted(keys)}` is not a list of maps", "write it as its API documents it")
     return value or []
