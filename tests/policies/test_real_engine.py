@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -55,6 +57,18 @@ def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path)
 def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "unknown", *QUOTA_OF_FOUR, fails=True)
     assert "digits (TrainingJob): `gpus` is not known before the update; give `gpus` as a plain number" in output
+
+
+@pytest.mark.parametrize("standalone", [False, True])
+def test_a_pack_has_the_sdk_unless_it_stands_alone(engine: Engine, tmp_path: Path, standalone: bool) -> None:
+    pack = tmp_path / "pack"
+    pack.mkdir()
+    options = {"virtualenv": sys.prefix, "standalone": standalone}
+    (pack / "PulumiPolicy.yaml").write_text(json.dumps({"runtime": {"name": "python", "options": options}}))
+    (pack / "__main__.py").write_text("import sys\nsys.exit(f'with the SDK: {\"pulumi\" in sys.modules}')\n")
+    project = engine.project(tmp_path / "project").started()
+    output = project.run("preview", "--policy-pack", str(pack), fails=True)
+    assert f"with the SDK: {not standalone}" in output
 
 
 def test_what_a_program_asks_for_in_the_update_alone_fails_the_update(engine: Engine, tmp_path: Path) -> None:
