@@ -19,8 +19,13 @@ _URN = "urn:pulumi:dev::tensorplane::tensorplane:index:TrainingJob::digits"
 
 @pytest.fixture(scope="module")
 def process(pack_environment: None) -> Iterator[subprocess.Popen[str]]:
-    argv = [PACK / ".venv/bin/python", "-u", PACK]
-    pack = subprocess.Popen(argv, cwd=PACK, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
+    pack = subprocess.Popen(
+        [PACK / ".venv/bin/python", "-u", PACK],
+        cwd=PACK,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
     yield pack
     pack.send_signal(signal.SIGINT)
     assert pack.wait(60) == -signal.SIGINT
