@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 
 from agents.api import ApiServer
 from agents.steps.cluster import Cluster
@@ -14,6 +14,8 @@ _AT_ONCE = 4
 """Steps that are taken at a time."""
 _LOOK_SECONDS = 5
 """Steps whose first try failed are seen this late at most, others at once."""
+_RESULTS_SECONDS = 0.1
+"""Between two looks whether the results that a commit waits for are on the volume."""
 _TOGETHER_SECONDS = 0.05
 """A Workflow changes several times in a row."""
 
@@ -21,12 +23,15 @@ _TOGETHER_SECONDS = 0.05
 def main(namespace: str, pipeline: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     cluster = Cluster(ApiServer(), namespace, pipeline)
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(1) as watch:
         controller = Controller(cluster, pool, said=lambda line: print(line, flush=True))
         while True:
             try:
-                controller.step()
-                cluster.wait(_LOOK_SECONDS)
+                controller.look()
+                changed = watch.submit(cluster.wait, _LOOK_SECONDS)
+                while controller.take() and not changed.done():
+                    wait([changed], _RESULTS_SECONDS)
+                changed.result()
             except OSError as error:
                 # The API server; the next look sees its new state.
                 print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)

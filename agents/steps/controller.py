@@ -16,6 +16,7 @@ from agents.steps.waiting import Step
 from tensorplane.datasets import Refused
 from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
+from tensorplane.stages.kept import Awaited
 
 TRIES = 4
 """How often a step is tried that fails for a reason that may pass, such as a volume that does not answer."""
@@ -32,7 +33,7 @@ class Objects(Protocol):
 
 @dataclass
 class Controller:
-    """Takes what waits at each look."""
+    """Takes what runs wait for."""
 
     cluster: Objects
     pool: Executor
@@ -40,47 +41,72 @@ class Controller:
     """Called with what becomes of each step."""
     pause: Callable[[float], object] = time.sleep
     """Between two tries, in seconds."""
-    _going: dict[tuple[str, str], Future[None]] = field(default_factory=dict)
+    _there: dict[tuple[str, str], Step] = field(default_factory=dict)
+    _going: dict[tuple[str, str], Future[bool]] = field(default_factory=dict)
+    """The last try of each step. Its result: whether the run knows, so that no other one is due before the next look.
+    """
+    _awaited: dict[tuple[str, str], Awaited] = field(default_factory=dict)
     _failed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def step(self) -> None:
-        """One look. Raises OSError if the API server does not answer."""
+    def look(self) -> None:
+        """See what runs wait for. Raises OSError if the API server does not answer."""
         # Those that end after this are seen as waiting below, though they are answered.
         ended = {place for place, future in self._going.items() if future.done()}
-        there = {step.place: step for step in self.cluster.waiting()}
-        self._going = {place: future for place, future in self._going.items() if place in there and place not in ended}
-        for place, step in there.items():
-            if place not in self._going:
-                self._going[place] = self.pool.submit(self._take, step)
+        self._there = {step.place: step for step in self.cluster.waiting()}
+        self._going = {place: one for place, one in self._going.items() if place in self._there and place not in ended}
+        # Copied first: a step that is being taken may add its own.
+        self._awaited = {place: one for place, one in list(self._awaited.items()) if place in self._there}
 
-    def _take(self, step: Step) -> None:
-        """Take a step and tell its run. What fails before the run knows is tried again at a later look."""
+    def take(self) -> bool:
+        """Begin what is due; whether a commit waits for results, which no change of a run tells."""
+        for place, step in self._there.items():
+            last = self._going.get(place)
+            if last is None or (last.done() and not last.result()):
+                self._going[place] = self.pool.submit(self._take, step)
+        return any(step.name == "commit" for step in self._there.values())
+
+    def _take(self, step: Step) -> bool:
+        """Take a step and tell its run, unless it is not due. What fails before the run knows is tried again."""
         try:
             stage = Stage.parse(step.stage)
+            if not self._is_due(step, stage):
+                return False
             where = f"run={step.run} stage={stage.name} {step.name}"
             try:
                 taken = steps.take(step.name, stage, step.run, step.inputs)
             except Refused as error:
                 self.said(f"{where} refused: {error}")
                 self.cluster.fail(step, str(error))
-                return
+                return True
             self.cluster.succeed(step, taken.said, taken.outputs)
             self.said(f"{where} {taken.said}")
             self._failed.pop(step.place, None)
         except Exception as error:  # whatever it is, the run must not wait for ever
-            self._again(step, error)
+            return self._has_failed(step, error)
+        return True
 
-    def _again(self, step: Step, error: Exception) -> None:
+    def _is_due(self, step: Step, stage: Stage) -> bool:
+        """Whether a commit has all results, or gets no more. Other steps are due at once."""
+        if step.name != "commit" or step.is_over:
+            return True
+        if step.place not in self._awaited:
+            self._awaited[step.place] = Awaited(stage, step.run)
+        return self._awaited[step.place].are_there()
+
+    def _has_failed(self, step: Step, error: Exception) -> bool:
+        """Whether the run knows that it will not be tried again."""
         traceback.print_exception(error, file=sys.stderr)
         self._failed[step.place] += 1
         if self._failed[step.place] < TRIES:
             self.pause(_BETWEEN_SECONDS)
-            return
+            return False
         try:
             self.cluster.fail(step, f"{_problem(step, error)}; run the stage again")
             del self._failed[step.place]
         except OSError as unanswered:
             print(f"{type(unanswered).__name__}: {unanswered}", file=sys.stderr, flush=True)
+            return False
+        return True
 
 
 def _problem(step: Step, error: Exception) -> str:

@@ -13,7 +13,8 @@ from typing import Any
 STAGE = "tensorplane.dev/stage"
 """Annotation of the template of a stage: what its steps have to know, as the library's `stages/description.py` reads
 it."""
-STEPS = ("plan", "keep", "commit")
+STEPS = ("plan", "keep", "commit", "clean")
+_ENDED = ("Succeeded", "Failed", "Error", "Skipped", "Omitted")
 
 Workflow = Mapping[str, Any]
 
@@ -30,6 +31,8 @@ class Step:
     stage: str
     """The description of its stage, in JSON."""
     inputs: Mapping[str, str]
+    is_over: bool = False
+    """Whether its stage's pods have ended, well or not."""
 
     @property
     def place(self) -> tuple[str, str]:
@@ -41,12 +44,14 @@ def of(workflow: Workflow) -> Iterator[Step]:
     """The steps that a run waits for; none of one that is cancelled."""
     if workflow["spec"].get("shutdown"):
         return
-    templates = _templates(workflow)
-    for node, about in nodes(workflow).items():
+    templates, there = _templates(workflow), nodes(workflow)
+    over = {one["templateName"] for one in there.values() if one["type"] == "DAG" and one["phase"] in _ENDED}
+    for node, about in there.items():
         if is_waiting(about) and (found := templates.get(about["templateName"])):
+            stage, step, text = found
             given = (about.get("inputs") or {}).get("parameters") or ()
             inputs = {one["name"]: str(one.get("value", "")) for one in given}
-            yield Step(workflow["metadata"]["name"], node, *found, inputs)
+            yield Step(workflow["metadata"]["name"], node, step, text, inputs, is_over=stage in over)
 
 
 def is_waiting(node: Mapping[str, Any]) -> bool:
@@ -74,11 +79,11 @@ def with_node(workflow: Workflow, node: str, change: Mapping[str, Any]) -> dict[
     return {"metadata": {"resourceVersion": workflow["metadata"]["resourceVersion"]}, "status": status}
 
 
-def _templates(workflow: Workflow) -> dict[str, tuple[str, str]]:
-    """The templates of steps that the run began with: the step, and the description of its stage."""
+def _templates(workflow: Workflow) -> dict[str, tuple[str, str, str]]:
+    """The templates of steps that the run began with: the stage, the step, and the description of the stage."""
     stored = (workflow.get("status") or {}).get("storedWorkflowTemplateSpec") or {}
-    found: dict[str, tuple[str, str]] = {}
+    found: dict[str, tuple[str, str, str]] = {}
     for one in stored.get("templates") or ():
         if text := ((one.get("metadata") or {}).get("annotations") or {}).get(STAGE):
-            found |= {f"{one['name']}-{step}": (step, text) for step in STEPS}
+            found |= {f"{one['name']}-{step}": (one["name"], step, text) for step in STEPS}
     return found

@@ -52,22 +52,22 @@ class Described:
 def of(run: Object, stage: str) -> Described:
     """A stage of a run; without what only the templates know as long as Argo has not looked at the run."""
     templates = workflow.templates(run)
-    task = _named((templates.get(pipeline_run.ENTRY) or {"dag": {"tasks": ()}})["dag"]["tasks"], stage)
-    after = tuple(workflow.before(task))
+    tasks = (templates.get(pipeline_run.ENTRY) or {"dag": {"tasks": ()}})["dag"]["tasks"]
+    after = tuple(workflow.before(_named(tasks, f"{stage}-plan")))
     text = ((templates.get(stage) or {}).get("metadata") or {}).get("annotations", {}).get(STAGE)
     if not text:
         return Described(after)
     about = json.loads(text)
     decisive = about["decisive"]
-    dag: workflow.Node = next(
-        (one for one in workflow.nodes(run).values() if one.get("templateName") == stage and one["type"] == "DAG"), {}
+    plan: workflow.Node = next(
+        (one for one in workflow.nodes(run).values() if workflow.step_of(one, stage) == "plan"), {}
     )
     return Described(
         after,
         decisive.get("image") or "",
         tuple(decisive.get("command") or ()),
         dict(decisive.get("params") or {}),
-        {one["name"]: _input(one, decisive.get("paths") or {}, dag) for one in about["inputs"]},
+        {one["name"]: _input(one, decisive.get("paths") or {}, plan) for one in about["inputs"]},
         about["dataset"],
         decisive.get("publish") or "",
         decisive.get("server") or "",
@@ -84,9 +84,9 @@ def requests(run: Object, template: str) -> dict[str, float]:
     return dict(workloads.requests({"containers": containers}))
 
 
-def _input(one: Mapping[str, Any], paths: Mapping[str, str], dag: workflow.Node) -> Input:
+def _input(one: Mapping[str, Any], paths: Mapping[str, str], plan: workflow.Node) -> Input:
     name = one["name"]
-    return Input(one["dataset"], paths.get(name, f"/in/{name}"), _split(one), workflow.given(dag, name))
+    return Input(one["dataset"], paths.get(name, f"/in/{name}"), _split(one), workflow.given(plan, name))
 
 
 def _split(one: Mapping[str, Any]) -> str:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cli.api_values import Object, moment
-from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, said_by_argo, seconds, stages, state_of, word
+from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, seconds, stages, state_of
 
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 """What Argo says of a pod that has a node and will run in a moment."""
-_EXIT = re.compile(r"^[\w-]+: Error \(exit code \d+\): ")
+_STEPS = ("plan", "commit", "clean")
+"""Those that a stage takes once, without a pod."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def all_stages(workflow: Object, run: Run) -> list[StageRun]:
     skipped = {node["templateName"] for node in nodes(workflow).values() if node["type"] == "Skipped"}
     found = []
     for name in stages(workflow):
-        is_over = run.state in ENDS or name in skipped
+        is_over = run.state in ENDS or f"{name}-plan" in skipped
         found.append(begun.get(name) or StageRun(name, "omitted" if is_over else "waiting"))
     return found
 
@@ -93,40 +93,41 @@ def _run(workflow: Object, now: datetime) -> Run:
 def _stages(workflow: Object, now: datetime) -> Iterator[StageRun]:
     by_template: dict[str, list[Node]] = {}
     for node in nodes(workflow).values():
-        by_template.setdefault(node.get("templateName", ""), []).append(node)
+        if node["type"] != "Skipped":
+            by_template.setdefault(node.get("templateName", ""), []).append(node)
     for name in stages(workflow):
-        if dag := next((node for node in by_template.get(name, ()) if node["type"] == "DAG"), None):
-            yield _stage(dag, by_template, now)
+        steps = {step: found[0] for step in _STEPS if (found := by_template.get(f"{name}-{step}"))}
+        if steps:
+            yield _stage(name, steps, by_template.get(f"{name}-work", ()), now)
 
 
-def _stage(dag: Node, by_template: Mapping[str, list[Node]], now: datetime) -> StageRun:
-    stage = dag["templateName"]
-    planned = _summary(by_template.get(f"{stage}-plan", ()))
+def _stage(stage: str, steps: Mapping[str, Node], of_parts: Iterable[Node], now: datetime) -> StageRun:
+    """A stage that has begun. `steps`: nodes of _STEPS. `of_parts`: those of items and of their pods."""
+    planned, committed = (_summary(steps.get(step, {})) for step in ("plan", "commit"))
+    failed = [node for node in steps.values() if node["phase"] in ("Failed", "Error")]
+    last = failed[0] if failed else steps.get("commit", {})
+    # Argo may still look after pods whose results are committed.
+    at_work = [] if committed else list(of_parts)
     # Of an item, the node that tries again, or that of a job with what keeps its result; its pods are nodes, too.
-    of_parts = by_template.get(f"{stage}-work", ())
-    items = [node for node in of_parts if node["type"] in ("Retry", "DAG")]
+    items = [node for node in at_work if node["type"] in ("Retry", "DAG")]
     work = Counter(node["phase"] for node in items)
-    steps = [node for step in ("plan", "commit") for node in by_template.get(f"{stage}-{step}", ())]
-    failed = [node for node in steps if node["phase"] in ("Failed", "Error")]
-    # The node that tries again only says that it does not any more.
-    messages = [node.get("message", "") for node in sorted(failed, key=lambda node: node["type"] != "Pod")]
-    pending = [node for node in of_parts if node["type"] == "Pod" and node["phase"] == "Pending"]
+    pending = [node for node in at_work if node["type"] == "Pod" and node["phase"] == "Pending"]
     return StageRun(
         stage,
-        word(dag["phase"]),
+        "failed" if failed else "finished" if committed else "running",
         parts=planned.get("parts"),
-        done=work["Succeeded"],
+        done=committed.get("done", work["Succeeded"]),
         running=work["Running"],
         pending=len(pending),
         pending_why=next((why for node in pending if (why := node.get("message", "")) not in _STARTING), ""),
         skipped=planned.get("unchanged", 0) + planned.get("former", 0),
         former=planned.get("former", 0),
-        failed=work["Failed"] + work["Error"],
-        began=moment(dag.get("startedAt")),
-        seconds=seconds(dag, now),
-        working_seconds=_since_first(items, now) if dag["phase"] == "Running" else None,
-        version=output(dag, "version"),
-        why=next(filter(None, map(_words, messages)), ""),
+        failed=committed.get("failed", work["Failed"] + work["Error"]),
+        began=moment(steps["plan"].get("startedAt")),
+        seconds=seconds({**steps["plan"], "finishedAt": last.get("finishedAt")}, now),
+        working_seconds=None if failed or committed else _since_first(items, now),
+        version=output(steps.get("commit", {}), "version"),
+        why=" ".join(failed[0].get("message", "").split()) if failed else "",
     )
 
 
@@ -135,13 +136,6 @@ def _since_first(items: Iterable[Node], now: datetime) -> float | None:
     return (now - min(starts)).total_seconds() if starts else None
 
 
-def _words(message: str) -> str:
-    """What a step said last, without what Argo puts around it."""
-    lines = _EXIT.sub("", message).splitlines()
-    return " ".join(line for line in lines if line and not said_by_argo(line))
-
-
-def _summary(plans: Iterable[Node]) -> dict[str, int]:
-    """What a plan says; empty as long as it has not."""
-    texts = filter(None, (output(node, "summary") for node in plans))
-    return dict(json.loads(next(texts, "{}")))
+def _summary(step: Node) -> dict[str, int]:
+    """What a step has counted; empty as long as it has not ended well."""
+    return dict(json.loads(output(step, "summary") or "{}"))

@@ -28,6 +28,7 @@ _STATES = {
 }
 _END_OF_ARGO = re.compile(r'Error: exit status |(Error: )?dependency "[^"]*" exited with non-zero code: ')
 """How a program, or the one that its container waits for, has ended."""
+_PLAN, _COMMITTED = "-plan", "-commit.Succeeded"
 ENDS = frozenset({"finished", "failed", "cancelled", "omitted"})
 """States that do not change any more."""
 
@@ -59,24 +60,27 @@ def templates(workflow: Object) -> dict[str, Mapping[str, Any]]:
 def stages(workflow: Object) -> list[str]:
     """Its stages, each after those that it waits for: all once Argo has looked at it, else those that have begun."""
     if entry := templates(workflow).get(pipeline_run.ENTRY):
-        after = {task["name"]: before(task) for task in entry["dag"]["tasks"]}
+        tasks = {task["name"]: task for task in entry["dag"]["tasks"]}
+        after = {name: before(plan) for name in tasks if (plan := tasks.get(f"{name}{_PLAN}"))}
         # The checks refuse stages that wait for each other.
         return list(TopologicalSorter(after).static_order())
-    found = nodes(workflow).values()
-    planned = {name.removesuffix("-plan") for one in found if (name := one.get("templateName", "")).endswith("-plan")}
-    dags = [one for one in found if one["type"] == "DAG" and one.get("templateName") in planned]
-    ordered = sorted(dags, key=lambda one: (one.get("startedAt") or "", one["name"]))
-    return list(dict.fromkeys(one["templateName"] for one in ordered))
+    plans = [one for one in nodes(workflow).values() if one["type"] == "Suspend" and _is_plan(one)]
+    ordered = sorted(plans, key=lambda one: (one.get("startedAt") or "", one["name"]))
+    return [one["templateName"].removesuffix(_PLAN) for one in ordered]
 
 
-def before(task: Mapping[str, Any]) -> list[str]:
-    """The stages that one waits for, by its task in the template of all."""
-    names = (task.get("depends") or "").split("&&")
-    return [name.strip().removesuffix(".Succeeded") for name in names if name]
+def before(plan: Mapping[str, Any]) -> list[str]:
+    """The stages that one waits for, by the task of its plan in the template of all."""
+    names = (plan.get("depends") or "").split("&&")
+    return [name.strip().removesuffix(_COMMITTED) for name in names if name]
+
+
+def _is_plan(node: Node) -> bool:
+    return str(node.get("templateName", "")).endswith(_PLAN)
 
 
 def step_of(node: Node, stage: str) -> str:
-    """Which step of a stage a node is: plan, work, keep, job or commit; empty for nodes of others."""
+    """Which step of a stage a node is: plan, work, keep, job, commit or clean; empty for nodes of others."""
     name = str(node.get("templateName", ""))
     step = name.removeprefix(f"{stage}-")
     return step if step in pipeline_run.STEPS and name == f"{stage}-{step}" else ""

@@ -20,6 +20,7 @@ from tensorplane.stages import parts, plan
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
+from tensorplane.stages.kept import Awaited
 from tests.runtime import dataset_committer
 
 KILLS = int(os.environ.get("TENSORPLANE_KILLS", "20"))
@@ -67,6 +68,7 @@ class Volume:
         for each in todo:
             self.pod(stage, run, each, work)
         made = commit(stage, run)
+        plan.finish(stage, run)
         self.counts = counts_of(made)
         return self.files()
 
@@ -193,8 +195,36 @@ def test_versions_that_a_run_reads_are_kept_until_it_has_ended(volume: Volume) -
     volume.pod(stage, "words-1", todo[0])
     commit(stage, "words-1")
     assert volume.files() == {"a.txt": "ONE"}
+    assert (volume.root / todo[0]["in-texts"] / "a.txt").read_text() == "one", "a pod that is tried again finds it"
+    plan.finish(stage, "words-1")
     assert not volume.raw.labels()
-    assert not list((volume.raw.store.root / "runs").iterdir())
+    for each in (volume.raw, volume.made):
+        assert not list((each.store.root / "runs").iterdir())
+
+
+def test_a_commit_is_due_once_each_part_that_needed_work_has_its_result(volume: Volume) -> None:
+    stage = volume.stage()
+    volume.run(stage, volume.put(a="one"))
+    todo = plan.plan(stage, "words-x", {"texts": volume.put(a="one", b="two", c="poison")})
+    awaited = Awaited(stage, "words-x")
+    assert len(todo) == 2
+    assert not awaited.are_there()
+    volume.pod(stage, "words-x", todo[0])
+    volume.pod(stage, "words-x", todo[0])
+    volume.pod(stage, "words-x", todo[1])
+    assert not awaited.are_there(), "one has failed"
+    kept = plan.kept_of(stage, "words-x")
+    kept.write_text(f"{kept.read_text()}{todo[1]['item']}")
+    assert not awaited.are_there(), "of a line that is being written, more may follow"
+    kept.write_text(f"{kept.read_text()}\n")
+    assert awaited.are_there()
+
+
+def test_a_stage_that_skips_everything_waits_for_no_result(volume: Volume) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    volume.run(stage, version)
+    assert plan.plan(stage, "words-x", {"texts": version}) == []
+    assert Awaited(stage, "words-x").are_there()
 
 
 def test_more_parts_than_one_run_can_have_are_refused_with_a_batch_that_fits(
@@ -216,6 +246,7 @@ def test_an_item_of_a_job_has_a_folder_for_its_results_which_a_run_that_starts_a
     keep(stage, "words-1", 0, out)
     commit(stage, "words-1")
     assert volume.files() == {"partial.txt": "so far"}
+    plan.finish(stage, "words-1")
     assert not out.exists()
 
 
@@ -281,7 +312,8 @@ def _killed_run(volume: Volume, chance: random.Random, run: str, version: str) -
     todo, killed = _until_done(chance, lambda: json.dumps(plan.plan(stage, run, {"texts": version})))
     for item in json.loads(todo):
         killed += _until_done(chance, functools.partial(_pod, volume, stage, run, item))[1]
-    return killed + _until_done(chance, lambda: commit(stage, run).id)[1]
+    killed += _until_done(chance, lambda: commit(stage, run).id)[1]
+    return killed + _until_done(chance, lambda: str(plan.finish(stage, run)))[1]
 
 
 def _pod(volume: Volume, stage: Stage, run: str, item: Mapping[str, str]) -> str:

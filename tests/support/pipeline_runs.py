@@ -143,25 +143,35 @@ def _of_type(run: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _nodes(run: str, begin: datetime, stage: str, ran: Ran) -> Iterator[dict[str, Any]]:
     at = f"{run}.{stage}"
-    outputs = {"version": ran.version} if ran.version else {}
-    when = (begin, ran.start, ran.end)
     if ran.phase == "Omitted":
-        yield _node(run, at, stage, "Skipped", ran.phase, when)
+        for task in (f"{stage}-plan", stage, f"{stage}-commit", f"{stage}-clean"):
+            yield _node(run, f"{run}.{task}", task, "Skipped", ran.phase, (begin, ran.start, ran.end))
         return
-    inputs = dict.fromkeys(STAGES[stage]["inputs"], "8c1f2a7be01d")
-    yield _node(run, at, stage, "DAG", ran.phase, when, inputs=inputs, outputs=outputs)
     planned = {"summary": json.dumps({"parts": 0, **ran.summary}), "items": "[]"} if ran.summary else {}
     phase, until = ("Succeeded", ran.start + 4) if ran.summary else ("Running", None)
     counts = " ".join(f"{name}={count}" for name, count in ran.summary.items())
-    when = (begin, ran.start, until)
-    yield _node(run, f"{at}.plan", f"{stage}-plan", "Suspend", phase, when, outputs=planned, message=counts)
+    inputs, when = dict.fromkeys(STAGES[stage]["inputs"], "8c1f2a7be01d"), (begin, ran.start, until)
+    yield _node(
+        run, f"{at}-plan", f"{stage}-plan", "Suspend", phase, when, inputs=inputs, outputs=planned, message=counts
+    )
+    if until is None:
+        return
+    lost = sum(part.phase == "Failed" for part in ran.parts.values())
+    is_over = ran.end is not None
+    when = (begin, until, ran.end)
+    phase = "Running" if not is_over else "Failed" if lost else "Succeeded"
+    yield _node(run, at, stage, "DAG", phase, when, inputs={"items": "[]"})
     for number, part in ran.parts.items():
         name = f"{at}.work({number}:item:{number})"
         yield from _tries(run, name, f"{stage}-work", part, begin, inputs={"item": str(number)})
-    if ran.end is not None:
-        name, made = f"{at}.commit", f"{stage}-commit"
-        phase, said = ("Failed", ran.failure) if ran.failure else ("Succeeded", f"committed={ran.version}")
-        yield _node(run, name, made, "Suspend", phase, (begin, ran.end - 3, ran.end), outputs=outputs, message=said)
+    made, outputs, said = f"{stage}-commit", {}, ran.failure
+    if is_over and not ran.failure:
+        done = {"parts": ran.summary["parts"], "done": len(ran.parts) - lost, "failed": lost}
+        outputs, said = {"version": ran.version, "summary": json.dumps(done)}, f"committed={ran.version}"
+    phase = "Running" if not is_over else "Failed" if ran.failure else "Succeeded"
+    yield _node(run, f"{at}-commit", made, "Suspend", phase, when, outputs=outputs, message=said)
+    if is_over and not ran.failure:
+        yield _node(run, f"{at}-clean", f"{stage}-clean", "Suspend", "Succeeded", (begin, ran.end or 0, ran.end))
 
 
 def _tries(

@@ -28,8 +28,7 @@ _OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServi
 _HOUR = "1h"
 _UNLESS_REFUSED = "asInt(lastRetry.exitCode) != 65"
 """Programs of the library are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
-_FINISHED = "work.Succeeded || work.Skipped || work.Failed || work.Errored"
-"""Parts that failed do not keep the others from being committed: how many may, the commit's step decides."""
+_ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
 def workflow_template(
@@ -61,50 +60,56 @@ def workflow_template(
 
 
 def _entry(settings: PipelineSettings) -> None:
-    """All stages, each after those whose output it reads."""
-    with DAG(name=ENTRY):
+    """All stages, each with its steps, after the commits of those whose output it reads.
+
+    A commit does not wait for the pods: the agent that takes it sees earlier than Argo that all results are there, or
+    that no more will come. So the next stage begins while Argo looks after the pods that have done their work. What the
+    pods need is cleaned away once they have ended. Parts that failed do not keep the others from being committed: how
+    many may, the commit decides.
+    """
+    with DAG(name=ENTRY, fail_fast=False):
         for name, stage in settings.stages.items():
             before = settings.before(stage)
             Task(
-                name=name,
-                template=name,
-                depends=" && ".join(f"{each}.Succeeded" for each in sorted(set(before.values()))) or None,
+                name=f"{name}-plan",
+                template=f"{name}-plan",
+                depends=" && ".join(f"{each}-commit.Succeeded" for each in sorted(set(before.values()))) or None,
                 arguments=[
                     Parameter(
                         name=source,
-                        value=_output(before[source], VERSION)
+                        value=_output(f"{before[source]}-commit", VERSION)
                         if source in before
                         else f"{{{{workflow.parameters.{parameter(one)}}}}}",
                     )
                     for source, one in sorted(stage.inputs.items())
                 ],
             )
+            Task(
+                name=name,
+                template=name,
+                depends=f"{name}-plan.Succeeded",
+                arguments=[Parameter(name=ITEMS, value=_output(f"{name}-plan", ITEMS))],
+            )
+            Task(name=f"{name}-commit", template=f"{name}-commit", depends=f"{name}-plan.Succeeded")
+            ended = " || ".join(f"{name}.{how}" for how in _ENDED)
+            Task(name=f"{name}-clean", template=f"{name}-clean", depends=f"{name}-commit.Succeeded && ({ended})")
 
 
 def _stage(name: str, steps: Steps) -> None:
-    """One stage: what it has to do, a pod for each part, and its version."""
-    inputs = sorted(steps.stage.inputs)
+    """The work of one stage: a pod or a job for each part."""
     with DAG(
         name=name,
         annotations={STAGE: json.dumps(steps.description, sort_keys=True)},
-        inputs=[Parameter(name=each) for each in inputs],
-        outputs=[Parameter(name=VERSION, value_from=models.ValueFrom(parameter=_output("commit", VERSION)))],
+        inputs=[Parameter(name=ITEMS)],
         fail_fast=False,
         parallelism=steps.stage.parallel,
     ):
         Task(
-            name="plan",
-            template=f"{name}-plan",
-            arguments=[Parameter(name=each, value=f"{{{{inputs.parameters.{each}}}}}") for each in inputs],
-        )
-        Task(
             name="work",
             template=f"{name}-work",
-            depends="plan.Succeeded",
-            with_param=_output("plan", ITEMS),
+            with_param=f"{{{{inputs.parameters.{ITEMS}}}}}",
             arguments=[Parameter(name=each, value=f"{{{{item.{each}}}}}") for each in _of_item(steps)],
         )
-        Task(name="commit", template=f"{name}-commit", depends=f"plan.Succeeded && ({_FINISHED})")
 
 
 def _output(task: str, name: str) -> str:
@@ -135,6 +140,7 @@ def _inside(name: str, steps: Steps) -> list[models.Template]:
         _step(f"{name}-plan", sorted(stage.inputs), (ITEMS, SUMMARY)),
         *work,
         _step(f"{name}-commit", (), (VERSION, SUMMARY)),
+        _step(f"{name}-clean", ()),
     ]
 
 

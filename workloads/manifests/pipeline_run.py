@@ -18,7 +18,7 @@ MANAGER = "tensorplane-runs"
 """Field manager of Workflows."""
 ENTRY = "pipeline"
 """The template that has the stages."""
-STEPS = ("plan", "work", "commit", "job", "keep")
+STEPS = ("plan", "work", "commit", "job", "keep", "clean")
 """Templates of a stage, after its name and a dash."""
 WORKFLOWS, TEMPLATES = "workflows", "workflowtemplates"
 

@@ -23,9 +23,7 @@ def commit(stage: Stage, run: str) -> Commit:
 
     Raises Refused if more items than the stage allows have no result, or two made different files of one name.
     """
-    made = _former(stage, run) or _of_results(stage, run)
-    plan.finish(stage, run)
-    return made
+    return _former(stage, run) or _of_results(stage, run)
 
 
 def counts_of(made: Commit) -> dict[str, int]:

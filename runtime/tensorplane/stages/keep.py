@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tensorplane.datasets import scan
-from tensorplane.stages import plan
+from tensorplane.stages import kept, plan
 from tensorplane.stages.description import Stage
 from tensorplane.stages.results import Result, Results
 
@@ -20,4 +20,5 @@ def keep(stage: Stage, run: str, number: int, folder: Path) -> int:
     found = scan.changes(dataset.store, folder, scan.Index())
     files = {path: file for path, file in found.files.items() if file is not None}
     Results(dataset).keep(item.key, item.about, Result(files, run))
+    kept.note(stage, run, number)
     return len(files)

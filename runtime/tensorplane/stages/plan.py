@@ -28,6 +28,8 @@ UNCHANGED, FORMER, NEW, CHANGED = "unchanged", "former", "new", "changed"
 """Why an item is or is not worked on: it has a result; it has one of a former form of the stage, which is to stay; its
 input is new; the stage changed.
 """
+TO_DO = (NEW, CHANGED)
+"""Those that get a pod."""
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,11 @@ def path_of(stage: Stage, run: str) -> Path:
     return stage.root / "runs" / f"{run}-{stage.name}.json"
 
 
+def kept_of(stage: Stage, run: str) -> Path:
+    """The file with the numbers of the items whose results are there (`kept.py`)."""
+    return stage.root / "runs" / f"{run}-{stage.name}.kept"
+
+
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
     """Plan a run. `versions`: commits by the input's name.
 
@@ -95,7 +102,8 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     )
     (stage.root / "runs").mkdir(exist_ok=True)
     Plan(tuple(planned), about, left_out).write(path_of(stage, run), stage.output().store.parts)
-    todo = {number: items[number] for number, each in enumerate(planned) if each.why in (NEW, CHANGED)}
+    kept_of(stage, run).touch()
+    todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
     if len(todo) > MOST:
         split = " or ".join(f"inputs.{each.name}.split" for each in stage.inputs if not each.is_whole)
         size = -(-len(todo) // MOST)
@@ -128,7 +136,8 @@ def finish(stage: Stage, run: str) -> None:
             each.open().unlabel(lease(stage, run, each))
         except Refused:
             continue  # removed by an attempt that was killed
-    path_of(stage, run).unlink(missing_ok=True)
+    for path in (kept_of(stage, run), path_of(stage, run)):
+        path.unlink(missing_ok=True)
 
 
 def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], int]:
@@ -148,6 +157,8 @@ def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Ite
 
 def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
     results = Results(stage.output())
+    # Listed and not looked for: an NFS client would tell the commit for a while, too, that there is none.
+    there = results.keys()
     # Without a cache, no other run has these results.
     salt = {} if stage.cache else {"run": run}
     for item in items:
@@ -155,7 +166,7 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
         about = parts.digest_of({"pipeline": stage.pipeline, "stage": stage.name, "inputs": inputs})
         own = parts.digest_of({**stage.decisive, **salt, "inputs": inputs})
         former = results.of_input(about)
-        if results.read(own) is not None:
+        if own in there and results.read(own) is not None:
             yield Planned(item.name, own, about, UNCHANGED)
         elif former and stage.reprocess == "new" and stage.cache and results.read(former) is not None:
             yield Planned(item.name, former, about, FORMER)

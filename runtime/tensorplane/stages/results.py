@@ -45,6 +45,11 @@ class Results:
         files = {path: File(*each) for path, each in found["files"].items()}
         return None if self._dataset.lacks(files.values()) else Result(files, found["run"])
 
+    def keys(self) -> set[str]:
+        """The keys of all results, also of those whose contents were deleted."""
+        folders = self._store.root.glob(f"results/{'?' * _PREFIX}")
+        return {folder.name + path.name for folder in folders for path in folder.iterdir()}
+
     def of_input(self, about: str) -> str | None:
         """The key of the newest result of an input."""
         try:

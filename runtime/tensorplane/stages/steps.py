@@ -3,6 +3,7 @@
 plan     `items`, those that need a pod, and `summary`, how many are skipped and why, both in JSON
 keep     nothing; the files in a folder are the result of an item
 commit   `version`, the commit, and `summary`, how many items were done, skipped and failed
+clean    nothing; what the run needed besides its results is removed
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
-from tensorplane.stages.plan import Plan, path_of, plan
+from tensorplane.stages.plan import Plan, finish, path_of, plan
 
 
 @dataclass(frozen=True)
@@ -40,6 +41,9 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
         return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
     if step == "commit":
         return _commit(stage, run)
+    if step == "clean":
+        finish(stage, run)
+        return Taken("")
     raise ValueError(f"{step!r} is no step")
 
 

@@ -35,7 +35,15 @@ def test_a_run_tells_which_steps_it_waits_for() -> None:
     (step,) = waiting.of(_young())
     assert (step.run, step.name, step.place) == (RUN, "plan", (RUN, step.node))
     assert json.loads(step.stage)["name"] == "clean"
-    assert list(waiting.of(SECOND)) == [], "its plans are taken, and its parts are at work"
+    there = [(json.loads(one.stage)["name"], one.name, one.is_over) for one in waiting.of(SECOND)]
+    assert there == [("count", "commit", False), ("embed", "commit", False)], "its parts are at work"
+
+
+def test_a_commit_is_told_when_the_pods_have_ended() -> None:
+    run = copy.deepcopy(SECOND)
+    (work,) = (one for one in run["status"]["nodes"].values() if (one["type"], one["templateName"]) == ("DAG", "count"))
+    work["phase"] = "Failed"
+    assert [step.is_over for step in waiting.of(run)] == [True, False]
 
 
 def test_the_description_is_of_the_template_that_the_run_began_with() -> None:
@@ -174,30 +182,55 @@ def _controller(runs: _Runs) -> Controller:
     return Controller(runs, _AtOnce(), pause=lambda seconds: None)
 
 
+def _look(work: Controller) -> bool:
+    work.look()
+    return work.take()
+
+
 def test_the_steps_of_a_stage_make_its_version(volume: tuple[str, str], tmp_path: Path) -> None:
     about, commit = volume
     runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
     work = _controller(runs)
-    work.step()
+    assert not _look(work)
     out = next((tmp_path / "datasets/upper/runs").glob("*-out/0"))
     (out / "a.txt").write_text("A")
+    runs.there.append(Step("run-1", "2", "commit", about, {}))
+    assert _look(work)
+    assert work.take(), "its results may come without a change of the run"
+    assert [name for name, _, _ in runs.answers] == ["plan"]
     given = {"item": "0", "out": str(out.relative_to(tmp_path)), "id": "x", "in-texts": "unused"}
-    runs.there.append(Step("run-1", "2", "keep", about, given))
-    work.step()
-    runs.there.append(Step("run-1", "3", "commit", about, {}))
-    work.step()
-    assert [how for _, how, _ in runs.answers] == ["succeeded"] * 3
+    runs.there.append(Step("run-1", "3", "keep", about, given))
+    _look(work)
+    work.take()
+    runs.there.append(Step("run-1", "4", "clean", about, {}))
+    _look(work)
+    assert [(name, how) for name, how, _ in runs.answers] == [
+        (name, "succeeded") for name in ("plan", "keep", "commit", "clean")
+    ]
     said = [text for _, _, text in runs.answers]
     assert said[0] == "parts=1 unchanged=0 former=0 new=1 changed=0 left_out=0 ['items', 'summary']"
     assert said[1] == "item=0 files=1 []"
     assert said[2].startswith("committed=upper@")
     assert (Dataset(tmp_path / "datasets/upper").open() / "a.txt").read_text() == "A"
+    assert not list((tmp_path / "datasets/upper/runs").iterdir())
+
+
+def test_a_commit_whose_pods_have_ended_does_not_wait_for_results(volume: tuple[str, str]) -> None:
+    about, commit = volume
+    runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
+    work = _controller(runs)
+    _look(work)
+    runs.there.append(Step("run-1", "2", "commit", about, {}, is_over=True))
+    _look(work)
+    name, how, why = runs.answers[-1]
+    assert (name, how) == ("commit", "failed")
+    assert why.startswith("upper: 1 of 1 parts failed ('a.txt'), and mayFail is 0")
 
 
 def test_what_no_further_try_changes_fails_at_once(volume: tuple[str, str]) -> None:
     about, _ = volume
     runs = _Runs(Step("run-1", "1", "plan", about, {"texts": "no-such-commit"}))
-    _controller(runs).step()
+    _look(_controller(runs))
     ((_, how, why),) = runs.answers
     assert how == "failed"
     assert "no-such-commit" in why
@@ -213,9 +246,9 @@ def test_what_may_pass_is_tried_several_times_and_then_fails(
     runs = _Runs(Step("run-1", "1", step, volume[0] if about is None else about, {}))
     work = _controller(runs)
     for _ in range(TRIES - 1):
-        work.step()
+        _look(work)
         assert runs.answers == []
-    work.step()
+    _look(work)
     ((_, how, text),) = runs.answers
     assert how == "failed"
     assert why in text
@@ -227,8 +260,17 @@ def test_an_answer_that_did_not_arrive_is_given_again(volume: tuple[str, str]) -
     runs.lost = 2
     work = _controller(runs)
     for _ in range(3):
-        work.step()
+        _look(work)
     assert [(name, how) for name, how, _ in runs.answers] == [("plan", "succeeded")]
+
+
+def test_a_step_that_was_answered_is_not_taken_again_before_the_next_look(volume: tuple[str, str]) -> None:
+    about, commit = volume
+    runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
+    work = _controller(runs)
+    _look(work)
+    work.take()
+    assert len(runs.answers) == 1
 
 
 def test_a_step_that_is_being_taken_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -246,8 +288,8 @@ def test_a_step_that_is_being_taken_is_not_taken_again(monkeypatch: pytest.Monke
     with ThreadPoolExecutor(2) as pool:
         work = Controller(cast(Any, runs), pool)
         for _ in range(3):
-            work.step()
+            _look(work)
         release.set_result(None)
-    work.step()
+    _look(work)
     assert begun == ["plan"]
     assert [name for name, _, _ in runs.answers] == ["plan"]

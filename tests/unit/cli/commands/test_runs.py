@@ -47,18 +47,19 @@ def _node(template: str, kind: str, phase: str, **more: Any) -> dict[str, Any]:
 
 _NODES = [
     _node("run", "DAG", "Running"),
+    _node("prepare-plan", "Suspend", "Succeeded", outputs={"summary": json.dumps({"parts": 5, "unchanged": 2})}),
+    _node("prepare", "DAG", "Running"),
+    # One result is there, and its pod is not known to have ended.
+    *(_node("prepare-work", "Retry", phase) for phase in ("Running", "Succeeded", "Failed")),
+    _node("prepare-work", "Pod", "Failed"),
     _node(
-        "prepare",
-        "DAG",
+        "prepare-commit",
+        "Suspend",
         "Succeeded",
         finishedAt="2026-11-26T12:01:30Z",
-        outputs={"version": "c0ffee"},
+        outputs={"version": "c0ffee", "summary": json.dumps({"parts": 5, "done": 2, "skipped": 2, "failed": 1})},
     ),
-    _node("prepare-plan", "Retry", "Succeeded", outputs={"summary": json.dumps({"parts": 5, "unchanged": 2})}),
-    *(_node("prepare-work", "Retry", phase) for phase in ("Succeeded", "Succeeded", "Failed")),
-    _node("prepare-work", "Pod", "Failed"),
-    _node("train", "DAG", "Running", startedAt="2026-11-26T12:01:30Z"),
-    _node("train-plan", "Retry", "Running"),
+    _node("train-plan", "Suspend", "Running", startedAt="2026-11-26T12:01:30Z"),
 ]
 
 
@@ -150,12 +151,13 @@ def test_the_table_has_a_line_for_each_stage(capsys: pytest.CaptureFixture[str])
 def test_why_a_run_failed_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     failed = _workflow(phase="Failed", message="child failed")
     assert list(tables.reasons(listed.runs([failed], _NOW)[0])) == ["photos-1: child failed"]
-    of_argo = 'time="12:00" level=info msg="sub-process exited" argo=true\nError: exit status 65\n'
-    message = f"main: Error (exit code 65): 1 of 5\n{of_argo}"
-    nodes = {"a": _node("prepare", "DAG", "Failed"), "b": _node("prepare-commit", "Pod", "Failed", message=message)}
-    nodes["c"] = _node("prepare-plan", "Retry", "Succeeded")
-    failed["status"]["nodes"] = nodes
-    assert list(tables.reasons(listed.runs([failed], _NOW)[0])) == ["photos-1/prepare: 1 of 5"]
+    plan = _node("prepare-plan", "Suspend", "Succeeded")
+    commit = _node("prepare-commit", "Suspend", "Failed", message="'a': two files\nand 1 more")
+    clean = _node("prepare-clean", "Skipped", "Omitted")
+    failed["status"]["nodes"] = {"a": plan, "b": commit, "c": clean}
+    (run,) = listed.runs([failed], _NOW)
+    assert run.stages[0].state == "failed"
+    assert list(tables.reasons(run)) == ["photos-1/prepare: 'a': two files and 1 more"]
 
 
 def test_older_runs_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
