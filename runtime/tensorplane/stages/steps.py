@@ -43,7 +43,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
         return _commit(stage, run)
     if step == "clean":
         finish(stage, run)
-        return Taken("")
+        return Taken("done")
     raise ValueError(f"{step!r} is no step")
 
 
