@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from graphlib import TopologicalSorter
@@ -26,8 +25,8 @@ _STATES = {
     "Failed": "failed",
     "Error": "failed",
 }
-_END_OF_ARGO = re.compile(r'Error: exit status |(Error: )?dependency "[^"]*" exited with non-zero code: ')
-"""How a program, or the one that its container waits for, has ended."""
+_END_OF_ARGO = "Error: exit status "
+"""How the program of a container has ended."""
 _PLAN, _COMMITTED = "-plan", "-commit.Succeeded"
 ENDS = frozenset({"finished", "failed", "cancelled", "omitted"})
 """States that do not change any more."""
@@ -109,7 +108,7 @@ def seconds(about: Mapping[str, Any], now: datetime) -> float | None:
 
 def said_by_argo(line: str) -> bool:
     """Whether a line of a log is by Argo's executor, which starts a container's program."""
-    return (line.startswith('time="') and " argo=true" in line) or _END_OF_ARGO.match(line) is not None
+    return (line.startswith('time="') and " argo=true" in line) or line.startswith(_END_OF_ARGO)
 
 
 def of_name(access: Access, name: str) -> list[Object]:

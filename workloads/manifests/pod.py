@@ -11,6 +11,8 @@ from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
 from workloads.manifests.files import Bundle
 
+MAIN = "main"
+"""Name of the container of the workload's program."""
 APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
@@ -203,7 +205,7 @@ def _last_words(restart_policy: str) -> dict[str, str]:
 
 def _container(container: Container) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "name": "main",
+        "name": MAIN,
         "image": container.image,
         "imagePullPolicy": "IfNotPresent",
         "env": [*_ENVIRONMENT, *container.env],

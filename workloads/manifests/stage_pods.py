@@ -195,7 +195,7 @@ class Steps:
         }
 
     def work(self) -> dict[str, Any]:
-        """The pod that works on one item: the stage's program, and then the container that keeps its result."""
+        """The pod that works on one item: the stage's program, and the container that keeps its result."""
         if self.stage.publish:
             return self._publish()
         code = self.code
@@ -212,7 +212,9 @@ class Steps:
             shared_memory=self.stage.program_resources.gpus > 1,
         )
         made = self._template(program, self.facts.placement, self.facts.queue_labels)
-        keeper = self._container(KEEP, _RUN, _input(ITEM), self._out, volumes=[self.stage.output], resources=KEEPER)
+        keeper = self._container(
+            KEEP, _RUN, _input(ITEM), self._out, pod.MAIN, volumes=[self.stage.output], resources=KEEPER
+        )
         return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
 
     def _asked(self) -> dict[str, str]:

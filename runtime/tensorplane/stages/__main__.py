@@ -1,6 +1,6 @@
 """`python3 -m tensorplane.stages STEP …`: a step in a pod of a stage, whose description is in the variable STAGE.
 
-keep RUN ITEM FOLDER          the files in FOLDER are the result of an item
+keep RUN ITEM FOLDER PROGRAM  the files in FOLDER are the result of an item, once the container PROGRAM has ended well
 publish RUN ITEM FOLDER OUT   the SavedModel in FOLDER becomes a version of a model server; the result is its number
 """
 
@@ -13,11 +13,14 @@ from pathlib import Path
 
 from tensorplane.datasets import Refused
 from tensorplane.stages.description import Stage
+from tensorplane.stages.program import exit_status
 from tensorplane.stages.publish import published, served
 from tensorplane.stages.steps import kept, words
 
 
-def _keep(stage: Stage, run: str, item: str, folder: str) -> None:
+def _keep(stage: Stage, run: str, item: str, folder: str, program: str = "") -> None:
+    if program and (status := exit_status(program)):
+        sys.exit(status)
     _say(stage, kept(stage, run, item, Path(folder)).said)
 
 

@@ -57,12 +57,20 @@ def _mounts(container: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 def test_a_stage_runs_after_those_whose_output_it_reads() -> None:
     tasks = {task["name"]: task for task in _templates()["pipeline"]["dag"]["tasks"]}
-    values = {one["name"]: one["value"] for one in tasks["prepare"]["arguments"]["parameters"]}
+    values = {one["name"]: one["value"] for one in tasks["prepare-plan"]["arguments"]["parameters"]}
     assert values == {"labels": "{{workflow.parameters.raw_a_db__c}}", "photos": "{{workflow.parameters.raw}}"}
-    assert "depends" not in tasks["prepare"]
-    assert tasks["train"]["depends"] == "prepare.Succeeded"
-    (photos,) = tasks["train"]["arguments"]["parameters"]
-    assert photos["value"] == "{{tasks.prepare.outputs.parameters.version}}"
+    assert "depends" not in tasks["prepare-plan"]
+    assert tasks["train-plan"]["depends"] == "prepare-commit.Succeeded"
+    (photos,) = tasks["train-plan"]["arguments"]["parameters"]
+    assert photos["value"] == "{{tasks.prepare-commit.outputs.parameters.version}}"
+
+
+def test_a_commit_waits_for_the_agent_and_cleaning_for_the_pods() -> None:
+    tasks = {task["name"]: task for task in _templates()["pipeline"]["dag"]["tasks"]}
+    assert tasks["prepare"]["depends"] == tasks["prepare-commit"]["depends"] == "prepare-plan.Succeeded"
+    every = " || ".join(f"prepare.{how}" for how in ("Succeeded", "Skipped", "Failed", "Errored"))
+    assert tasks["prepare-clean"]["depends"] == f"prepare-commit.Succeeded && ({every})"
+    assert not any("-clean" in task.get("depends", "") for task in tasks.values())
 
 
 def test_a_claim_that_is_written_has_no_read_only_volume_in_the_pod() -> None:
@@ -95,7 +103,7 @@ def test_a_program_sees_its_inputs_and_nothing_else_of_the_volumes() -> None:
     for name in ("labels", "photos"):
         assert mounts[f"/in/{name}"]["subPath"] == f"{{{{inputs.parameters.in-{name}}}}}"
         assert mounts[f"/in/{name}"]["readOnly"]
-    assert keeper["dependencies"] == ["main"]
+    assert keeper["command"][-1] == program["name"], "it waits for its end"
     assert set(_mounts(keeper)) == {"/tmp", "/out", "/opt/tensorplane/lib", "/volumes/data"}
     assert _mounts(keeper)["/out"]["name"] == mounts["/out"]["name"]
     names = [volume["name"] for volume in work["volumes"]]
@@ -112,7 +120,7 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     assert set(mounts) == {"/tmp", "/pfs/photos", "/pfs/out"}
     assert mounts["/pfs/photos"]["subPath"] == "{{inputs.parameters.in-photos}}"
     assert _mounts(keeper)["/pfs/out"]["name"] == mounts["/pfs/out"]["name"]
-    assert keeper["command"][-1] == "/pfs/out"
+    assert keeper["command"][-2] == "/pfs/out"
 
 
 def test_volumes_of_one_claim_are_all_writable_where_one_is() -> None:
@@ -136,7 +144,7 @@ def test_no_pod_has_a_token_and_all_meet_pod_security() -> None:
 def test_only_parts_have_pods_and_the_run_waits_for_the_agent_s_steps() -> None:
     templates = _templates()
     kinds = {"dag": {"pipeline", "prepare", "train"}, "containerSet": {"prepare-work", "train-work"}}
-    kinds["suspend"] = {f"{stage}-{step}" for stage in ("prepare", "train") for step in ("plan", "commit")}
+    kinds["suspend"] = {f"{stage}-{step}" for stage in ("prepare", "train") for step in ("plan", "commit", "clean")}
     assert {kind: {name for name, one in templates.items() if kind in one} for kind in kinds} == kinds
     plan = templates["prepare-plan"]
     assert [one["name"] for one in plan["inputs"]["parameters"]] == ["labels", "photos"]
