@@ -32,7 +32,7 @@ _FAILED = workflow(
             "Failed",
             summary={"parts": 2, "new": 2},
             parts={0: Part(5, 20), 1: Part(5, 20, "Failed")},
-            failure="main: Error (exit code 65): clean: 1 of 2 parts failed ('b.txt'), and mayFail is 0",
+            failure="clean: 1 of 2 parts failed ('b.txt'), and mayFail is 0",
         ),
         "count": Ran(30, 30, "Omitted"),
     },
