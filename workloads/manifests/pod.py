@@ -11,8 +11,6 @@ from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
 from workloads.manifests.files import Bundle
 
-MAIN = "main"
-"""Name of the container of the workload's program."""
 APP = "/opt/tensorplane/app"
 """Directory of a workload's files, which is its working directory."""
 LIBRARY = "/opt/tensorplane/lib"
@@ -205,7 +203,7 @@ def _last_words(restart_policy: str) -> dict[str, str]:
 
 def _container(container: Container) -> dict[str, Any]:
     made: dict[str, Any] = {
-        "name": MAIN,
+        "name": "main",
         "image": container.image,
         "imagePullPolicy": "IfNotPresent",
         "env": [*_ENVIRONMENT, *container.env],

@@ -212,8 +212,9 @@ class Steps:
             shared_memory=self.stage.program_resources.gpus > 1,
         )
         made = self._template(program, self.facts.placement, self.facts.queue_labels)
+        (main,) = made["spec"]["containers"]
         keeper = self._container(
-            KEEP, _RUN, _input(ITEM), self._out, pod.MAIN, volumes=[self.stage.output], resources=KEEPER
+            KEEP, _RUN, _input(ITEM), self._out, main["name"], volumes=[self.stage.output], resources=KEEPER
         )
         return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
 
