@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.mutants import text
-from tests.mutants.places import REFERENCES, At, Tree, general, places, put, rename, value_at
+from tests.mutants import sketches, text
+from tests.mutants.places import REFERENCES, At, Tree, places, put, rename, value_at
 from tests.mutants.text import Typed
 from tests.support.rendering import settings_of
 
@@ -66,22 +66,11 @@ def _is_number(at: At, value: object) -> bool:
     return at[-1] in _NUMBERS and type(value) in (int, float)
 
 
-def _is_setting(at: At, _: object) -> bool:
-    """Whether the key is a setting's, and no name of something."""
-    of_names = at[2:3] == ("volumes",) and at[0] in ("workloads", "teams") and len(at) == 4
-    # Without `kind`, only its absence can be told.
-    of_names = of_names or (at[0] == "datasets" and len(at) == 2)
-    return (
-        at[-1] != "kind"
-        and not of_names
-        and (len(at) == 1 or general(at).rpartition(".")[2] != "*")
-        and len(str(at[-1])) > 3
-    )
-
-
 def typo(draft: _Draft) -> str | None:
     """Two letters of a key, in the wrong order."""
-    at = draft.choose(_is_setting)
+    settings = frozenset(sketches.given(draft.tree))
+    # Without `kind`, only its absence can be told.
+    at = draft.choose(lambda at, _: at in settings and at[-1] != "kind" and len(str(at[-1])) > 3)
     if at is None:
         return None
     name = str(at[-1])

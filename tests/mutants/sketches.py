@@ -32,26 +32,31 @@ class Corpus:
 
 def free(tree: Tree) -> list[tuple[At, FieldInfo]]:
     """The settings that could be given besides, with their places."""
-    return list(_free(tree, StackConfig, ()))
+    return [(at, field) for at, field, is_given in _fields(tree, StackConfig, ()) if not is_given]
 
 
-def _free(node: Any, annotation: Any, at: At) -> Iterator[tuple[At, FieldInfo]]:
+def given(tree: Tree) -> Iterator[At]:
+    """The places of the settings that are given: of keys that a model knows, and no names of the user's own."""
+    return (at for at, _, is_given in _fields(tree, StackConfig, ()) if is_given)
+
+
+def _fields(node: Any, annotation: Any, at: At) -> Iterator[tuple[At, FieldInfo, bool]]:
     if isinstance(node, dict):
-        model = _model(annotation, node)
+        # A list of one may be written as the one.
+        model = _model(annotation, node) or _model(_item(annotation), node)
         if model is None:
             inner = _map_value(annotation)
             for key, value in node.items():
-                yield from _free(value, inner, (*at, key))
+                yield from _fields(value, inner, (*at, key))
             return
         for name, field in model.model_fields.items():
             key = field.alias or name
-            if key not in node:
-                yield (*at, key), field
-            else:
-                yield from _free(node[key], field.annotation, (*at, key))
+            yield (*at, key), field, key in node
+            if key in node:
+                yield from _fields(node[key], field.annotation, (*at, key))
     elif isinstance(node, list):
         for index, value in enumerate(node):
-            yield from _free(value, _item(annotation), (*at, index))
+            yield from _fields(value, _item(annotation), (*at, index))
 
 
 def sketch(key: str, field: Any, tree: Tree, corpus: Corpus, chance: random.Random, depth: int = 0) -> Any:
@@ -137,7 +142,7 @@ def _options(annotation: Any) -> Iterator[Any]:
 
 
 def _is_output(annotation: Any) -> bool:
-    return "Output" in repr(annotation)
+    return "Output[" in repr(annotation)
 
 
 def _model(annotation: Any, node: Mapping[str, Any]) -> type[Model] | None:
