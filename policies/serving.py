@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
 import grpc
@@ -96,13 +96,32 @@ def _severity(rule: Rule) -> int:
     return int(messages.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.name}"))
 
 
+class _AtOnce(ThreadPoolExecutor):
+    """Runs each function in the thread that submits it."""
+
+    def submit(self, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that is done."""
+        done: Future[Any] = Future()
+        done.set_result(function(*args, **kwargs))
+        return done
+
+
+def _nothing(unread: Any, context: Any) -> bytes:
+    """An empty answer."""
+    return b""
+
+
+_nothing.experimental_thread_pool = _AtOnce()
+
+
 def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
     """The methods of the protocol. The engine calls Analyze and Remediate for each single resource, but every rule
-    judges the whole stack. So Analyze does not read the resource. Remediate is missing, since the engine then goes on
-    as after an empty answer, which costs twice as much.
+    judges the whole stack. So Analyze does not even wait for the resource, as of a stream of them, and is answered by
+    the thread that takes the call. Remediate is missing, since the engine then goes on as after an empty answer. A
+    call that is read, and answered by another thread, takes twice as long, more than all rules together.
     """
     return {
-        "Analyze": _method(lambda unread, context: messages.AnalyzeResponse(), None),
+        "Analyze": grpc.stream_unary_rpc_method_handler(_nothing),
         "AnalyzeStack": _method(analyzer.analyze_stack, messages.AnalyzeStackRequest.FromString),
         "GetAnalyzerInfo": _method(analyzer.info, None),
         "GetPluginInfo": _method(lambda unread, context: plugin_pb2.PluginInfo(version=_VERSION), None),

@@ -76,9 +76,12 @@ def test_the_configuration_decides_the_level(pack: Any) -> None:
     assert _judged(pack, {"gpu-quota": proto.DISABLED}) == []
 
 
-def test_a_single_resource_is_neither_judged_nor_changed(pack: Any) -> None:
-    request = proto.AnalyzeRequest(type="kubernetes:core/v1:Pod", urn=_URN, name="digits")
-    assert list(pack.Analyze(request).diagnostics) == []
+@pytest.mark.parametrize("size", [1, 1 << 22])
+def test_a_single_resource_is_neither_judged_nor_changed(pack: Any, size: int) -> None:
+    request = proto.AnalyzeRequest(type="kubernetes:core/v1:ConfigMap", urn=_URN, name="digits")
+    request.properties.update({"data": {"text": "x" * size}})
+    for _ in range(20):
+        assert list(pack.Analyze(request).diagnostics) == []
     with pytest.raises(grpc.RpcError) as refused:
         pack.Remediate(request)
     assert refused.value.code() is grpc.StatusCode.UNIMPLEMENTED
