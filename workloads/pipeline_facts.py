@@ -46,7 +46,8 @@ def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings)
         return StageFacts(_image(stage, platform), job=known)
     if stage.publish:
         return StageFacts("", server=_server(stage.publish, platform))
-    where = placement.spec(platform.fleet, stage.program_resources, interruptible=True, queued=stage.queue is not None)
+    asked, queued = stage.program_resources, stage.queue is not None
+    where = placement.spec(platform.fleet, asked, interruptible=stage.interruptible, queued=queued)
     return StageFacts(
         _image(stage, platform),
         where,

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
 from gpu_usage import accelerators
-from stack_view import node_groups, placement, pods
+from stack_view import argo, node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Taint
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, maps
+from stack_view.view import Seen, View, at, known, maps
 
 _DAEMON = ("apps", "DaemonSet")
 _TAINTS = (
@@ -20,11 +20,15 @@ _TAINTS = (
     Taint("kubernetes.azure.com/scalesetpriority", "spot", "NoSchedule"),
 )
 _SAVES = "CHECKPOINT_DIR"
+_READS = ("tensorplane:index:Recorder", "tensorplane:index:Scorer")
+"""Components whose pods go on where they have committed their stream."""
+_TRIED_AGAIN = ("Always", "OnError")
+"""Argo's policies for a pod whose node was lost, which is an error and no failure."""
 
 
 def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
-    if manifest is None or manifest.type == _DAEMON or _is_listed(seen, config):
+    if manifest is None or manifest.type == _DAEMON or _reads(seen) or _is_listed(seen, config):
         return
     groups = node_groups.groups(view)
     spot = [each for each in groups if each.spot]
@@ -32,7 +36,7 @@ def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         tolerations = maps(pod.spec, "tolerations")
         blind = any(at(one, "key") == taint.key for one in tolerations for taint in _TAINTS)
         taken = [each.name for each in spot if placement.takes(each, pod.spec, groups)]
-        if (taken or (blind and not groups)) and not _saves(pod):
+        if (taken or (blind and not groups)) and not (_saves(pod) or _is_tried_again(pod)):
             where = f"nodes of {', '.join(taken)}" if taken else "spot nodes"
             problem = (
                 f"`{pod.where}` may run on {where}, which the cloud may take at any time, and saves no checkpoints"
@@ -43,6 +47,16 @@ def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
 
 def _saves(pod: pods.Pod) -> bool:
     return any(at(one, "name") == _SAVES for _, container in pod.containers() for one in maps(container, "env"))
+
+
+def _is_tried_again(pod: pods.Pod) -> bool:
+    """Whether it is a template of Argo that runs again on another node."""
+    strategy = known(pod.spec, "retryStrategy") if pod.manifest.type in argo.KINDS else None
+    return at(strategy or {}, "retryPolicy") in _TRIED_AGAIN and at(strategy or {}, "limit") not in (0, "0")
+
+
+def _reads(seen: Seen) -> bool:
+    return seen.parent is not None and seen.parent.type in _READS
 
 
 def _is_listed(seen: Seen, config: Config) -> bool:
@@ -61,7 +75,10 @@ POLICIES = [
     Rule(
         of_each(_interruptible),
         name="spot-interruptible",
-        description="On spot nodes run only pods that save checkpoints, DaemonSets, and those in `interruptible`.",
+        description=(
+            "On spot nodes run only pods that save checkpoints, read a stream or are tried again by Argo, DaemonSets,"
+            " and those in `interruptible`."
+        ),
         remedy="Set checkpoints, or remove the toleration.",
         severity=Severity.HIGH,
         tags=["spot"],

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import copy
 import os
+from dataclasses import replace
+from functools import partial
 
 import pytest
 
+import stack
 from tests.policies import generated
 from tests.policies.conftest import Judge
 from tests.policies.stacks import registered
-from tests.support import goldens
+from tests.support import goldens, rendering
+from tests.support.rendering import PROJECT, settings_of
 
 COUNT = int(os.environ.get("TENSORPLANE_VALID_STACKS", "100"))
 SEED = os.environ.get("TENSORPLANE_SEED", "20261126")
@@ -25,12 +30,29 @@ UNLIMITED = {
 """What is allowed is up to who deploys a stack."""
 
 
-def test_no_rule_refuses_a_valid_stack(judge: Judge, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is built does not depend on who builds it."""
     monkeypatch.setenv("TENSORPLANE_HOME", "/instance-home")
     monkeypatch.delenv("TENSORPLANE_CONTEXT", raising=False)
     monkeypatch.delenv("PULUMI_CONFIG", raising=False)
+
+
+def test_no_rule_refuses_a_valid_stack(judge: Judge) -> None:
     alarms: list[str] = []
     for made, rendered in generated.stacks(COUNT, SEED):
         told = judge("*", registered(map(goldens.row_of, rendered.resources)), UNLIMITED)
         alarms += [f"{made}: {rule}: {each}" for rule, all_ in told.items() if rule not in ADVISED for each in all_]
     assert alarms == []
+
+
+@pytest.mark.parametrize("example", ["recorder", "scorer", "pipeline"])
+def test_no_rule_refuses_what_tensorplane_lets_run_on_spot_nodes(judge: Judge, example: str) -> None:
+    base = settings_of(PROJECT / f"examples/{example}.yaml")
+    tree = copy.deepcopy(dict(base.tree))
+    spot = {"cheap": {"max": 4, "spot": True}, "gpus-spot": {"accelerator": "t4", "perNode": 1, "max": 2, "spot": True}}
+    tree["nodeGroups"] = {**tree.get("nodeGroups", {}), "cpu": {"min": 2, "max": 4}, **spot}
+    rendered = rendering.run(partial(stack.build, stack.load(replace(base, tree=tree))))
+    assert any("tensorplane.dev/spot" in repr(each.inputs.get("spec")) for each in rendered.resources)
+    told = judge("*", registered(map(goldens.row_of, rendered.resources)), UNLIMITED)
+    assert {rule: found for rule, found in told.items() if found and rule not in ADVISED} == {}

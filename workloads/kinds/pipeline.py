@@ -115,8 +115,7 @@ def _pods(name: str, stage: StageArgs, at: Key) -> PodSet:
         stage.parallel,
         stage.pod_resources,
         together=False,
-        # A part whose pod was lost is tried again.
-        interruptible=stage.retries > 0,
+        interruptible=stage.interruptible,
         at=(*at, "resources"),
         count_at=(*at, "parallel"),
     )

@@ -80,6 +80,11 @@ class StageArgs(Model):
         return self.job.model_copy(update={"resources": self._with_accelerator(self.job.resources)})
 
     @property
+    def interruptible(self) -> bool:
+        """Whether its program may run on spot nodes: a part whose pod was lost is tried again."""
+        return self.retries > 0
+
+    @property
     def queue_of_pods(self) -> str | None:
         """The queue that admits its pods."""
         return self.job.queue if self.job else self.queue
