@@ -68,9 +68,9 @@ class Controller:
     def _take(self, step: Step) -> bool:
         """Take a step and tell its run, unless it is not due. What fails before the run knows is tried again."""
         try:
-            stage = Stage.parse(step.stage)
-            if not self._is_due(step, stage):
+            if not self._is_due(step):
                 return False
+            stage = Stage.parse(step.stage)
             where = f"run={step.run} stage={stage.name} {step.name}"
             try:
                 taken = steps.take(step.name, stage, step.run, step.inputs)
@@ -85,12 +85,12 @@ class Controller:
             return self._has_failed(step, error)
         return True
 
-    def _is_due(self, step: Step, stage: Stage) -> bool:
+    def _is_due(self, step: Step) -> bool:
         """Whether a commit has all results, or gets no more. Other steps are due at once."""
         if step.name != "commit" or step.is_over:
             return True
         if step.place not in self._awaited:
-            self._awaited[step.place] = Awaited(stage, step.run)
+            self._awaited[step.place] = Awaited(Stage.parse(step.stage), step.run)
         return self._awaited[step.place].are_there()
 
     def _has_failed(self, step: Step, error: Exception) -> bool:

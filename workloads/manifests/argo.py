@@ -180,8 +180,8 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
 def _pod(name: str, pod: Mapping[str, Any], stage: StageArgs, inputs: Sequence[str]) -> models.Template:
     """The template of a pod. The second container waits for the program of the first one itself."""
     spec = pod["spec"]
-    first, *others = spec["containers"]
-    ways: dict[str, Any] = {"containerSet": {"containers": [first, *others]}} if others else {"container": first}
+    containers = spec["containers"]
+    ways = {"containerSet": {"containers": containers}} if len(containers) > 1 else {"container": containers[0]}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
     # Only the library says when no further try helps.
     unless = {"expression": _UNLESS_REFUSED} if stage.publish else {}
