@@ -31,7 +31,7 @@ class Analyzer:
 
     def __init__(self, name: str, rules: Sequence[Rule]) -> None:
         self._name, self._rules = name, rules
-        self._given: Mapping[str, tuple[int, Mapping[str, Any]]] = {}
+        self._given: Mapping[str, tuple[messages.EnforcementLevel.ValueType, Mapping[str, Any]]] = {}
         """Level and configuration of each rule that the engine has configured."""
 
     def info(self, request: Any, context: Any) -> Any:
@@ -88,12 +88,14 @@ def _described(rule: Rule) -> Any:
     return found
 
 
-def _level(rule: Rule) -> int:
-    return int(messages.EnforcementLevel.Value(rule.level.name))
+def _level(rule: Rule) -> messages.EnforcementLevel.ValueType:
+    level: messages.EnforcementLevel.ValueType = messages.EnforcementLevel.Value(rule.level.name)
+    return level
 
 
-def _severity(rule: Rule) -> int:
-    return int(messages.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.name}"))
+def _severity(rule: Rule) -> messages.PolicySeverity.ValueType:
+    found: messages.PolicySeverity.ValueType = messages.PolicySeverity.Value(f"POLICY_SEVERITY_{rule.severity.name}")
+    return found
 
 
 class _AtOnce(ThreadPoolExecutor):
@@ -106,12 +108,13 @@ class _AtOnce(ThreadPoolExecutor):
         return done
 
 
-def _nothing(unread: Any, context: Any) -> bytes:
+class _Nothing:
     """An empty answer."""
-    return b""
 
+    experimental_thread_pool = _AtOnce()
 
-_nothing.experimental_thread_pool = _AtOnce()
+    def __call__(self, unread: Any, context: Any) -> bytes:
+        return b""
 
 
 def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
@@ -121,7 +124,7 @@ def handlers(analyzer: Analyzer) -> dict[str, grpc.RpcMethodHandler]:
     call that is read, and answered by another thread, takes twice as long, more than all rules together.
     """
     return {
-        "Analyze": grpc.stream_unary_rpc_method_handler(_nothing),
+        "Analyze": grpc.stream_unary_rpc_method_handler(_Nothing()),
         "AnalyzeStack": _method(analyzer.analyze_stack, messages.AnalyzeStackRequest.FromString),
         "GetAnalyzerInfo": _method(analyzer.info, None),
         "GetPluginInfo": _method(lambda unread, context: plugin_pb2.PluginInfo(version=_VERSION), None),

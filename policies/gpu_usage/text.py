@@ -32,7 +32,7 @@ def documents(value: str) -> list[Any] | None:
     except (yaml.YAMLError, ValueError):
         return None
     made: dict[int, Any] = {}
-    return [_plain(root, made) for root in roots if root is not None and root.id != "scalar"]
+    return [_plain(root, made) for root in roots if root is not None and not isinstance(root, yaml.ScalarNode)]
 
 
 def _plain(node: Any, made: dict[int, Any]) -> Any:

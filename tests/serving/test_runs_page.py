@@ -24,7 +24,14 @@ _DONE = workflow(
     {
         "clean": Ran(0, 70, summary={"parts": 5, "unchanged": 3, "new": 2}, parts={3: Part(5, 40)}, version="e5f6a7"),
         "count": Ran(70, 140, summary={"parts": 1, "new": 1}, parts={0: Part(75, 135)}, version="b2"),
-        "embed": Ran(70, 160, "Failed", summary={"parts": 1, "new": 1}, parts={0: Part(75, 150, "Failed")}),
+        "embed": Ran(
+            70,
+            160,
+            "Failed",
+            summary={"parts": 1, "new": 1},
+            parts={0: Part(75, 150, "Failed")},
+            failure="1 part failed",
+        ),
         "report": Ran(160, 160, "Omitted"),
     },
     phase="Failed",
