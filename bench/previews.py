@@ -21,9 +21,7 @@ from driver import linked_project
 from driver.deploy import Stack
 from driver.stack_settings import call
 from embedded.fault import Fault
-from embedded.hosts import policy_environment
 from embedded.paths import PROJECT
-from embedded.step import Step
 
 _STACK = "prod"
 _JOBS = 162
@@ -59,7 +57,6 @@ def _compared(pairs: list[tuple[float, float]], one: str, other: str) -> Measure
 
 def _policies() -> Measured:
     """The production stack with many jobs, which all rules accept."""
-    policy_environment.make(Step("policy environment"))
     jobs = {f"job-{index}": _JOB for index in range(_JOBS)}
     config = {**stack_file.read(PROJECT / f"Pulumi.{_STACK}.yaml").config, "tensorplane:workloads": jobs}
     with engine.opened(_STACK, "") as preview, tempfile.TemporaryDirectory(prefix="bench-previews-") as folder:
@@ -78,7 +75,6 @@ def _accepted(preview: Preview) -> None:
 
 def _report() -> Measured:
     """The whole command, with policies, costs, picture and Markdown, against what it is built on."""
-    policy_environment.make(Step("policy environment"))
     with engine.opened(_STACK, "") as preview, tempfile.TemporaryDirectory(prefix="bench-previews-") as folder:
         settings = preview.settings
         settings.make_stack(preview.pulumi, preview.environment, select=False)

@@ -11,7 +11,7 @@ from typing import Literal
 from driver import terminal
 from driver.target import Target
 from embedded import images, toolchain
-from embedded.hosts import launchers, policy_environment, shell, stand_ins
+from embedded.hosts import launchers, shell, stand_ins
 from embedded.paths import Instance
 from embedded.progress import Progress
 from embedded.tasks import Task, run_all
@@ -38,8 +38,6 @@ def prepare(
         controllers=_TESTED if everything else (),
         tests=tests,
     )
-    if python is None:
-        tasks += policy_environment.tasks()
     if everything:
         tasks += images.tasks(streams=True, controllers=_TESTED)
     with Progress(terminal.console()) as progress:

@@ -18,7 +18,6 @@ from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
 from embedded import cluster, images, preflight, toolchain
 from embedded.fault import Fault
-from embedded.hosts import policy_environment
 from embedded.paths import PROJECT
 from embedded.progress import Progress
 from embedded.step import Step
@@ -38,7 +37,7 @@ def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, re
     if target.embedded:
         preflight.check(target.instance)
     with Progress(console) as progress:
-        run_all(_tasks(target, policies), progress)
+        run_all(_tasks(target), progress)
         stack = open_stack(target)
         show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
         if target.cloud:
@@ -125,7 +124,7 @@ def _follow(
         return outputs, showcase.ask(api, outputs) if asks else None
 
 
-def _tasks(target: Target, policies: Policies) -> list[Task]:
+def _tasks(target: Target) -> list[Task]:
     simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
     optional = _controllers(target) if target.embedded else set()
     tasks = toolchain.tasks(
@@ -136,8 +135,6 @@ def _tasks(target: Target, policies: Policies) -> list[Task]:
         controllers=optional,
     )
     check = Task("settings", partial(_check_settings, target), after=("python packages",))
-    if policies is Policies.RUN:
-        tasks += policy_environment.tasks()
     if not target.embedded:
         return [*tasks, check]
     packages = package_sets.locked(StackSettings(target.stack, target.home))

@@ -1,1 +1,1 @@
-"""Makes the plain `pulumi` command work in this project: language host, launchers, policy environment, shell."""
+"""Makes the plain `pulumi` command work in this project: language host, launchers, shell."""

@@ -14,7 +14,6 @@ from driver.policy_pack import Policies
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
-from embedded.hosts import policy_environment
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
 from tests.support import cluster_fixture, controllers
@@ -51,7 +50,6 @@ def deployed(instance: Instance) -> Deployed:
     """The dev stack, as `make up` deploys it; its job may still be running."""
     stack = open_stack(Target("", instance))
     step = Step("pulumi up")
-    policy_environment.make(step)
     stack.prepare(step)
     stack.up(step, policies=Policies.RUN)
     outputs = Outputs.of(stack.outputs())

@@ -28,7 +28,6 @@ from cli.commands.preview.engine import Preview
 from driver.deploy import Stack
 from driver.stack_settings import StackSettings
 from embedded.fault import Fault
-from embedded.hosts import policy_environment
 from embedded.step import Step
 from tests.recorded import stacks
 from tests.support import planted
@@ -175,7 +174,6 @@ def _credentials(folder: Path, known: dict[str, str]) -> Path:
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Planted]:
     """One life of a stack, with secrets everywhere."""
-    policy_environment.make(Step("policy environment"))
     root = tmp_path_factory.mktemp("planted")
     known: dict[str, str] = {}
     home = _credentials(root / "user", known)

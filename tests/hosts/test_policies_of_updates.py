@@ -10,7 +10,6 @@ from driver.deploy import Stack
 from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
 from embedded.fault import Fault
-from embedded.hosts import policy_environment
 from embedded.step import Step
 from tests.hosts.engine import Engine
 
@@ -38,7 +37,6 @@ _PROGRAM = """
 def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(
     engine: Engine, tmp_path: Path, kind: str, previews: int
 ) -> None:
-    policy_environment.make(Step("policy environment"))
     project = engine.project(tmp_path / "tiny", _PROGRAM.format(kind=kind))
     programs, _, _ = project.environment["PATH"].partition(":")
     settings = StackSettings("dev", tmp_path / "home", project.folder)

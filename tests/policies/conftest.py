@@ -5,14 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
 
-from embedded.hosts import policy_environment
 from embedded.paths import PROJECT
-from embedded.step import Step
 
 PACK = PROJECT / "policies"
 Resource = dict[str, Any]
@@ -32,16 +31,10 @@ print(json.dumps([
 
 
 @pytest.fixture(scope="session")
-def pack_environment() -> None:
-    """policies/.venv, made if it is not there."""
-    policy_environment.make(Step("policy environment"))
-
-
-@pytest.fixture(scope="session")
-def rules(pack_environment: None) -> Rules:
+def rules() -> Rules:
     """Each rule of the pack: name, severity, level, description, remedy, tags, and the schemas of its configuration."""
     told = subprocess.run(
-        [PACK / ".venv" / "bin" / "python", "-c", _RULES],
+        [sys.executable, "-c", _RULES],
         env={**os.environ, "PYTHONPATH": str(PACK)},
         capture_output=True,
         text=True,
@@ -52,10 +45,10 @@ def rules(pack_environment: None) -> Rules:
 
 
 @pytest.fixture(scope="session")
-def judge(pack_environment: None) -> Iterator[Judge]:
+def judge() -> Iterator[Judge]:
     """What one rule, or all (`*`), report on the resources of a stack, under a configuration."""
     evaluator = subprocess.Popen(
-        [PACK / ".venv" / "bin" / "python", PROJECT / "tests" / "policies" / "evaluator.py"],
+        [sys.executable, PROJECT / "tests" / "policies" / "evaluator.py"],
         env={**os.environ, "PYTHONPATH": str(PACK)},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,

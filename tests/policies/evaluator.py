@@ -1,6 +1,6 @@
-"""Runs in the policy pack's own environment: reads stacks as JSON lines, writes what a rule reports on each.
+"""Reads stacks as JSON lines, writes what a rule reports on each.
 
-Started as `policies/.venv/bin/python tests/policies/evaluator.py`, with the pack's folder on PYTHONPATH as the engine's
+Started as `.venv/bin/python tests/policies/evaluator.py`, with the pack's folder on PYTHONPATH as the engine's
 host would put it. Rules get the engine's own messages, so that unknown values behave as they do in a preview.
 """
 

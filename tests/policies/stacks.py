@@ -7,7 +7,7 @@ from typing import Any
 
 Resource = dict[str, Any]
 
-# pulumi-policy's marks for values that a preview does not know yet.
+# The engine's marks for values that a preview does not know yet.
 UNKNOWN_NUMBER = "3eeb2bf0-c639-47a8-9e75-3b44932eb421"
 UNKNOWN_OBJECT = "dd056dcd-154b-4c76-9bd3-c8f88648b5ff"
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ POLICIES = [
 
 def found(folder: Path, arguments: str = "") -> str:
     shown = subprocess.run(
-        [PACK / ".venv" / "bin" / "python", "-c", _NAMES.format(arguments=arguments)],
+        [sys.executable, "-c", _NAMES.format(arguments=arguments)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACK), str(folder)])},
         capture_output=True,
         text=True,
@@ -31,7 +32,6 @@ def found(folder: Path, arguments: str = "") -> str:
     return shown.stdout.strip()
 
 
-@pytest.mark.usefixtures("pack_environment")
 def test_a_new_rule_is_a_new_file(tmp_path: Path) -> None:
     folder = tmp_path / "planted"
     folder.mkdir()
@@ -41,7 +41,6 @@ def test_a_new_rule_is_a_new_file(tmp_path: Path) -> None:
     assert found(tmp_path, f"'planted', [{str(folder)!r}]") == "planted"
 
 
-@pytest.mark.usefixtures("pack_environment")
 def test_a_module_of_rules_without_policies_is_an_error(tmp_path: Path) -> None:
     folder = tmp_path / "planted"
     folder.mkdir()

@@ -5,20 +5,18 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+import sys
 from dataclasses import asdict
-
-import pytest
 
 from embedded.paths import PROJECT
 from tests.policies import cases_of
 from tests.policies.conftest import PACK
 
 
-@pytest.mark.usefixtures("pack_environment")
 def test_every_changed_predicate_is_noticed() -> None:
     cases = json.dumps([asdict(case) for case in cases_of.load()])
     told = subprocess.run(
-        [PACK / ".venv/bin/python", PROJECT / "tests/policies/mutate.py"],
+        [sys.executable, PROJECT / "tests/policies/mutate.py"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join([str(PACK), str(PROJECT)])},
         input=cases,
         capture_output=True,

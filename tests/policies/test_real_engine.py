@@ -16,7 +16,7 @@ QUOTA_OF_FOUR = ["--policy-pack-config", str(HERE / "config.json")]
 
 
 @pytest.fixture(scope="module")
-def engine(pack_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """The real CLI over our hosts, and the pack's environment."""
     return Engine.at(tmp_path_factory.mktemp("engine"))
 

@@ -71,7 +71,7 @@ def batches(judge: Judge, cases: Sequence[Case]) -> Iterator[list[Case]]:
 
 
 @pytest.fixture(scope="module")
-def engine(pack_environment: None, tmp_path_factory: pytest.TempPathFactory) -> Engine:
+def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     return Engine.at(tmp_path_factory.mktemp("engine"))
 
 

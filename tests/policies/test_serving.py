@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -18,9 +19,9 @@ _URN = "urn:pulumi:dev::tensorplane::tensorplane:index:TrainingJob::digits"
 
 
 @pytest.fixture(scope="module")
-def process(pack_environment: None) -> Iterator[subprocess.Popen[str]]:
+def process() -> Iterator[subprocess.Popen[str]]:
     pack = subprocess.Popen(
-        [PACK / ".venv/bin/python", "-u", PACK],
+        [sys.executable, "-u", PACK],
         cwd=PACK,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,

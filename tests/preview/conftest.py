@@ -10,8 +10,7 @@ import pytest
 from cli.commands.preview.engine import Preview
 from cli.commands.preview.report import Report
 from driver.stack_settings import StackSettings
-from embedded.hosts import policy_environment, stand_ins
-from embedded.step import Step
+from embedded.hosts import stand_ins
 from tests.hosts.engine import Engine, Project
 
 WHY = "Pulumi's plugin is not installed"
@@ -23,7 +22,6 @@ Previewed = Callable[[str], Report]
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
     """The real CLI over our hosts, and the policy pack's environment."""
-    policy_environment.make(Step("policy environment"))
     return Engine.at(tmp_path_factory.mktemp("engine"))
 
 

@@ -11,18 +11,15 @@ from pathlib import Path
 from embedded.paths import PROJECT
 
 _OURS = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
-_ENVIRONMENTS = (".venv", "policies/.venv")
 
 
 class Clone:
-    """A clone of the remote, with the Python environments of this checkout."""
+    """A clone of the remote, with the Python environment of this checkout."""
 
     def __init__(self, folder: Path, remote: Path) -> None:
         self.folder = folder
         run("clone", "-q", str(remote), str(folder))
-        for name in _ENVIRONMENTS:
-            if (PROJECT / name).exists():
-                (folder / name).symlink_to((PROJECT / name).resolve())
+        (folder / ".venv").symlink_to(Path(sys.prefix).resolve())
 
     def git(self, *arguments: str) -> str:
         """What one command of git prints."""
