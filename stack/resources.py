@@ -12,6 +12,7 @@ from components.clusters.component import Cluster
 from components.controllers import registry as controllers
 from components.controllers.base import Demand
 from components.controllers.component import Controller
+from components.datasets.folders import by_volume
 from components.gpu_runtime import GpuRuntime
 from components.namespace import Namespace
 from components.queues import Queue, admission, dashboard, team, training_dashboard
@@ -44,7 +45,14 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     namespace = Namespace(config.namespace_name, protect=any(retained), opts=inside)
     installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
     movers = [installed["volsync"]] if "volsync" in installed else []
-    volumes = volumes_of(config.volumes, cluster=cluster, namespace=namespace, movers=movers, opts=inside)
+    volumes = volumes_of(
+        config.volumes,
+        cluster=cluster,
+        namespace=namespace,
+        movers=movers,
+        datasets=by_volume(config.datasets),
+        opts=inside,
+    )
     needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, inside)
     streams = streams_of(
         config.streams,

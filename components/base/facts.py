@@ -1,9 +1,8 @@
 """What components register, a type for each token: policies, reports and the command line read these keys.
 
 Keys are as the engine's state has them. A key that is renamed, or that means something else, raises `VERSION`; one that
-is added does not. The cluster of every stack registers the version, and the stack's outputs have it. Policies run in an
-environment of their own and import nothing from here: a test compares the keys that they read, and the version, with
-these.
+is added does not. The cluster of every stack registers the version, and the stack's outputs have it. Policies import
+nothing from here: a test compares the keys that they read, and the version, with these.
 """
 
 from collections.abc import Mapping, Sequence
@@ -369,6 +368,8 @@ class Volume(TypedDict):
     backend: str
     accessModes: Sequence[str]
     retain: bool
+    datasets: NotRequired[Mapping[str, str]]
+    """The folder of each dataset on it, from the volume's root, by name."""
 
 
 class VolumeOutputs(TypedDict):

@@ -1,6 +1,6 @@
 """One volume: its claim, its access policy, and its scheduled snapshots."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -21,6 +21,7 @@ class Volume(pulumi.ComponentResource):
     With `retain`, removing it from the settings and `pulumi destroy` are refused before anything changes (with
     `--run-program --exclude-protected`, the rest is deleted), and even an unprotected object stays in the cluster.
     Without it, a snapshot is taken before the volume is deleted, if its driver's snapshots outlive the volume.
+    `datasets`: the folder of each dataset on it, which previews read.
     """
 
     def __init__(
@@ -38,11 +39,14 @@ class Volume(pulumi.ComponentResource):
         snapshotter: Snapshotter | None = None,
         origins: Collection[str] = (),
         mounted_by: Sequence[str] = (),
+        datasets: Mapping[str, str] | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         backend = args.backend_on(cluster.args)
         modes = args.access_modes or list(backend.access_modes)
         props = facts.Volume(sizeGib=args.size_gib, backend=backend.kind, accessModes=modes, retain=args.retain)
+        if datasets:
+            props["datasets"] = datasets
         super().__init__(facts.VOLUME, name, dict(props), opts)
         copied = bool(args.mirror and args.mirror.to.by_volsync and backend.mirror_class)
         request = Request(name, namespace, args, cluster, modes, installed, _data_source(args, origin), copied)

@@ -20,11 +20,12 @@ def volumes_of(
     cluster: Cluster,
     namespace: Namespace,
     movers: Sequence[pulumi.Resource] = (),
+    datasets: Mapping[str, Mapping[str, str]],
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Volume]:
     """Create the volumes of a stack and what they share. A clone is created after its origin.
 
-    `movers`: what mirrors depend on, which is VolSync if the stack installs it.
+    `movers`: what mirrors depend on, which is VolSync if the stack installs it. `datasets`: folders by volume and name.
     """
     classes = {kind for args in declared.values() if (kind := args.scheduled_class(cluster.args))}
     shared = Snapshotter(classes, cluster=cluster, namespace=namespace, opts=opts) if classes else None
@@ -62,6 +63,7 @@ def volumes_of(
                 snapshotter=shared,
                 origins=origins,
                 mounted_by=(volsync.ACCOUNT,) if volsync.takes_part(name, declared) else (),
+                datasets=datasets.get(name),
                 opts=opts,
             )
         return made[name]

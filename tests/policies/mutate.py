@@ -1,5 +1,6 @@
-"""Runs in the policy pack's own environment: changes each predicate of the rules, one at a time, and tells which change
-no case notices. Started as `mutate.py` with the cases as JSON on standard input and the pack's folder on PYTHONPATH.
+"""Changes each predicate of the rules, one at a time, and tells which change no case notices.
+
+Started as `mutate.py` with the cases as JSON on standard input and the pack's folder on PYTHONPATH.
 
 A predicate is the test of an `if`, a filter of a comprehension, an operand of `and` and `or`, what `any` and `all` ask,
 a comparison that is returned. It is deleted (true, false, or without the operand) and negated. The `x or {}` of a

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import mounts
+from cli.commands.preview import dataset_folders, mounts
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import consequences
 from cli.output.markdown import bullets
@@ -14,8 +14,7 @@ from cli.output.markdown import bullets
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each risk."""
-    lost = (*mounts.lost(report), *consequences.lost(report.changes))
-    yield from (Text(f"note: {line}", style="yellow") for line in lost)
+    yield from (Text(f"note: {line}", style="yellow") for line in _lost(report))
     for risk in reversed(report.risks):
         word, style = ("data at risk", "bold red") if risk.stops else ("note", "yellow")
         yield Text(f"{word}: {risk.text}", style=style)
@@ -24,6 +23,12 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 def markdown(report: Report) -> Iterator[str]:
     """A list, what stops the update in bold."""
     lines = [f"**{risk.text}**" if risk.stops else risk.text for risk in report.risks]
-    if lines := [*lines, *mounts.lost(report), *consequences.lost(report.changes)]:
+    if lines := [*lines, *_lost(report)]:
         yield "## Data at risk"
         yield bullets(lines)
+
+
+def _lost(report: Report) -> Iterator[str]:
+    yield from mounts.lost(report)
+    yield from dataset_folders.lost(report)
+    yield from consequences.lost(report.changes)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import flavors, limits, mounts, words
+from cli.commands.preview import dataset_folders, flavors, limits, mounts, words
 from cli.commands.preview.report import Report
 from cli.commands.preview.section import conditions
 from cli.output.markdown import bullets
@@ -14,7 +14,13 @@ from cli.output.markdown import bullets
 
 def lines(report: Report) -> list[str]:
     """Names are between two stars each, as in Markdown."""
-    return [*words.lines(report), *mounts.lines(report), *flavors.lines(report), *limits.lines(report)]
+    return [
+        *words.lines(report),
+        *mounts.lines(report),
+        *dataset_folders.lines(report),
+        *flavors.lines(report),
+        *limits.lines(report),
+    ]
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:

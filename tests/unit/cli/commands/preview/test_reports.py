@@ -81,3 +81,13 @@ def test_the_report_of_a_change_is_as_recorded(name: str, before: Streamed) -> N
         if os.environ.get("UPDATE_GOLDEN"):
             recorded.write_text(text)
         assert text == recorded.read_text(), file
+
+
+def test_a_dataset_in_another_folder_is_a_line_although_no_resource_changes() -> None:
+    before, after = (
+        previewed_graphs.streamed({**BEFORE, "datasets": {"images": {"volume": "models", "path": path}}})
+        for path in ("raw", "images")
+    )
+    text = render.markdown(comparison.report("prod", COMMIT, before, after, asked=ASKED))
+    assert "- dataset **images** is in **images** of volume **models** instead of **raw** of volume **models**" in text
+    assert "- dataset images: its versions stay in raw of volume models. Unless they are copied" in text

@@ -1,0 +1,66 @@
+"""Datasets that are read in another folder than before, or no longer declared. No resource changes with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from cli.commands.preview.report import OURS, Facts, Report
+from components.base import facts
+
+Place = tuple[str, str]
+"""Volume, and folder on it."""
+
+
+def lines(report: Report) -> list[str]:
+    """A line for each, with the names between two stars each."""
+    moved = [f"dataset **{name}** is in {_bold(*new)} instead of {_bold(*old)}" for name, old, new in _moved(report)]
+    gone = [f"dataset **{name}** is no longer declared; its files stay in {_bold(*old)}" for name, old in _gone(report)]
+    return [*moved, *gone]
+
+
+def lost(report: Report) -> Iterator[str]:
+    """A line for each whose versions are left behind."""
+    for name, old, new in _moved(report):
+        yield (
+            f"dataset {name}: its versions stay in {_plain(*old)}. Unless they are copied to {_plain(*new)} before,"
+            " its readers find no version, and pipelines begin anew"
+        )
+
+
+def _moved(report: Report) -> Iterator[tuple[str, Place, Place]]:
+    before, after = _places(report)
+    for name, old in before.items():
+        if (new := after.get(name)) and new != old:
+            yield name, old, new
+
+
+def _gone(report: Report) -> Iterator[tuple[str, Place]]:
+    """Those whose volume stays; what happens to others is said of their volume."""
+    before, after = _places(report)
+    volumes = report.registered(facts.VOLUME.removeprefix(OURS))
+    for name, old in before.items():
+        if name not in after and volumes[old[0]][1]:
+            yield name, old
+
+
+def _places(report: Report) -> tuple[Mapping[str, Place], Mapping[str, Place]]:
+    """Where datasets are before and after the update, by name."""
+    volumes = report.registered(facts.VOLUME.removeprefix(OURS))
+    before, after = ({name: sides[index] for name, sides in volumes.items()} for index in range(2))
+    return _on(before), _on(after)
+
+
+def _on(volumes: Mapping[str, Facts]) -> dict[str, Place]:
+    return {
+        dataset: (volume, str(folder))
+        for volume, registered in volumes.items()
+        for dataset, folder in sorted((registered.get("datasets") or {}).items())
+    }
+
+
+def _bold(volume: str, folder: str) -> str:
+    return f"**{folder}** of volume **{volume}**"
+
+
+def _plain(volume: str, folder: str) -> str:
+    return f"{folder} of volume {volume}"

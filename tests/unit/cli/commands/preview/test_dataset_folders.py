@@ -1,0 +1,53 @@
+"""Datasets that are read elsewhere than before."""
+
+from __future__ import annotations
+
+from cli.commands.preview import dataset_folders
+from cli.commands.preview.report import Facts, Report
+
+VOLUME = "tensorplane:index:Volume"
+SIZE = {"sizeGib": 1}
+
+
+def _report(**volumes: tuple[Facts, Facts]) -> Report:
+    return Report("prod", components={VOLUME: volumes})
+
+
+def _has(**datasets: str) -> Facts:
+    return {**SIZE, "datasets": datasets}
+
+
+def test_another_folder_leaves_the_versions_behind() -> None:
+    report = _report(data=(_has(digits="datasets/digits", words="words"), _has(digits="images", words="words")))
+    assert dataset_folders.lines(report) == [
+        "dataset **digits** is in **images** of volume **data** instead of **datasets/digits** of volume **data**"
+    ]
+    assert list(dataset_folders.lost(report)) == [
+        "dataset digits: its versions stay in datasets/digits of volume data. Unless they are copied to images of"
+        " volume data before, its readers find no version, and pipelines begin anew"
+    ]
+
+
+def test_another_volume_does_too() -> None:
+    report = _report(old=(_has(digits="datasets/digits"), SIZE), new=(SIZE, _has(digits="datasets/digits")))
+    (line,) = dataset_folders.lines(report)
+    assert line.endswith("in **datasets/digits** of volume **new** instead of **datasets/digits** of volume **old**")
+    assert len(list(dataset_folders.lost(report))) == 1
+
+
+def test_a_dataset_that_is_no_longer_declared_keeps_its_files() -> None:
+    report = _report(data=(_has(digits="datasets/digits"), SIZE))
+    says = "dataset **digits** is no longer declared; its files stay in **datasets/digits** of volume **data**"
+    assert dataset_folders.lines(report) == [says]
+    assert list(dataset_folders.lost(report)) == []
+
+
+def test_nothing_is_said_of_datasets_that_come_stay_or_go_with_their_volume() -> None:
+    report = _report(
+        a=(_has(digits="digits"), _has(digits="digits")),
+        b=({}, _has(new="new")),
+        c=(_has(gone="gone"), {}),
+        d=(SIZE, {}),
+    )
+    assert dataset_folders.lines(report) == []
+    assert list(dataset_folders.lost(report)) == []
