@@ -17,7 +17,6 @@ from packaging.utils import canonicalize_name
 
 from components import versions
 from driver import up
-from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster, images, toolchain
@@ -220,7 +219,7 @@ def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(
     monkeypatch.setattr(toolchain, "tasks", lambda **_: [])
     monkeypatch.setattr(images, "tasks", record)
     monkeypatch.setattr(cluster, "load_images", record)
-    [load] = [task for task in up._tasks(Target("", Instance("test")), Policies.RUN) if task.name == "load images"]
+    [load] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "load images"]
     load.run(Step("load images"))
     assert asked == [wanted, wanted]
 

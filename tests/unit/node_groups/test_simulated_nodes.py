@@ -18,7 +18,6 @@ from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet, of
 from components.node_groups.settings import NodeGroupArgs
 from driver import up
-from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster, images, toolchain
@@ -164,7 +163,7 @@ def test_make_up_builds_and_starts_kwok_only_where_there_are_or_were_node_groups
     monkeypatch.setattr(toolchain, "tasks", record)
     monkeypatch.setattr(images, "tasks", lambda **_: [])
     monkeypatch.setattr(cluster, "start", record)
-    [start] = [task for task in up._tasks(Target("", Instance("test")), Policies.RUN) if task.name == "cluster"]
+    [start] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "cluster"]
     start.run(Step("cluster"))
     assert asked == [wanted, wanted]
     assert {"kwok", "gpu charts"} <= set(start.after)
