@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import time
 import urllib.error
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.steps import waiting
 from agents.steps.waiting import Step
+from agents.watched import Watched
 
 _API = "argoproj.io/v1alpha1"
 _UNFINISHED = "workflows.argoproj.io%2Fcompleted%21%3Dtrue"
@@ -24,23 +25,14 @@ class Cluster:
     server: ApiServer
     namespace: str
     pipeline: str
-    _seen: str = field(default="", init=False)
-    """Resource version of the last list; empty once a change of it was waited for."""
 
     def waiting(self) -> list[Step]:
         """The steps that runs wait for."""
-        # Without resourceVersion: what this process answered a moment ago must be seen.
-        found = self.server.send("GET", self._runs)
-        self._seen = found["metadata"]["resourceVersion"]
-        return [step for each in found["items"] for step in waiting.of(each)]
+        return [step for each in self._runs.items() for step in waiting.of(each)]
 
     def wait(self, seconds: int) -> None:
         """Wait until a run is another than `waiting` has seen it, but not longer than this."""
-        seen, self._seen = self._seen, ""
-        if seen:
-            self.server.wait_for_change(self._runs, seen, seconds)
-        else:
-            time.sleep(seconds)
+        self._runs.wait(seconds)
 
     def succeed(self, step: Step, said: str, outputs: Mapping[str, str]) -> None:
         """Tell the run that a step was taken."""
@@ -74,6 +66,7 @@ class Cluster:
     def _workflows(self) -> str:
         return f"apis/{_API}/namespaces/{self.namespace}/workflows"
 
-    @property
-    def _runs(self) -> str:
-        return f"{self._workflows}?labelSelector=app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_UNFINISHED}"
+    @cached_property
+    def _runs(self) -> Watched:
+        query = f"labelSelector=app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_UNFINISHED}"
+        return Watched(self.server, f"{self._workflows}?{query}")

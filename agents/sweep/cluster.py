@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import time
 import urllib.error
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from agents.api import NOT_FOUND, ApiServer
 from agents.sweep.due import Job
+from agents.watched import Watched
 
 MANAGER = "tensorplane-sweep"
 _ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
@@ -26,23 +27,14 @@ class Cluster:
     """The workload's name, by which its JobSets are labelled."""
     run: str
     """The sweep's run, after which its ConfigMap is named."""
-    _seen: str = field(default="", init=False)
-    """Resource version of the last list of JobSets; empty once a change of it was waited for."""
 
     def jobs(self) -> dict[str, Job]:
         """The state of each JobSet, by name."""
-        # Without resourceVersion: what this process created or deleted a moment ago must be seen.
-        found = self.server.send("GET", self._of_sweep)
-        self._seen = found["metadata"]["resourceVersion"]
-        return {each["metadata"]["name"]: _state(each) for each in found["items"]}
+        return {each["metadata"]["name"]: _state(each) for each in self._of_sweep.items()}
 
     def wait(self, seconds: int) -> None:
         """Wait until a JobSet is another than `jobs` has seen it, but not longer than this."""
-        seen, self._seen = self._seen, ""
-        if seen:
-            self.server.wait_for_change(self._of_sweep, seen, seconds)
-        else:
-            time.sleep(seconds)
+        self._of_sweep.wait(seconds)
 
     def create(self, job_set: Mapping[str, Any]) -> None:
         """Create a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
@@ -76,9 +68,9 @@ class Cluster:
     def _job_sets(self) -> str:
         return f"apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.namespace}/jobsets"
 
-    @property
-    def _of_sweep(self) -> str:
-        return f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}"
+    @cached_property
+    def _of_sweep(self) -> Watched:
+        return Watched(self.server, f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}")
 
     @property
     def _results(self) -> str:

@@ -9,12 +9,15 @@ from tests.support.rendering import settings_of
 
 _UPPER = """
 grep -q poison /in/texts/* && exit 1
+grep -q hungry /in/texts/* && exec tail /dev/zero
+grep -q sleepy /in/texts/* && exec sleep 1000.125
 cd /in/texts
 for text in *; do tr a-z A-Z < "$text" > "/out/$text"; done
 """
 _RESOURCES = {"cpus": 0.05, "memoryGib": 0.0625}
 _STAGES = {
-    # A program that is not in Python. It gives up on a poisonous text.
+    # A program that is not in Python. It gives up on a poisonous text, takes all of its memory on a
+    # hungry one, and has no end on a sleepy one.
     "upper": {
         "command": ["sh", "-c", _UPPER],
         "inputs": {"texts": {"dataset": "texts", "split": "file"}},
