@@ -29,12 +29,12 @@ def test_a_part_whose_container_is_lost_with_its_executor_fails(pipeline: Pipeli
     pipeline.put("texts", a="other", b="sleepy")
     name = pipeline.start("words").partition(":")[0]
     # The executor is the container's first process: its end is that of the container.
-    os.kill(_parent(eventually(_sleeping)), signal.SIGKILL)
+    os.kill(_parent(eventually(_sleeping)[0]), signal.SIGKILL)
     assert counts(pipeline.ended(name)) == [("upper", "failed", 2, 1, 0, 1)]
 
 
-def _sleeping() -> Path | None:
-    return next((path.parent for path in Path("/proc").glob("[0-9]*/cmdline") if _command(path) == _SLEEPS), None)
+def _sleeping() -> list[Path]:
+    return [path.parent for path in Path("/proc").glob("[0-9]*/cmdline") if _command(path) == _SLEEPS]
 
 
 def _command(path: Path) -> bytes:
