@@ -3,7 +3,8 @@
 import gc
 import os
 
-# gRPC's new listener hands each call to another thread, which takes half as much processor time again.
+# This listener, new in gRPC, hands each call to another thread, which takes half as much processor time again. gRPC
+# complains of an experiment that it does not know: requirements.txt pins its version.
 os.environ.setdefault("GRPC_EXPERIMENTS", "-event_engine_listener")
 
 # The process ends with the preview or the update, so what it no longer uses need not be collected: the collector would

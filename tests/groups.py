@@ -110,8 +110,8 @@ class _Tail(threading.Thread):
             print(f"{self.name:>8} | {line}", flush=True)
             if line.startswith(("FAILED ", "ERROR ")):
                 self._failed.append(line)
-            # pytest's marks of a failure; an engine's or a compiler's own words are among its last lines.
-            if line.startswith("E ") and "error" in line.lower():
+            # pytest's marks of a failure, and mypy's errors; an engine's own words are among a test's last lines.
+            if (line.startswith("E ") and "error" in line.lower()) or ": error: " in line:
                 self._errors.append(line)
             self._last = line or self._last
 

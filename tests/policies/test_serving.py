@@ -25,11 +25,14 @@ def process() -> Iterator[subprocess.Popen[str]]:
         cwd=PACK,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
     )
     yield pack
     pack.send_signal(signal.SIGINT)
     assert pack.wait(60) == -signal.SIGINT
+    assert pack.stderr
+    assert pack.stderr.read() == "", "previews show it; gRPC complains of an experiment that it does not know"
 
 
 @pytest.fixture(scope="module")
