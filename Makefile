@@ -78,7 +78,7 @@ tools-test: $(VENV)/.bootstrapped
 	@$(BIN)/python -m driver tools --all
 
 # Tests of one file stay together: each cloud's SDK is then imported by one process.
-test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster, under a minute.
+test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
 # A shard is its own seed, so it can be run again alone. In all: 200 kills of a training, 50 stops of a worker, 100

@@ -26,7 +26,8 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
         elif job := _publisher(name, declared):
             yield f"Server {name} waits for the model of {job}: {advice.tensorplane(f'logs -f {job}', stack)}"
         elif pipeline := _pipeline(name, declared):
-            yield f"Server {name} waits for the model of {pipeline}: {advice.tensorplane(f'runs {pipeline}', stack)}"
+            words = f"runs start {pipeline}"
+            yield f"Server {name} waits for the model of {pipeline}: {advice.tensorplane(words, stack)}"
         else:
             words = f"run --publish {name} … -- python train.py"
             yield f"Server {name} waits for a model: {advice.tensorplane(words, stack)}"

@@ -47,6 +47,10 @@ def named(
     kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
     if kind == "notebook":
         raise Fault(f"{job}: does not run; start it with: {advice.tensorplane(f'notebook {job}', stack)}")
+    if kind == "pipeline":
+        raise Fault(
+            f"{job} is a pipeline; see what its stages wait for with: {advice.tensorplane(f'runs {job}', stack)}"
+        )
     if kind and kind != "trainingJob":
         status = advice.pods(stack, context)
         raise Fault(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")

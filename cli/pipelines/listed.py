@@ -39,8 +39,8 @@ class StageRun:
     seconds: float | None = None
     working_seconds: float | None = None
     """Since its first part began, while it runs."""
-    version: str = ""
-    """The commit that it made."""
+    commit: str = ""
+    """The one that it made."""
     why: str = ""
     """Why it failed, in Argo's words."""
 
@@ -126,7 +126,7 @@ def _stage(stage: str, steps: Mapping[str, Node], of_parts: Iterable[Node], now:
         began=moment(steps["plan"].get("startedAt")),
         seconds=seconds({**steps["plan"], "finishedAt": last.get("finishedAt")}, now),
         working_seconds=None if failed or committed else _since_first(items, now),
-        version=output(steps.get("commit", {}), "version"),
+        commit=output(steps.get("commit", {}), "version"),
         why=" ".join(failed[0].get("message", "").split()) if failed else "",
     )
 

@@ -118,8 +118,8 @@ def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> No
     if ended != "finished":
         _reason(stage, asked, console)
         raise Fault(f"{stage.title}: {ended}")
-    version = stage.facts.version if stage.facts else ""
-    made = f"; version {version[:12]}" if version else ""
+    commit = stage.facts.commit if stage.facts else ""
+    made = f"; commit {commit[:12]}" if commit else ""
     console.print(f"{stage.title}: finished{made}", style="bold green", highlight=False, soft_wrap=True)
 
 

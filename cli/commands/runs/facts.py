@@ -48,8 +48,8 @@ def _program(stage: Stage) -> Iterator[Fact]:
         for _, one in sorted(about.inputs.items())
     ]
     yield "Inputs", "\n".join(inputs)
-    version = f"@{stage.run.version[:12]}" if stage.run.version else ": no version yet"
-    yield "Output", f"{about.output}{version}" if about.output else ""
+    made = f"@{stage.run.commit[:12]}" if stage.run.commit else ": no version yet"
+    yield "Output", f"{about.output}{made}" if about.output else ""
 
 
 def _split(how: str) -> str:

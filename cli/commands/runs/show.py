@@ -19,11 +19,11 @@ from cli.pipelines import workflow
 from cli.pipelines.details import Details, Stage
 from components.base.price import Usd
 
-_HEADINGS = ("stage", "state", "parts", "done", "skipped", "failed", "time", "ETA", "cost", "version")
-_LEAST = ("version", "parts", "ETA", "cost")
+_HEADINGS = ("stage", "state", "parts", "done", "skipped", "failed", "time", "ETA", "cost", "commit")
+_LEAST = ("commit", "parts", "ETA", "cost")
 _CENT = Usd(0.01, 0.01)
 _SHOWN = 12
-"""Characters of a version."""
+"""Characters of a commit."""
 
 
 def run(access: Access, name: str, console: Console, *, as_json: bool) -> None:
@@ -108,7 +108,7 @@ def why_not_begun(stage: Stage, found: Details) -> str:
 
 def _row(stage: Stage) -> tuple[str, ...]:
     left = NOTHING if not stage.eta_seconds else duration(stage.eta_seconds)
-    return (*cells(stage.run), left, price(stage.cost.usd), stage.run.version[:_SHOWN] or NOTHING)
+    return (*cells(stage.run), left, price(stage.cost.usd), stage.run.commit[:_SHOWN] or NOTHING)
 
 
 def _interesting(found: Details) -> Stage:

@@ -75,13 +75,12 @@ def _described(pipeline: Pipelines, run: Run) -> None:
     assert (found.run.name, found.eta_seconds) == (run.name, 0)
     assert upper.skipped == ["2 of 3 parts: same program, params and input as in an earlier run"]
     assert (upper.about.command[0], upper.about.output, count.about.after) == ("sh", "upper", ("upper",))
-    assert count.about.inputs["texts"].commit == upper.run.version == pipeline.newest("upper")["id"]
+    assert count.about.inputs["texts"].commit == upper.run.commit == pipeline.newest("upper")["id"]
     assert [one.cost.missing for one in found.stages] == [
         "the stack declares no node group with prices that its pods run on"
     ] * 2
     assert (
-        pipeline.logs("words/count", follows=True)[-1]
-        == f"{run.name}/count: finished; version {count.run.version[:12]}"
+        pipeline.logs("words/count", follows=True)[-1] == f"{run.name}/count: finished; commit {count.run.commit[:12]}"
     )
 
 

@@ -100,7 +100,7 @@ def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(pu
         "other": {"kind": "pipeline", "stages": {"serve": {"publish": "other-server"}, "infer": {}}},
         "classify": {"kind": "pipeline", "stages": {"train": {}, "serve": {"publish": publish}}},
     }
-    told = "Server digits-server waits for the model of classify: tensorplane runs classify"
+    told = "Server digits-server waits for the model of classify: tensorplane runs start classify"
     assert list(next_steps.of_servers(cast(Kube, Api(0)), OUTPUTS, declared, "dev")) == [told]
 
 

@@ -125,7 +125,7 @@ def test_why_the_version_was_not_made_comes_before_the_part() -> None:
 
 def test_following_ends_with_the_stage_and_says_its_version() -> None:
     lines = _printed(_access(SECOND), "texts/clean", follows=True)
-    assert lines[-1] == f"{RUN}/clean: finished; version e5f6a7"
+    assert lines[-1] == f"{RUN}/clean: finished; commit e5f6a7"
     parts = [line for line in lines if line.startswith("part-4 │ main")]
     assert len(parts) == 3, "of a part that is tried again, all tries are followed"
 

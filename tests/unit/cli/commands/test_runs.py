@@ -134,7 +134,7 @@ def test_stages_say_what_is_done_skipped_and_failed(packed: bool, capsys: pytest
         "began": "2026-11-26T12:00:00+00:00",
         "seconds": 90.0,
         "working_seconds": None,
-        "version": "c0ffee",
+        "commit": "c0ffee",
         "why": "",
     }
     assert (train["stage"], train["state"], train["parts"]) == ("train", "running", None)

@@ -75,7 +75,7 @@ def test_each_stage_has_a_line_with_its_progress_eta_and_cost(width: int) -> Non
         "time",
         "ETA",
         "cost",
-        "version",
+        "commit",
     ]
     assert lines[2].split() == ["clean", "finished", "5", "1", "3", "1", "70", "s", "-", "<$0.01", "e5f6a7"]
     assert lines[4].split() == ["embed", "running", "6", "2", "2", "0", "60", "s", "55", "s", "$0.01", "-"]

@@ -324,11 +324,12 @@ def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> Non
      ("later", "dev", "kind", r"not in the cluster; deploy it with: make up CONTEXT=kind$"),
      ("later", "prod", "", r"not in the cluster; deploy it with: make up STACK=prod$"),
      ("later", "prod", "kind", r"deploy it with: make up STACK=prod CONTEXT=kind$"),
+     ("texts", "dev", "", r"texts is a pipeline; see what its stages wait for with: tensorplane runs texts$"),
      ("server", "dev", "", r"server is a modelServer, which needs no queue; see its pods with: make status$"),
      ("server", "dev", "kind", r"its pods with: make status CONTEXT=kind$"),
      ("server", "prod", "", r"its pods with: make status STACK=prod$")],
 )  # fmt: skip
 def test_a_job_that_is_not_there_is_one_line(job: str, stack: str, context: str, line: str) -> None:
-    declared = {"later": {"kind": "trainingJob"}, "server": {"kind": "modelServer"}}
+    declared = {"later": {"kind": "trainingJob"}, "texts": {"kind": "pipeline"}, "server": {"kind": "modelServer"}}
     with pytest.raises(Fault, match=line):
         named(WAITING.job_sets, WAITING.namespace, job, declared, stack, context)
