@@ -21,7 +21,7 @@ Previewed = Callable[[str], Report]
 
 @pytest.fixture(scope="session")
 def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """The real CLI over our hosts, and the policy pack's environment."""
+    """The real CLI over our hosts."""
     return Engine.at(tmp_path_factory.mktemp("engine"))
 
 

@@ -27,12 +27,11 @@ _DONE = workflow(
         "embed": Ran(
             70,
             160,
-            "Failed",
             summary={"parts": 1, "new": 1},
             parts={0: Part(75, 150, "Failed")},
             failure="1 part failed",
         ),
-        "report": Ran(160, 160, "Omitted"),
+        "report": Ran(160, 160, omitted=True),
     },
     phase="Failed",
     end=160,

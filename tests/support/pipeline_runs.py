@@ -74,14 +74,14 @@ class Ran:
 
     start: float
     end: float | None = None
-    phase: str = "Succeeded"
+    omitted: bool = False
     summary: Mapping[str, int] = field(default_factory=dict)
     """What its plan has said; empty as long as it has not."""
     parts: Mapping[int, Part] = field(default_factory=dict)
     """Those that needed work, by number."""
     version: str = ""
     failure: str = ""
-    """What its commit has said when it failed."""
+    """What its commit has said when it failed; empty if it has not."""
 
 
 @cache
@@ -143,9 +143,9 @@ def _of_type(run: Mapping[str, Any], kind: str) -> list[dict[str, Any]]:
 
 def _nodes(run: str, begin: datetime, stage: str, ran: Ran) -> Iterator[dict[str, Any]]:
     at = f"{run}.{stage}"
-    if ran.phase == "Omitted":
+    if ran.omitted:
         for task in (f"{stage}-plan", stage, f"{stage}-commit", f"{stage}-clean"):
-            yield _node(run, f"{run}.{task}", task, "Skipped", ran.phase, (begin, ran.start, ran.end))
+            yield _node(run, f"{run}.{task}", task, "Skipped", "Omitted", (begin, ran.start, ran.end))
         return
     planned = {"summary": json.dumps({"parts": 0, **ran.summary}), "items": "[]"} if ran.summary else {}
     phase, until = ("Succeeded", ran.start + 4) if ran.summary else ("Running", None)
@@ -318,11 +318,10 @@ SECOND = workflow(
             parts={3: Part(5, 40), 4: Part(5, 65, "Failed", tries=3)},
             version="e5f6a7",
         ),
-        "count": Ran(70, None, "Running", summary={"parts": 1, "new": 1}, parts={0: Part(75, None, "Running")}),
+        "count": Ran(70, None, summary={"parts": 1, "new": 1}, parts={0: Part(75, None, "Running")}),
         "embed": Ran(
             70,
             None,
-            "Running",
             summary={"parts": 6, "unchanged": 2, "new": 4},
             parts={0: Part(75, 105), 1: Part(75, 115), 2: Part(105, None, "Running"), 5: Part(115, None, "Pending")},
         ),

@@ -22,8 +22,8 @@ def lost(report: Report) -> Iterator[str]:
     """A line for each whose versions are left behind."""
     for name, old, new in _moved(report):
         yield (
-            f"dataset {name}: its versions stay in {_plain(*old)}. Unless they are copied to {_plain(*new)} before,"
-            " its readers find no version, and pipelines begin anew"
+            f"dataset {name}: its versions stay in {_plain(*old)}; copy that folder to {_plain(*new)} first, or readers"
+            " find no version and pipelines process every input again"
         )
 
 

@@ -110,7 +110,6 @@ def test_why_the_version_was_not_made_comes_before_the_part() -> None:
     failed = Ran(
         0,
         30,
-        "Failed",
         summary={"parts": 2, "new": 2},
         parts={0: Part(5, 20), 1: Part(5, 20, "Failed")},
         failure="clean: 1 of 2 parts failed ('b.txt'), and mayFail is 0",
@@ -123,7 +122,7 @@ def test_why_the_version_was_not_made_comes_before_the_part() -> None:
         _printed(_access(run), "texts/clean", follows=True)
 
 
-def test_following_ends_with_the_stage_and_says_its_version() -> None:
+def test_following_ends_with_the_stage_and_says_its_commit() -> None:
     lines = _printed(_access(SECOND), "texts/clean", follows=True)
     assert lines[-1] == f"{RUN}/clean: finished; commit e5f6a7"
     parts = [line for line in lines if line.startswith("part-4 │ main")]

@@ -29,12 +29,11 @@ _FAILED = workflow(
         "clean": Ran(
             0,
             30,
-            "Failed",
             summary={"parts": 2, "new": 2},
             parts={0: Part(5, 20), 1: Part(5, 20, "Failed")},
             failure="clean: 1 of 2 parts failed ('b.txt'), and mayFail is 0",
         ),
-        "count": Ran(30, 30, "Omitted"),
+        "count": Ran(30, 30, omitted=True),
     },
     name="texts-3",
     phase="Failed",

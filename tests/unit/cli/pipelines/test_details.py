@@ -41,8 +41,8 @@ def test_all_stages_are_there_before_they_begin() -> None:
 
 
 def test_what_has_not_run_when_the_run_ends_was_omitted() -> None:
-    broken = Ran(0, 30, "Failed", summary={"parts": 1, "new": 1}, parts={0: Part(5, 20, "Failed")}, failure="x")
-    ran = {"clean": broken, "count": Ran(30, 30, "Omitted")}
+    broken = Ran(0, 30, summary={"parts": 1, "new": 1}, parts={0: Part(5, 20, "Failed")}, failure="x")
+    ran = {"clean": broken, "count": Ran(30, 30, omitted=True)}
     found = _details(workflow(ran, phase="Failed", end=30))
     assert [one.run.state for one in found.stages] == ["failed", *["omitted"] * 3]
     assert {one.eta_seconds for one in found.stages} == {0}
@@ -75,7 +75,7 @@ def test_a_stage_that_publishes_has_no_program_and_says_where() -> None:
 
 
 def test_without_the_templates_little_is_known_and_nothing_breaks() -> None:
-    young = workflow({"clean": Ran(0, None, "Running")}, storedWorkflowTemplateSpec=None)
+    young = workflow({"clean": Ran(0, None)}, storedWorkflowTemplateSpec=None)
     (clean,) = _details(young, 10).stages
     assert (clean.run.state, clean.about.image, clean.eta_seconds) == ("running", "", 50)
 
@@ -152,7 +152,7 @@ def test_a_stage_costs_its_pods_for_the_time_that_they_ran() -> None:
 
 def test_pods_that_wait_cost_nothing_and_those_that_run_cost_so_far() -> None:
     def at_rate(phase: str) -> Usd:
-        ran = Ran(0, None, "Running", summary={"parts": 1, "new": 1}, parts={0: Part(5, None, phase)})
+        ran = Ran(0, None, summary={"parts": 1, "new": 1}, parts={0: Part(5, None, phase)})
         usd = _stage(_details(workflow({"embed": ran}), 3605), "embed").cost.usd
         assert usd
         return usd

@@ -23,8 +23,8 @@ def test_another_folder_leaves_the_versions_behind() -> None:
         "dataset **digits** is in **images** of volume **data** instead of **datasets/digits** of volume **data**"
     ]
     assert list(dataset_folders.lost(report)) == [
-        "dataset digits: its versions stay in datasets/digits of volume data. Unless they are copied to images of"
-        " volume data before, its readers find no version, and pipelines begin anew"
+        "dataset digits: its versions stay in datasets/digits of volume data; copy that folder to images of volume data"
+        " first, or readers find no version and pipelines process every input again"
     ]
 
 

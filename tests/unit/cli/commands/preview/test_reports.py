@@ -90,4 +90,4 @@ def test_a_dataset_in_another_folder_is_a_line_although_no_resource_changes() ->
     )
     text = render.markdown(comparison.report("prod", COMMIT, before, after, asked=ASKED))
     assert "- dataset **images** is in **images** of volume **models** instead of **raw** of volume **models**" in text
-    assert "- dataset images: its versions stay in raw of volume models. Unless they are copied" in text
+    assert "- dataset images: its versions stay in raw of volume models; copy that folder" in text
