@@ -23,10 +23,14 @@ from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 _START_SECONDS = 120
 _ANSWER_SECONDS = 30.0
+_LOOK_SECONDS = 0.1
 
 
 def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Create and change what differs; returns a line for each change. ValueError names what Kafka cannot do."""
+    """Create and change what differs; returns a line for each change, once the broker shows it to clients.
+
+    ValueError names what Kafka cannot do, TimeoutError what the broker does not show 30 seconds after a change.
+    """
     admin = AdminClient({"bootstrap.servers": bootstrap})
     have = {name: len(topic.partitions) for name, topic in _topics(admin).items()}
     shrinking = [
@@ -49,13 +53,34 @@ def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str
             done.append(f"topic {name}: {spec['partitions']} partitions, {have[name]} before")
         changed = _configure(admin, name, spec["config"])
         done += [f"topic {name}: {key}={value}" for key, value in changed.items()]
+    if done:
+        _wait_until_shown(admin, wanted)
     return done
 
 
+def _wait_until_shown(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]]) -> None:
+    """The controller acknowledges a change before the brokers, which clients ask, have applied it."""
+    deadline = time.monotonic() + _ANSWER_SECONDS
+    while missing := [name for name, spec in wanted.items() if not _is_shown(admin, name, spec)]:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"topics {', '.join(missing)}: changed, but the broker does not show it yet; try again")
+        time.sleep(_LOOK_SECONDS)
+
+
+def _is_shown(admin: AdminClient, topic: str, spec: Mapping[str, Any]) -> bool:
+    have = _topics(admin).get(topic)
+    if have is None or len(have.partitions) != spec["partitions"]:
+        return False
+    return not _differing(admin, topic, spec["config"])
+
+
+def _differing(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:
+    (have,) = _finish(admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]))
+    return {key: value for key, value in wanted.items() if have[key].value != value}
+
+
 def _configure(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    asked = ConfigResource(ResourceType.TOPIC, topic)
-    (have,) = _finish(admin.describe_configs([asked]))
-    changed = {key: value for key, value in wanted.items() if have[key].value != value}
+    changed = _differing(admin, topic, wanted)
     if changed:
         entries = [
             ConfigEntry(key, value, incremental_operation=AlterConfigOpType.SET) for key, value in changed.items()
@@ -84,10 +109,10 @@ def _topics(admin: AdminClient) -> Mapping[str, Any]:
 
 
 def main() -> int:
-    """Returns the exit code: 1, after a line for each topic, if Kafka cannot do what the settings say."""
+    """Returns the exit code: 1, after a line for each topic, if Kafka cannot do what the settings say or does not."""
     try:
         print(*declare(sys.argv[1], json.loads(sys.argv[2])) or ["nothing to do"], sep="\n", flush=True)
-    except ValueError as error:
+    except (ValueError, TimeoutError) as error:
         print(error, file=sys.stderr, flush=True)
         return 1
     return 0
