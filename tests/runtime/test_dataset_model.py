@@ -10,7 +10,7 @@ import itertools
 import os
 import random
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -49,12 +49,17 @@ class _World:
         self.folder.mkdir()
         self.history: dict[str, list[str]] = {}
         """Ids of the commits of each branch, oldest first."""
+        self.parent: dict[str, str | None] = {}
+        """The commit before each commit."""
         self.content: dict[str, Files] = {}
+        """Of each commit."""
+        self.version: dict[str, str] = {}
         """Of each commit."""
         self.labels: dict[str, str] = {}
         self.gone: set[str] = set()
         """Versions that retention has deleted."""
-        self.versions: dict[str, Files] = {}
+        self.versions: dict[frozenset[tuple[str, tuple[bytes, bool]]], str] = {}
+        """By what is in them."""
         self.count = 0
 
     def step(self) -> None:
@@ -84,7 +89,7 @@ class _World:
         branch = self._branch()
         commits = self.history.get(branch, [])
         base = self.chance.choice(commits[-4:]) if commits and self.chance.random() < 0.5 else None
-        if base and self._version(base) in self.gone:
+        if base and self.version[base] in self.gone:
             return
         changes = {path: self._file() for path in self.chance.sample(PATHS, self.chance.randint(1, 4))}
         ours_win = self.chance.random() < 0.3
@@ -154,21 +159,22 @@ class _World:
     def collect(self) -> None:
         last = self.chance.randint(1, 5)
         self.dataset.collect(Rule(last=last), grace_seconds=0)
-        kept = {self._version(each) for each in self.labels.values()}
+        kept = {self.version[each] for each in self.labels.values()}
         for commits in self.history.values():
-            kept.update(self._version(each) for each in self._log(commits)[:last])
-        self.gone |= {*self.versions} - kept
+            kept.update(self.version[each] for each in itertools.islice(self._log(commits[-1]), last))
+        self.gone |= {*self.versions.values()} - kept
         for version in kept - self.gone:
             assert not list(self.dataset.damaged(version))
 
     def read(self) -> None:
         if self.content:
             commit = self.chance.choice([*self.content])
-            if self._reachable(commit) and not self._refused(commit, lambda: self.dataset.open(commit)):
+            if commit in self._reachable() and not self._refused(commit, lambda: self.dataset.open(commit)):
                 assert _files(self.dataset.open(commit)) == self.content[commit]
 
     def diff(self) -> None:
-        here = [each for each in self.content if self._reachable(each) and self._version(each) not in self.gone]
+        reachable = self._reachable()
+        here = [each for each in self.content if each in reachable and self.version[each] not in self.gone]
         if here:
             one, other = self.chance.choice(here), self.chance.choice(here)
             before, after = self.content[one], self.content[other]
@@ -176,8 +182,11 @@ class _World:
             assert [path for path, _, _ in self.dataset.diff(one, other)] == expected
 
     def look_at_everything(self) -> None:
+        for branch, commits in self.history.items():
+            assert [made.id for made in self.dataset.log(branch)] == [*self._log(commits[-1])]
+        reachable = self._reachable()
         for commit, files in self.content.items():
-            if self._reachable(commit) and self._version(commit) not in self.gone:
+            if commit in reachable and self.version[commit] not in self.gone:
                 assert _files(self.dataset.open(commit)) == files
 
     def _branch(self) -> str:
@@ -227,30 +236,34 @@ class _World:
         assert expected is not None
         assert (made.files, made.size) == (len(expected), sum(len(content) for content, _ in expected.values()))
         self.gone.discard(made.version)
-        assert self.versions.setdefault(made.version, expected) == expected
-        assert [version for version, files in self.versions.items() if files == expected] == [made.version]
+        # A version is named after what is in it, and nothing else has that name.
+        assert (made.version in self.versions.values()) == (frozenset(expected.items()) in self.versions)
+        assert self.versions.setdefault(frozenset(expected.items()), made.version) == made.version
         commits = self.history.setdefault(branch, [])
         if made.id not in commits[-1:]:
             assert made.parents == commits[-1:]
             assert made.id not in self.content
+            self.parent[made.id] = commits[-1] if commits else None
             commits.append(made.id)
-        self.content[made.id] = expected
+        self.content[made.id], self.version[made.id] = expected, made.version
         assert _files(self.dataset.open(branch)) == expected
 
-    def _version(self, commit: str) -> str:
-        files = self.content[commit]
-        return next(version for version, each in self.versions.items() if each == files)
+    def _log(self, commit: str | None) -> Iterator[str]:
+        """A commit and those before it, newest first."""
+        while commit is not None:
+            yield commit
+            commit = self.parent[commit]
 
-    def _log(self, commits: list[str]) -> list[str]:
-        """A branch's commits, newest first, with those before its start."""
-        return [made.id for made in self.dataset.log(commits[-1])]
-
-    def _reachable(self, commit: str) -> bool:
-        return any(commit in self._log(commits) for commits in self.history.values()) or commit in self.labels.values()
+    def _reachable(self) -> set[str]:
+        """What branches have, with the commits before their start, and what labels name."""
+        found: set[str] = set()
+        for commits in self.history.values():
+            found.update(itertools.takewhile(lambda each: each not in found, self._log(commits[-1])))
+        return found | {*self.labels.values()}
 
     def _refused(self, commit: str, operation: Callable[[], object]) -> bool:
         """Do it; whether it was refused, as it may be only if the version is gone."""
-        version = self._version(commit)
+        version = self.version[commit]
         try:
             operation()
         except Refused as error:
