@@ -60,5 +60,5 @@ def size(count: int | None) -> str:
         return "-"
     for unit, length in (("TiB", TIB), ("GiB", GIB), ("MiB", MIB), ("KiB", 1 << 10)):
         if count >= length:
-            return f"{count / length:.3g} {unit}" if count < 1000 * length else f"{count / length:.0f} {unit}"
+            return f"{count / length:.3g} {unit}" if count < 999.5 * length else f"{count / length:.0f} {unit}"
     return f"{count} B"

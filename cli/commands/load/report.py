@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.output import plots
-from cli.output.numbers import NOTHING
 from cli.output.tables import table
+from cli.output.times import latency
 from cli.serving.load import Answer, Plan, quantile, summary
 
 _HEIGHT, _MOST_SLICES = 14, 60
@@ -26,7 +26,7 @@ def show(name: str, plan: Plan, answers: Sequence[Answer], console: Console) -> 
     for reason, count in list(found.errors.items())[:5]:
         console.print(Text(f"  {count} times {reason}", style="red"))
     values = [found.p50, found.p90, found.p99, found.longest]
-    console.print("", table(("p50", "p90", "p99", "longest"), [tuple(map(_millis, values))]))
+    console.print("", table(("p50", "p90", "p99", "longest"), [tuple(map(latency, values))]))
     for row in plot(plan, answers, console.width):
         console.print(Text(row.rstrip(), no_wrap=True, overflow="crop"))
     if found.requests and found.rate < _BEHIND * plan.rate and not failed:
@@ -54,7 +54,3 @@ def plot(plan: Plan, answers: Sequence[Answer], width: int) -> list[str]:
         plot.ylabel("ms")
 
     return ["", *plots.lines(width, _HEIGHT, draw)]
-
-
-def _millis(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3g} ms"

@@ -14,6 +14,7 @@ from cli.access import Access
 from cli.commands.models import signatures
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
+from cli.output.times import latency
 from cli.serving import progress, rest, server, traffic
 from cli.serving.server import Server
 from cli.serving.traffic import Counts, Traffic
@@ -131,8 +132,8 @@ def render(rows: Sequence[Row]) -> RenderableType:
         "traffic": [row.shares.replace(", ", "\n") for row in rows],
         "ready": [NOTHING if row.ready is None else f"{row.ready}/{row.replicas}" for row in rows],
         "requests/s": [f"{row.traffic.requests_per_second:.1f}" if row.traffic else NOTHING for row in rows],
-        "p50": [_milliseconds(row.traffic.p50_ms if row.traffic else None) for row in rows],
-        "p99": [_milliseconds(row.traffic.p99_ms if row.traffic else None) for row in rows],
+        "p50": [latency(row.traffic.p50_ms if row.traffic else None) for row in rows],
+        "p99": [latency(row.traffic.p99_ms if row.traffic else None) for row in rows],
     }
     shown = {name: [cell or NOTHING for cell in cells] for name, cells in columns.items()}
     kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
@@ -150,7 +151,3 @@ def decisions(rows: Sequence[Row]) -> list[str]:
         for row in rows
         if row.decision
     ]
-
-
-def _milliseconds(value: float | None) -> str:
-    return NOTHING if value is None else f"{value:.3g} ms"
