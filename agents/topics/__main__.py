@@ -29,10 +29,10 @@ _LOOK_SECONDS = 0.1
 def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Create and change what differs; returns a line for each change, once the broker shows it to clients.
 
-    ValueError names what Kafka cannot do, TimeoutError what the broker does not show 30 seconds after a change.
+    ValueError names what Kafka cannot do, TimeoutError what the broker does not answer or show within 30 seconds.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    have = {name: len(topic.partitions) for name, topic in _topics(admin).items()}
+    have = _partitions(admin)
     shrinking = [
         f"topic {name}: has {have[name]} partitions, but the settings declare {spec['partitions']}; "
         f"Kafka cannot remove partitions: set {have[name]} or more"
@@ -59,19 +59,23 @@ def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str
 
 
 def _wait_until_shown(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]]) -> None:
-    """The controller acknowledges a change before the brokers, which clients ask, have applied it."""
+    """The controller acknowledges a change before the broker, which clients ask, has applied it."""
     deadline = time.monotonic() + _ANSWER_SECONDS
-    while missing := [name for name, spec in wanted.items() if not _is_shown(admin, name, spec)]:
+    while outdated := _outdated(admin, wanted):
         if time.monotonic() > deadline:
-            raise TimeoutError(f"topics {', '.join(missing)}: changed, but the broker does not show it yet; try again")
+            problem = f"the broker does not show the change after {_ANSWER_SECONDS:g} s; run `make up` again"
+            raise TimeoutError("\n".join(f"topic {name}: {problem}" for name in outdated))
         time.sleep(_LOOK_SECONDS)
 
 
-def _is_shown(admin: AdminClient, topic: str, spec: Mapping[str, Any]) -> bool:
-    have = _topics(admin).get(topic)
-    if have is None or len(have.partitions) != spec["partitions"]:
-        return False
-    return not _differing(admin, topic, spec["config"])
+def _outdated(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Topics that the broker does not show as they are declared."""
+    have = _partitions(admin)
+    return [
+        name
+        for name, spec in wanted.items()
+        if have.get(name) != spec["partitions"] or _differing(admin, name, spec["config"])
+    ]
 
 
 def _differing(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:
@@ -92,16 +96,19 @@ def _configure(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dic
 
 
 def _finish(futures: Mapping[Any, Any]) -> list[Any]:
-    return [future.result(_ANSWER_SECONDS) for future in futures.values()]
+    try:
+        return [future.result(_ANSWER_SECONDS) for future in futures.values()]
+    except TimeoutError:
+        # Python's own has no message.
+        raise TimeoutError(f"broker: no answer within {_ANSWER_SECONDS:g} s; run `make up` again") from None
 
 
-def _topics(admin: AdminClient) -> Mapping[str, Any]:
-    """The broker's topics, as soon as it answers."""
+def _partitions(admin: AdminClient) -> dict[str, int]:
+    """How many each of the broker's topics has, as soon as the broker answers."""
     deadline = time.monotonic() + _START_SECONDS
     while True:
         try:
-            found: Mapping[str, Any] = admin.list_topics(timeout=5).topics
-            return found
+            return {name: len(topic.partitions) for name, topic in admin.list_topics(timeout=5).topics.items()}
         except KafkaException as error:
             if time.monotonic() > deadline:
                 raise
@@ -109,7 +116,7 @@ def _topics(admin: AdminClient) -> Mapping[str, Any]:
 
 
 def main() -> int:
-    """Returns the exit code: 1, after a line for each topic, if Kafka cannot do what the settings say or does not."""
+    """Returns the exit code: 1, after a line for each fault, if Kafka cannot, or does not, do what the settings say."""
     try:
         print(*declare(sys.argv[1], json.loads(sys.argv[2])) or ["nothing to do"], sep="\n", flush=True)
     except (ValueError, TimeoutError) as error:

@@ -42,6 +42,13 @@ def spent(usd: Usd | None) -> str:
     return f"${low}" if low == high else f"${low}-{high}"
 
 
+def latency(milliseconds: float | None) -> str:
+    """A latency in three digits, from 1,000 ms on in seconds: 5.94 ms, 1.26 s; a dash for none."""
+    if milliseconds is None:
+        return NOTHING
+    return f"{milliseconds:.3g} ms" if milliseconds < 999.5 else f"{milliseconds / 1000:.3g} s"
+
+
 def ordinal(number: int) -> str:
     """1st, 2nd, 3rd."""
     ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10 if number % 100 not in (11, 12, 13) else 0, "th")

@@ -53,8 +53,6 @@ class _World:
         """The commit before each commit."""
         self.content: dict[str, Files] = {}
         """Of each commit."""
-        self.version: dict[str, str] = {}
-        """Of each commit."""
         self.labels: dict[str, str] = {}
         self.gone: set[str] = set()
         """Versions that retention has deleted."""
@@ -89,7 +87,7 @@ class _World:
         branch = self._branch()
         commits = self.history.get(branch, [])
         base = self.chance.choice(commits[-4:]) if commits and self.chance.random() < 0.5 else None
-        if base and self.version[base] in self.gone:
+        if base and self._version(base) in self.gone:
             return
         changes = {path: self._file() for path in self.chance.sample(PATHS, self.chance.randint(1, 4))}
         ours_win = self.chance.random() < 0.3
@@ -159,9 +157,9 @@ class _World:
     def collect(self) -> None:
         last = self.chance.randint(1, 5)
         self.dataset.collect(Rule(last=last), grace_seconds=0)
-        kept = {self.version[each] for each in self.labels.values()}
+        kept = {self._version(each) for each in self.labels.values()}
         for commits in self.history.values():
-            kept.update(self.version[each] for each in itertools.islice(self._log(commits[-1]), last))
+            kept.update(self._version(each) for each in itertools.islice(self._log(commits[-1]), last))
         self.gone |= {*self.versions.values()} - kept
         for version in kept - self.gone:
             assert not list(self.dataset.damaged(version))
@@ -174,7 +172,7 @@ class _World:
 
     def diff(self) -> None:
         reachable = self._reachable()
-        here = [each for each in self.content if each in reachable and self.version[each] not in self.gone]
+        here = [each for each in self.content if each in reachable and self._version(each) not in self.gone]
         if here:
             one, other = self.chance.choice(here), self.chance.choice(here)
             before, after = self.content[one], self.content[other]
@@ -186,7 +184,7 @@ class _World:
             assert [made.id for made in self.dataset.log(branch)] == [*self._log(commits[-1])]
         reachable = self._reachable()
         for commit, files in self.content.items():
-            if commit in reachable and self.version[commit] not in self.gone:
+            if commit in reachable and self._version(commit) not in self.gone:
                 assert _files(self.dataset.open(commit)) == files
 
     def _branch(self) -> str:
@@ -245,8 +243,11 @@ class _World:
             assert made.id not in self.content
             self.parent[made.id] = commits[-1] if commits else None
             commits.append(made.id)
-        self.content[made.id], self.version[made.id] = expected, made.version
+        self.content[made.id] = expected
         assert _files(self.dataset.open(branch)) == expected
+
+    def _version(self, commit: str) -> str:
+        return self.versions[frozenset(self.content[commit].items())]
 
     def _log(self, commit: str | None) -> Iterator[str]:
         """A commit and those before it, newest first."""
@@ -263,7 +264,7 @@ class _World:
 
     def _refused(self, commit: str, operation: Callable[[], object]) -> bool:
         """Do it; whether it was refused, as it may be only if the version is gone."""
-        version = self.version[commit]
+        version = self._version(commit)
         try:
             operation()
         except Refused as error:

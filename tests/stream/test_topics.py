@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -24,6 +25,19 @@ def test_a_topic_is_made_grows_and_changes_its_retention(broker: Broker, topic: 
     done = topics.declare(broker.bootstrap, then)
     assert done == [f"topic {topic}: 3 partitions, 1 before", f"topic {topic}: retention.ms=-1"]
     assert topics.declare(broker.bootstrap, then) == []
+
+
+def test_what_the_broker_does_not_show_is_told_in_a_line(
+    broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broker.create(topic)
+    monkeypatch.setattr(topics, "_ANSWER_SECONDS", 5.0)
+    # As if Kafka had acknowledged the partitions, and never showed them.
+    monkeypatch.setattr(AdminClient, "create_partitions", lambda self, new: {})
+    monkeypatch.setattr("sys.argv", ["topics", broker.bootstrap, json.dumps({topic: _spec(2)})])
+    assert topics.main() == 1
+    told = f"topic {topic}: the broker does not show the change after 5 s; run `make up` again\n"
+    assert capsys.readouterr().err == told
 
 
 def test_fewer_partitions_are_refused_before_anything_is_done(broker: Broker, topic: str) -> None:

@@ -9,8 +9,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.output import plots
+from cli.output.numbers import latency
 from cli.output.tables import table
-from cli.output.times import latency
 from cli.serving.load import Answer, Plan, quantile, summary
 
 _HEIGHT, _MOST_SLICES = 14, 60

@@ -12,9 +12,8 @@ from rich.console import Console, RenderableType
 
 from cli.access import Access
 from cli.commands.models import signatures
-from cli.output.numbers import NOTHING
+from cli.output.numbers import NOTHING, latency
 from cli.output.tables import table
-from cli.output.times import latency
 from cli.serving import progress, rest, server, traffic
 from cli.serving.server import Server
 from cli.serving.traffic import Counts, Traffic
