@@ -55,7 +55,8 @@ def test_lost_server_and_lost_chief_resume_from_the_checkpoint(servers: Servers,
         chief.until(r"saved=100")
         servers.kill(("ps", 1))
         assert chief.finish() == [EXIT_SAVED], chief.output
-        assert "lost=server" in chief.output
+        # Of its step, or of the polls: the coordinator tries a step again whose error is a derived CancelledError.
+        assert re.search(r"^tensorplane: lost=(server;|ps:1 silent)", chief.output, re.MULTILINE), chief.output
     servers.restart()
     with chief_of(tmp_path, servers, steps=100_000) as chief:
         assert int(re.findall(r"\d+", chief.until(r"resumed=True"))[1]) >= 100
