@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import os
+import shutil
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import hypothesis
@@ -18,6 +22,18 @@ hypothesis.settings.register_profile(
     "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("any machine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """One folder for temporary files, which the session removes: tests kill programs, which then leave theirs.
+
+    pytest's own stay beside it, because it keeps those of failed tests.
+    """
+    if hasattr(config, "workerinput"):  # of pytest-xdist, in the session's folder
+        return
+    os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
+    os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="tensorplane-tests-")
+    config.add_cleanup(functools.partial(shutil.rmtree, tempfile.tempdir, ignore_errors=True))
 
 
 _ONLY_OF_SERVING = ("tensorflow-serving-api==", "grpcio-health-checking==")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import signal
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import sklearn.datasets
 
+from tests.support.environment import OF_MACHINE
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -116,7 +116,7 @@ class Program:
         try:
             for environment in environments(workers):
                 environment |= {
-                    "PATH": os.environ["PATH"],
+                    **OF_MACHINE,
                     "PYTHONPATH": str(LIBRARY),
                     "TF_CPP_MIN_LOG_LEVEL": "2",
                     "PYTHONFAULTHANDLER": "1",

@@ -16,6 +16,7 @@ import pytest
 
 from tensorplane.stop import EXIT_SAVED
 from tests.runtime.launching import LIBRARY, environments
+from tests.support.environment import OF_MACHINE
 from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
@@ -41,7 +42,7 @@ class Fit:
         workers = []
         for index, environment in enumerate(environments(2)):
             own = faults if index == faulty else {}
-            path = {"PATH": os.environ["PATH"], "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
+            path = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
             path |= {"CHECKPOINT_DIR": str(self._checkpoints), **self._settings, **environment, **own}
             with (self._checkpoints.parent / f"out-{index}").open("w") as output:
                 argv = [sys.executable, str(_PROGRAM)]

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
 from tests.runtime.launching import LIBRARY, environments
+from tests.support.environment import OF_MACHINE
 from tests.support.waiting import PATIENT_SECONDS
 
 _SAYS = """
@@ -20,7 +20,7 @@ print("repaired", getattr(trainer, "_tensorplane", False), "seeded", context.glo
 
 
 def _said(imports: str, workers: int) -> str:
-    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(LIBRARY), **environments(workers)[0]}
+    environment = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), **environments(workers)[0]}
     done = subprocess.run(
         [sys.executable, "-c", imports + _SAYS],
         env=environment,

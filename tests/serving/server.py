@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tests.support.environment import OF_MACHINE
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -116,7 +116,7 @@ def arguments(*flags: str) -> list[str]:
 def environment(packages: Path, base: Path) -> dict[str, str]:
     """What its image and the pod set."""
     return {
-        "PATH": os.environ["PATH"],
+        **OF_MACHINE,
         "PYTHONPATH": f"{_IMAGES}:{packages}",
         "MODEL_NAME": "half",
         "MODEL_BASE_PATH": str(base),

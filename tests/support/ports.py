@@ -7,8 +7,8 @@ import fcntl
 import os
 import random
 import socket
-import tempfile
-from pathlib import Path
+
+from embedded.paths import cache
 
 _RANGE = range(20000, 29000)
 """Below those that the kernel gives to outgoing connections, and below Kubernetes' node ports."""
@@ -36,8 +36,8 @@ def _is_free(port: int) -> bool:
 
 
 def _lock(port: int) -> bool:
-    folder = Path(tempfile.gettempdir()) / f"tensorplane-test-ports-{os.getuid()}"
-    folder.mkdir(exist_ok=True)
+    folder = cache() / "test-ports"
+    folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / str(port), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
     with contextlib.suppress(OSError):
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
