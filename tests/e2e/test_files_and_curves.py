@@ -31,7 +31,7 @@ from embedded.step import Step
 from stack_file import read
 from tests.e2e.conftest import Deployed
 from tests.support import command
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 TRAINS = """
 import keras
@@ -142,7 +142,7 @@ def _shown(folder: Path, *words: str) -> Iterator[str]:
 
 
 def _json(url: str) -> Any:
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=PATIENT_SECONDS) as answer:
         return json.load(answer)
 
 
@@ -208,8 +208,8 @@ def test_a_declared_tensorboard_shows_what_is_on_its_volume(
     with board.opened(access, "curves", Console(quiet=True)) as (url, _):
         assert _losses(url, "run-1") == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
         # Many connections at once, each ended by the server: every byte arrives.
-        page = urllib.request.urlopen(url, timeout=20).read()
-        assert [urllib.request.urlopen(url, timeout=20).read() == page for _ in range(20)] == [True] * 20
+        page = urllib.request.urlopen(url, timeout=PATIENT_SECONDS).read()
+        assert [urllib.request.urlopen(url, timeout=PATIENT_SECONDS).read() == page for _ in range(20)] == [True] * 20
     assert len(_pods(deployed, "tensorboard", NAMESPACE)) == 1, "a declared one stays"
 
 

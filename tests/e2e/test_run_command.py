@@ -16,7 +16,7 @@ import pytest
 
 from tests.e2e.conftest import Deployed
 from tests.support import command
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 TRAINS = """
 import os
@@ -104,7 +104,7 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     )
     time.sleep(2)
     assert f"{run}: cancelled; its pods have 30 s to save and end" in person("cancel", run)
-    shown, _ = follower.communicate(timeout=60)
+    shown, _ = follower.communicate(timeout=PATIENT_SECONDS)
     assert f"{run}: was deleted" in shown
     again = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
     assert f"{run}: submitted" in again, "it waits until the cancelled one is gone"

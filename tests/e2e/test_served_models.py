@@ -23,7 +23,7 @@ from embedded.fault import Fault
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import SMALL, Running
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _NAMESPACE = "tensorplane-serving"
 _PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods"
@@ -103,7 +103,7 @@ def _answer(url: str) -> float | int:
     """What a model answers to 1, or the status of its refusal."""
     request = urllib.request.Request(f"{url}:predict", json.dumps({"instances": [1.0]}).encode())
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENT_SECONDS) as answer:
             return float(json.load(answer)["predictions"][0])
     except urllib.error.HTTPError as error:
         return error.code
@@ -138,7 +138,7 @@ def test_versions_and_labels_change_under_requests_without_a_new_pod(
     assert (half.versions, half.labels, half.ready) == ({2: "AVAILABLE", 1: "AVAILABLE"}, {"stable": 1}, 1)
     assert half.traffic and half.traffic.p50_ms and other.model == "other"
     metrics = urls["half"].partition("/v1/")[0] + "/monitoring/prometheus/metrics"
-    with urllib.request.urlopen(metrics, timeout=10) as answer:
+    with urllib.request.urlopen(metrics, timeout=PATIENT_SECONDS) as answer:
         assert 'request_count{model_name="half",status="OK"}' in answer.read().decode()
 
 

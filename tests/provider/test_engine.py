@@ -24,7 +24,7 @@ from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
 from embedded.toolchain import tools
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 CM = GVK("", "v1", "ConfigMap")
 NAMESPACE = GVK("", "v1", "Namespace")
@@ -71,7 +71,7 @@ class Engine:
     def run(self, *steps: dict[str, Any]) -> list[Any]:
         """The engine's answers, one per step."""
         with self.start(*steps) as process:
-            answer, _ = process.communicate(timeout=240)
+            answer, _ = process.communicate(timeout=PATIENT_SECONDS)
         answers: list[Any] = json.loads(answer)
         return answers
 

@@ -13,6 +13,7 @@ from tensorplane import kept_log
 from tensorplane.kept_log import KeptLog
 from tests.support.environment import OF_MACHINE
 from tests.support.rendering import PROJECT
+from tests.support.waiting import PATIENT_SECONDS
 
 PRINTS = "import sys; print('to standard output'); print('to standard error', file=sys.stderr); sys.exit({code})"
 
@@ -22,7 +23,7 @@ def _launch(folder: Path, code: int = 0, **more: str) -> subprocess.CompletedPro
     environment = {**OF_MACHINE, "TENSORPLANE_RUN": str(folder / "checkpoints" / "digits-1"), **more}
     (folder / "checkpoints").mkdir(exist_ok=True)
     argv = [sys.executable, "-I", str(launch), sys.executable, "-c", PRINTS.format(code=code)]
-    return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=60)
+    return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENT_SECONDS)
 
 
 def _kept(folder: Path) -> dict[str, str]:

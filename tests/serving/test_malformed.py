@@ -17,6 +17,7 @@ from typing import Any
 import grpc
 
 from tests.serving.server import Server
+from tests.support.waiting import PATIENT_SECONDS
 
 _REQUESTS = int(os.environ.get("TENSORPLANE_REQUESTS", "100"))
 _SEED = os.environ.get("TENSORPLANE_SEED", "1")
@@ -104,7 +105,7 @@ def test_rest_requests(server: Server) -> None:
     host = server.rest.removeprefix("http://")
 
     def ask(chance: random.Random) -> None:
-        connection = http.client.HTTPConnection(host, timeout=30)
+        connection = http.client.HTTPConnection(host, timeout=PATIENT_SECONDS)
         body, path = _bodies(chance), chance.choice(_PATHS) if chance.random() < 0.3 else _PATHS[0]
         headers = {"Content-Encoding": "gzip"} if chance.random() < 0.1 else {}
         connection.request("POST", path, body, headers)
@@ -147,7 +148,7 @@ def test_grpc_requests(server: Server, stubs: Path) -> None:
         def ask(chance: random.Random) -> None:
             method, sent = (other if chance.random() < 0.05 else raw), message(chance)
             try:
-                answered = predict_pb2.PredictResponse.FromString(method(sent, timeout=30))
+                answered = predict_pb2.PredictResponse.FromString(method(sent, timeout=PATIENT_SECONDS))
                 assert answered.outputs
             except grpc.RpcError as error:
                 # A message that is no protocol buffer fails in gRPC's own code.

@@ -52,7 +52,7 @@ class Results:
         self._consumer = Consumer(
             {"bootstrap.servers": broker.bootstrap, "group.id": "results", "enable.auto.commit": False}
         )
-        partitions = self._consumer.list_topics(topic, timeout=30).topics[topic].partitions
+        partitions = self._consumer.list_topics(topic, timeout=PATIENT_SECONDS).topics[topic].partitions
         self._consumer.assign([TopicPartition(topic, partition, 0) for partition in partitions])
         self.read = 0
         """Records so far, with those that came twice."""

@@ -10,6 +10,7 @@ from confluent_kafka.admin import AdminClient
 
 from agents.topics import __main__ as topics
 from tests.stream.broker import Broker
+from tests.support.waiting import PATIENT_SECONDS
 
 
 def _spec(partitions: int, **config: str) -> dict[str, Any]:
@@ -47,4 +48,5 @@ def test_fewer_partitions_are_refused_before_anything_is_done(broker: Broker, to
         match=f"topic {topic}: has 2 partitions, but the settings declare 1; Kafka cannot remove",
     ):
         topics.declare(broker.bootstrap, {"another": _spec(1), topic: _spec(1)})
-    assert "another" not in AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=10).topics
+    shown = AdminClient({"bootstrap.servers": broker.bootstrap}).list_topics(timeout=PATIENT_SECONDS)
+    assert "another" not in shown.topics

@@ -7,8 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,6 +20,7 @@ from embedded.tasks import command
 from embedded.toolchain import go_build, go_module
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 def test_a_build_reports_how_far_it_is(own_cache: Path, tiny: GoModule) -> None:
@@ -116,11 +115,11 @@ def test_a_build_killed_half_way_is_done_again(
     # An empty build cache makes it compile the standard library first: seconds in which it can be killed.
     empty = {**os.environ, "GOCACHE": str(tmp_path / "empty")}
     build = subprocess.Popen([sys.executable, "-c", _BUILD, str(tiny.source)], cwd=PROJECT, env=empty)
-    _wait_for(lambda: (draft / "bin").exists() and any((tmp_path / "empty").glob("*/*-d")))
+    eventually(lambda: (draft / "bin").exists() and any((tmp_path / "empty").glob("*/*-d")))
     build.send_signal(signal.SIGKILL)
     build.wait()
     assert draft.exists() and not tiny.is_built
-    _wait_for(lambda: not _runs_below(tmp_path))
+    eventually(lambda: not _runs_below(tmp_path))
 
     go_build.build(tiny, Step("tiny"))
     assert not draft.exists()
@@ -130,7 +129,7 @@ def test_a_build_killed_half_way_is_done_again(
 def test_two_runs_at_once_build_once(own_cache: Path, tiny: GoModule) -> None:
     argv = [sys.executable, "-c", _BUILD, str(tiny.source)]
     runs = [subprocess.Popen(argv, cwd=PROJECT, stderr=subprocess.PIPE, text=True) for _ in range(2)]
-    errors = [run.communicate(timeout=180)[1] for run in runs]
+    errors = [run.communicate(timeout=PATIENT_SECONDS)[1] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], errors
     log = (own_cache / "logs" / "tiny.log").read_text()
     assert log.count("build -v") == 1
@@ -178,13 +177,6 @@ def test_the_modules_name_their_programs_and_versions() -> None:
     assert f"k8s.io/component-base/version.gitVersion={version}" in kubernetes.versions
     assert go_module.containerd().programs == ["containerd", "containerd-shim-runc-v2", "ctr"]
     assert go_module.pulumi().programs == ["pulumi"]
-
-
-def _wait_for(question: Callable[[], bool]) -> None:
-    until = time.monotonic() + 180
-    while not question():
-        assert time.monotonic() < until, "waited in vain"
-        time.sleep(0.05)
 
 
 def _runs_below(folder: Path) -> bool:
