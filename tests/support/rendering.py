@@ -10,6 +10,7 @@ import pulumi
 import pulumi.runtime
 from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.proto import source_pb2
 
 import stack_file
 from components.base.settings import Settings
@@ -146,7 +147,10 @@ def run(program: Program) -> Rendered:
 
     # An Azure resource has a former name for each version of its API. The SDK makes URNs of them for engines that take
     # no names, which this one does, and of what a test takes they would be two thirds.
-    with mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: ""):
+    without_urns = mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: "")
+    # Nor does anybody look at the lines that made a resource, and below pytest the stack is deep.
+    without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
+    with without_urns, without_stacks:
         body()
     return Rendered(
         sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed, recorder.urns

@@ -1,5 +1,6 @@
 """Text in settings: what Kubernetes, Linux or a cloud would refuse is refused here, in every setting alike."""
 
+import functools
 from collections.abc import Iterator
 from typing import Any
 
@@ -34,12 +35,25 @@ def models(above: type[Model] = Model) -> Iterator[type[Model]]:
         yield from models(model)
 
 
-def takes(annotation: Any, text: str) -> bool:
-    """Whether a setting of this type takes the text, as its value or anywhere in it."""
+@functools.cache
+def settings_of_the_stack() -> dict[str, TypeAdapter[Any]]:
+    """What validates each setting of the stack, by its class and name."""
+    assert stack.StackConfig in set(models())
+    return {
+        f"{model.__name__}.{name}": TypeAdapter(field.rebuild_annotation())
+        for model in models()
+        if model.__module__.startswith(("stack", "components", "workloads"))
+        for name, field in model.model_fields.items()
+        if name in model.__annotations__ and name != "kind"
+    }
+
+
+def takes(setting: TypeAdapter[Any], text: str) -> bool:
+    """Whether a setting takes the text, as its value or anywhere in it."""
     values: list[Any] = [text, [text], {text: "a"}, {text: {}}, {"a": text}, {text: 1}]
     for value in values:
         try:
-            TypeAdapter(annotation).validate_python(value)
+            setting.validate_python(value)
         except ValidationError:
             continue
         return True
@@ -48,14 +62,7 @@ def takes(annotation: Any, text: str) -> bool:
 
 def settings_that_take(text: str) -> set[str]:
     """The settings of the stack that take this text."""
-    assert stack.StackConfig in set(models())
-    return {
-        f"{model.__name__}.{name}"
-        for model in models()
-        if model.__module__.startswith(("stack", "components", "workloads"))
-        for name, field in model.model_fields.items()
-        if name in model.__annotations__ and name != "kind" and takes(field.rebuild_annotation(), text)
-    }
+    return {name for name, setting in settings_of_the_stack().items() if takes(setting, text)}
 
 
 @pytest.mark.parametrize("text", ["a\0b", "a\ud800b"], ids=["NUL", "lone surrogate"])

@@ -14,14 +14,15 @@ from components.base.settings import Settings
 from components.volumes import teams
 from components.volumes.settings import VolumeArgs
 from stack import ResolvedStack, published
-from tests.support.rendering import PROJECT, Render, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered, settings_of
 
 NFS = {"server": "nfs.example.org", "folder": "/exports/data"}
 
 
 @pytest.fixture
-def rendered(render: Render) -> Rendered:
-    return render(lambda: stack.build(stack.load(settings_of(PROJECT / "examples" / "teams.yaml"))))
+def rendered() -> Rendered:
+    return rendered_file(PROJECT / "examples" / "teams.yaml")
 
 
 def _settings(**team: Any) -> Settings:

@@ -6,13 +6,12 @@ import os
 import runpy
 import shutil
 from pathlib import Path
-from typing import Any
 
 import pulumi
 import pytest
 
-import stack
 from tests.support import goldens
+from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Golden, Render, settings_of
 
 EXAMPLES = sorted((PROJECT / "examples").glob("*.yaml"))
@@ -24,9 +23,8 @@ def _golden_name(path: Path) -> str:
 
 
 @pytest.mark.parametrize("path", [*EXAMPLES, *STACKS], ids=lambda path: path.stem)
-def test_registers_what_is_recorded(path: Path, render: Render, golden: Golden) -> None:
-    rendered = render(lambda: stack.build(stack.load(settings_of(path))))
-    golden(_golden_name(path), rendered)
+def test_registers_what_is_recorded(path: Path, golden: Golden) -> None:
+    golden(_golden_name(path), rendered_file(path))
 
 
 def test_every_golden_belongs_to_a_stack_file_or_an_example() -> None:
@@ -47,11 +45,8 @@ def test_the_program_itself_builds_the_same(path: Path, render: Render) -> None:
         pulumi.runtime.set_all_config(config, [])
         runpy.run_path(str(PROJECT / "__main__.py"), run_name="__main__")
 
-    def built() -> dict[str, Any]:
-        return dict(stack.build(stack.load(settings_of(path))))
-
     try:
-        assert render(program).resources == render(built).resources
+        assert render(program).resources == rendered_file(path).resources
     finally:
         pulumi.runtime.set_all_config({}, [])
         gc.enable()  # the program turns it off, for its own short life

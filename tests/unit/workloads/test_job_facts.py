@@ -11,7 +11,8 @@ import pytest
 import stack
 from components.base.labels import STACK
 from stack import ResolvedStack
-from tests.support.rendering import PROJECT, Render, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered, settings_of
 from workloads.job_facts import facts_of
 from workloads.kinds.training_job import TrainingJobArgs
 from workloads.manifests.training_job import JobManifest, plan
@@ -47,9 +48,9 @@ def registered(rendered: Rendered, manifest: Mapping[str, Any]) -> Mapping[str, 
 
 
 @pytest.mark.parametrize("path", STACKS, ids=lambda path: path.stem)
-def test_the_manifests_are_those_that_the_program_registers(path: Path, render: Render) -> None:
+def test_the_manifests_are_those_that_the_program_registers(path: Path) -> None:
     resolved = stack.load(settings_of(path))
-    rendered = render(lambda: stack.build(stack.load(settings_of(path))))
+    rendered = rendered_file(path)
     for name, args in jobs(resolved).items():
         for manifest in planned(name, args, resolved).objects:
             assert registered(rendered, manifest) == manifest

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from tests.support.rendering import PROJECT, Registered, Render, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Registered, Rendered, settings_of
 
 # Azure has deployments, too: those of resources.
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -59,8 +59,8 @@ def violations(pod: dict[str, Any]) -> list[str]:
 
 
 @pytest.fixture(params=FILES, ids=lambda path: path.stem)
-def rendered(request: pytest.FixtureRequest, render: Render) -> Rendered:
-    return render(lambda: stack.build(stack.load(settings_of(request.param))))
+def rendered(request: pytest.FixtureRequest) -> Rendered:
+    return rendered_file(request.param)
 
 
 def test_pods_are_restricted(rendered: Rendered) -> None:
@@ -120,9 +120,8 @@ def _requests(resource: Registered) -> Iterator[dict[str, str]]:
         yield (controller.get("manager") or controller)["resources"]["requests"]
 
 
-def test_the_dev_stack_fits_two_cores_and_four_gibibytes(render: Render) -> None:
-    settings = settings_of(PROJECT / "Pulumi.dev.yaml")
-    rendered = render(lambda: stack.build(stack.load(settings)))
+def test_the_dev_stack_fits_two_cores_and_four_gibibytes() -> None:
+    rendered = rendered_file(PROJECT / "Pulumi.dev.yaml")
     asked = [requests for resource in rendered.resources for requests in _requests(resource)]
     assert len(asked) >= 5, "the job, the server, and the controllers that the queue needs"
     # Beside them: CoreDNS, at most 100m and 70Mi (the values that kubeadm gives it).

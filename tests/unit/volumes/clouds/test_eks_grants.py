@@ -9,9 +9,8 @@ from collections import defaultdict
 
 import pytest
 
-import stack
-from tests.support import rendering
-from tests.support.rendering import PROJECT, Registered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Registered
 
 FILES = ("Pulumi.prod.yaml", "examples/eks-volumes.yaml", "examples/eks-data.yaml")
 GRANTS = ("RolePolicy", "RolePolicyAttachment")
@@ -25,7 +24,7 @@ def kind_and_name(one: Registered) -> str:
 
 @pytest.mark.parametrize("file", FILES)
 def test_whoever_takes_a_role_comes_after_its_rights(file: str) -> None:
-    made = rendering.run(lambda: stack.build(stack.load(settings_of(PROJECT / file))))
+    made = rendered_file(PROJECT / file)
     rights: dict[str, set[str]] = defaultdict(set)
     for one in made.resources:
         if kind_and_name(one).startswith(GRANTS):
@@ -46,7 +45,6 @@ def test_whoever_takes_a_role_comes_after_its_rights(file: str) -> None:
 
 
 def test_a_volume_in_a_bucket_comes_after_the_rights_to_it() -> None:
-    path = PROJECT / "examples" / "eks-data.yaml"
-    made = rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    made = rendered_file(PROJECT / "examples" / "eks-data.yaml")
     for name in ("tensorplane-dev-images", "tensorplane-dev-models"):
         assert f"RolePolicy {name}" in made.one("PersistentVolume", name).options["dependsOn"]

@@ -14,6 +14,7 @@ from components.base.settings import Settings
 from tensorplane.launch import EXIT_SAME
 from tensorplane.stop import EXIT_SAVED
 from tests.support import rendering
+from tests.support.rendered_files import rendered_file
 from tests.support.rendering import GPU_IMAGE, PROJECT, Render, Rendered, settings_of
 from workloads import sources
 
@@ -317,7 +318,7 @@ def test_pods_without_gpus_are_not_asked_for_any(render: Render, tree: dict[str,
 
 
 def test_gpus_go_to_pods_and_totals(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(settings_of(PROJECT / "examples" / "gpu-job.yaml"))))
+    rendered = rendered_file(PROJECT / "examples" / "gpu-job.yaml")
     assert rendered.exports["gpus"] == 9
     assert rendered.one("TrainingJob").inputs["gpus"] == 8
     assert rendered.one("ModelServer").inputs["gpus"] == 1
