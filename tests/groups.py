@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Group] = {
     "programs": Group(
         (
             "unit",
+            "imports",
             "properties",
             "policies",
             "preview",

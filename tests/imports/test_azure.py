@@ -1,14 +1,10 @@
-"""The SDK of Azure is imported by stacks on Azure alone, and by those not before they build; it may be missing."""
+"""The SDK of Azure is imported by stacks on Azure alone, and by those not before they build."""
 
 from __future__ import annotations
 
-import importlib.util
 import subprocess
 import sys
 
-import pytest
-
-from tests.support.faults import faults_of
 from tests.support.rendering import PROJECT
 
 CPU = {"cpu": {"machine": "Standard_D8s_v5", "min": 1, "max": 1}}
@@ -35,15 +31,3 @@ print("built", "pulumi_azure_native" in sys.modules, "pulumi_aws" in sys.modules
 def test_the_sdk_of_azure_is_imported_when_a_cluster_on_azure_is_built_and_not_before() -> None:
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert done.stdout.splitlines() == ["others False", "checked False", "built True False"]
-
-
-def test_without_the_sdk_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *more: None if name == "pulumi_azure_native" else find(name, *more)
-    )
-    assert faults_of({"cluster": AKS, "nodeGroups": CPU}) == [
-        "tensorplane:cluster.kind: Azure's SDK for Pulumi is not installed; run python -m pip install -r "
-        "requirements-aks.txt"
-    ]
-    assert (PROJECT / "requirements-aks.txt").exists()
