@@ -40,6 +40,7 @@ GROUPS: Mapping[str, Group] = {
     "programs": Group(
         (
             "unit",
+            "docs",
             "imports",
             "properties",
             "policies",

@@ -18,6 +18,7 @@ from tests.support.rendered_files import rendered_file
 from tests.support.rendering import GPU_IMAGE, PROJECT, Render, Rendered, settings_of
 from workloads import sources
 
+DEV = PROJECT / "Pulumi.dev.yaml"
 SECRET_MARK = "4dabf18193072939515e22adb298388d"
 """The key by which the SDK marks a value as secret."""
 
@@ -33,14 +34,14 @@ def run_name(rendered: Rendered) -> str:
 
 @pytest.fixture
 def tree() -> dict[str, Any]:
-    return copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+    return copy.deepcopy(settings_of(DEV).tree)
 
 
 class TestRunName:
     """The hash in a run's name changes with what decides what the run computes, and with nothing else."""
 
     def test_stays(self, render: Render, tree: dict[str, Any]) -> None:
-        before = run_name(built(render, tree))
+        before = run_name(rendered_file(DEV))
         tree["workloads"]["digits-server"]["resources"]["memoryGib"] = 2
         tree["volumes"]["models"]["sizeGib"] = 20
         tree["queues"]["training"]["cpus"] = 1.5
@@ -66,7 +67,7 @@ class TestRunName:
     def test_changes_with_what_decides_the_result(
         self, render: Render, tree: dict[str, Any], key: str, value: Any
     ) -> None:
-        before = run_name(built(render, tree))
+        before = run_name(rendered_file(DEV))
         tree["workloads"]["digits"][key] = value
         after = run_name(built(render, tree))
         assert after != before
@@ -86,7 +87,7 @@ class TestRunName:
     def test_stays_while_its_size_and_its_place_change(
         self, render: Render, tree: dict[str, Any], key: str, value: Any
     ) -> None:
-        before = built(render, tree)
+        before = rendered_file(DEV)
         tree["workloads"]["digits"][key] = value
         if value is None:
             del tree["workloads"]["digits"][key]
@@ -95,10 +96,8 @@ class TestRunName:
         if key != "queue":
             assert after.one("JobSet").inputs["spec"] != before.one("JobSet").inputs["spec"]
 
-    def test_a_changed_job_set_is_deleted_before_the_next_gang_begins(
-        self, render: Render, tree: dict[str, Any]
-    ) -> None:
-        options = built(render, tree).one("JobSet").options
+    def test_a_changed_job_set_is_deleted_before_the_next_gang_begins(self) -> None:
+        options = rendered_file(DEV).one("JobSet").options
         assert options["replaceOnChanges"] == ["metadata", "spec"]
         assert options["deleteBeforeReplace"] is True
 
@@ -117,8 +116,8 @@ class TestRunName:
         assert run_name(built(render, tree)) == second, "the library is mounted, whatever its version"
 
 
-def test_the_run_keeps_its_checkpoints_apart(render: Render, tree: dict[str, Any]) -> None:
-    rendered = built(render, tree)
+def test_the_run_keeps_its_checkpoints_apart() -> None:
+    rendered = rendered_file(DEV)
     (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     env = {variable["name"]: variable.get("value") for variable in container["env"]}
@@ -174,7 +173,7 @@ class TestEncryptedSettings:
         return render(lambda: stack.build(stack.load(settings)))
 
     def test_a_variable_is_in_a_secret_that_the_pods_refer_to(self, render: Render, tree: dict[str, Any]) -> None:
-        plain = built(render, tree).one("JobSet").inputs["spec"]
+        plain = rendered_file(DEV).one("JobSet").inputs["spec"]
         tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
         rendered = self.built(render, tree, ("digits", "env", "TOKEN"))
         secret = rendered.one("Secret").inputs
@@ -259,8 +258,8 @@ def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str
     assert "affinity" not in job["template"]["spec"]["template"]["spec"]
 
 
-def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart(render: Render, tree: dict[str, Any]) -> None:
-    spec = built(render, tree).one("JobSet").inputs["spec"]
+def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart() -> None:
+    spec = rendered_file(DEV).one("JobSet").inputs["spec"]
     rules = spec["replicatedJobs"][0]["template"]["spec"]["podFailurePolicy"]["rules"]
     (codes,) = (rule["onExitCodes"]["values"] for rule in rules if "onExitCodes" in rule)
     assert EXIT_SAVED in codes
@@ -268,10 +267,8 @@ def test_a_pod_that_saved_when_asked_to_stop_costs_no_restart(render: Render, tr
     assert ignored["onJobFailureReasons"] == ["PodFailurePolicy"]
 
 
-def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried(
-    render: Render, tree: dict[str, Any]
-) -> None:
-    first, *_ = built(render, tree).one("JobSet").inputs["spec"]["failurePolicy"]["rules"]
+def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried() -> None:
+    first, *_ = rendered_file(DEV).one("JobSet").inputs["spec"]["failurePolicy"]["rules"]
     (pattern,) = first["onJobFailureMessagePatterns"]
     # As Kubernetes' Job controller words it.
     said = "Container main for pod ml/digits-1-worker-0-0-x failed with exit code {} matching FailJob rule at index 1"
@@ -302,8 +299,8 @@ def test_what_runs_python_is_watched_until_its_first_step(
     assert files_of["readOnly"]
 
 
-def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it(render: Render, tree: dict[str, Any]) -> None:
-    rendered = built(render, tree)
+def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it() -> None:
+    rendered = rendered_file(DEV)
     (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     assert container["terminationMessagePolicy"] == "FallbackToLogsOnError"
@@ -311,8 +308,8 @@ def test_a_job_leaves_its_last_words_and_servers_are_not_restarted_for_it(render
     assert "terminationMessagePolicy" not in server
 
 
-def test_pods_without_gpus_are_not_asked_for_any(render: Render, tree: dict[str, Any]) -> None:
-    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+def test_pods_without_gpus_are_not_asked_for_any() -> None:
+    (job,) = rendered_file(DEV).one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     assert "TENSORPLANE_GPUS" not in {variable["name"] for variable in container["env"]}
 

@@ -18,11 +18,12 @@ from components.volumes import capabilities
 from components.volumes.backend import Backend
 from components.volumes.checks import rows
 from tests.support.documented import PAGES, blocks, outside_blocks
-from tests.support.rendering import PROJECT, Render, settings_of
+from tests.support.rendering import PROJECT, run, settings_of
 from workloads.base import WorkloadArgs
 from workloads.strategies import Strategy
 
 SETTINGS = PROJECT / "docs" / "settings"
+SETTINGS_PAGES = reference.pages()
 
 page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
 
@@ -103,7 +104,7 @@ def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, An
 
 @pytest.mark.parametrize(("content", "is_fragment"), snippets())
 def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(
-    content: str, is_fragment: bool, render: Render, tmp_path: Path
+    content: str, is_fragment: bool, tmp_path: Path
 ) -> None:
     written = tmp_path / "Pulumi.snippet.yaml"
     written.write_text(content)
@@ -117,25 +118,25 @@ def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(
                 workload["files"] = dict.fromkeys(workload["files"], "examples/digits/train.py")
     # A workload stack stands beside the dev stack.
     whole = tree if "platform" in tree else overlaid(settings_of(PROJECT / "Pulumi.dev.yaml").tree, tree)
-    assert render(lambda: stack.build(stack.load(Settings(whole, folder=PROJECT)))).resources
+    assert run(lambda: stack.build(stack.load(Settings(whole, folder=PROJECT)))).resources
 
 
-@pytest.mark.parametrize("name", reference.pages())
+@pytest.mark.parametrize("name", SETTINGS_PAGES)
 def test_each_page_of_settings_is_the_one_that_the_models_give(name: str) -> None:
     path = SETTINGS / f"{name}.md"
     marker = f"<!-- generated: tensorplane settings {name} -->\n\n"
     written = path.read_text() if path.exists() else f"# Settings: {name}\n\n{marker}"
     introduction, marked, rows = written.partition(marker)
     assert marked
-    wanted = reference.pages()[name]
+    wanted = SETTINGS_PAGES[name]
     if os.environ.get("UPDATE_GOLDEN"):
         path.write_text(introduction + marker + wanted)
         rows = wanted
-    assert rows == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/docs/test_pages.py"
+    assert rows == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/docs/test_pages.py"
 
 
 def test_no_page_of_settings_is_left_over() -> None:
-    assert sorted(path.stem for path in SETTINGS.glob("*.md")) == sorted(reference.pages())
+    assert sorted(path.stem for path in SETTINGS.glob("*.md")) == sorted(SETTINGS_PAGES)
 
 
 def test_no_anchor_of_the_settings_repeats_on_another_page() -> None:
@@ -145,7 +146,7 @@ def test_no_anchor_of_the_settings_repeats_on_another_page() -> None:
 
 
 def test_the_settings_explain_every_key() -> None:
-    rows = [line for page in reference.pages().values() for line in page.splitlines() if line.startswith("| `")]
+    rows = [line for page in SETTINGS_PAGES.values() for line in page.splitlines() if line.startswith("| `")]
     assert len(rows) > 30
     assert [row for row in rows if len(row.split(" | ")[3].strip(" |")) < 10] == []
 
@@ -154,7 +155,7 @@ def test_the_settings_explain_every_key() -> None:
 def test_every_kind_has_a_section(family: type[Variant]) -> None:
     assert family.variants
     for kind in family.variants:
-        assert re.search(rf"^## .*, kind {kind}$", "".join(reference.pages().values()), re.MULTILINE), kind
+        assert re.search(rf"^## .*, kind {kind}$", "".join(SETTINGS_PAGES.values()), re.MULTILINE), kind
 
 
 def test_the_changelog_has_this_version() -> None:
@@ -179,7 +180,7 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
         marks = ("<!-- generated: the capability matrix -->\n\n", "\n\n<!-- end of the capability matrix -->")
         path.write_text(before + marks[0] + wanted + marks[1] + after)
         written = wanted
-    assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/unit/docs/test_pages.py"
+    assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/docs/test_pages.py"
 
 
 def test_the_readme_has_every_package_of_the_repository() -> None:
