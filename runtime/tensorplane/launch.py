@@ -165,6 +165,8 @@ class _Launcher:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
         )
+        if self.stopped:
+            self._child.terminate()
         line, errors = self._child.communicate()
         if self.stopped:
             return _Ended(EXIT_SAVED, b"", early=_BEFORE)

@@ -23,6 +23,7 @@ from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.cluster.places import Places
+from embedded.cluster.supervisor import Supervisor
 from embedded.paths import Instance
 from embedded.provider.api import GVK, Api, ApiError
 from embedded.step import Step
@@ -62,7 +63,8 @@ def test_a_name_outside_the_cluster_is_refused(shell_pod: shell.Pod) -> None:
 
 
 def test_a_pod_reaches_itself_and_others_through_a_service(shell_pod: shell.Pod) -> None:
-    assert shell.PAGE in shell_pod.ask(shell_pod.service_address(), 80, "GET /index.html HTTP/1.0")
+    # It is Running before its server listens, and before the Service has its address.
+    eventually(lambda: shell.PAGE in shell_pod.ask(shell_pod.service_address(), 80, "GET /index.html HTTP/1.0"))
 
 
 def test_the_host_reaches_services_and_pods(shell_pod: shell.Pod) -> None:
@@ -202,13 +204,21 @@ def test_the_cluster_without_add_ons_takes_little_memory(instance: Instance) -> 
     assert sum(share.values()) < 800 * 2**20, share
 
 
+def _daemons(instance: Instance) -> dict[str, int]:
+    """The process of each of the cluster's programs."""
+    alive = processes.find(instance)
+    assert alive
+    states = Supervisor(alive.path(Places(instance).supervisor_socket)).states()
+    return {name: state.pid for name, state in states.items()}
+
+
 def test_starting_again_changes_nothing(instance: Instance, kube: Kube, shell_pod: shell.Pod) -> None:
-    before, pod = processes.members(instance), shell_pod.status()["containerStatuses"]
+    before, pod = _daemons(instance), shell_pod.status()["containerStatuses"]
     versions = {
         item["metadata"]["uid"]: item["metadata"]["generation"] for item in kube.items("/apis/apps/v1/deployments")
     }
     cluster.start(instance, Step("cluster"))
-    assert before <= processes.members(instance)
+    assert _daemons(instance) == before
     assert shell_pod.status()["containerStatuses"] == pod
     assert versions == {
         item["metadata"]["uid"]: item["metadata"]["generation"] for item in kube.items("/apis/apps/v1/deployments")

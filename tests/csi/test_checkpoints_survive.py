@@ -26,6 +26,8 @@ SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 MIB = 4096
 _TOGETHER = 25
 """Snapshots that lie beside each other before they are looked at and deleted."""
+_SAME = 10
+"""Snapshots that may hold the same step."""
 _LONGEST_PAUSE = 0.1
 
 
@@ -91,6 +93,8 @@ def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
         for number in range(SNAPSHOTS):
             time.sleep(pause.uniform(0, _LONGEST_PAUSE))
             saved = saver.saved
+            if number % _SAME == 0:  # however slow a save is beside snapshots
+                eventually(lambda saved=saved: saver.saved > saved)  # type: ignore[misc]
             name = f"snapshot-{number}"
             taken[driver.client.CreateSnapshot(name=name, source_volume_id=volume).snapshot.snapshot_id] = saved
             if len(taken) == _TOGETHER or number == SNAPSHOTS - 1:
@@ -101,4 +105,4 @@ def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
         assert saver.is_saving
     assert len(steps) == SNAPSHOTS
     assert steps == sorted(steps)
-    assert len(set(steps)) > SNAPSHOTS / 3, "the snapshots are of different moments"
+    assert len(set(steps)) >= SNAPSHOTS // _SAME, "the snapshots are of different moments"

@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
+from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.stop import EXIT_SAVED
 from tests.runtime.counting_proxy import proxy
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import LIBRARY, Program
 from tests.runtime.parameter_servers import Servers, chief_of, cluster, environment, servers_of
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -46,8 +47,10 @@ def test_killed_worker_is_replaced_and_no_other_process_ends(servers: Servers, t
     assert _accuracy(chief.output) >= 0.95
     assert "saved=400" in chief.output
     assert "version=1 " in chief.output
-    # They end with the chief, which says how.
-    assert [servers.code(task) for task in list(servers.ids)] == [0, 0, 0, 0]
+    # They end with the chief, which says how. The coordinator may not have taken back the one that was replaced.
+    *others, replaced = [servers.code(task) for task in list(servers.ids)]
+    assert others == [0, 0, 0]
+    assert replaced in (0, EXIT_SAVED)
 
 
 def test_lost_server_and_lost_chief_resume_from_the_checkpoint(servers: Servers, tmp_path: Path) -> None:
@@ -60,8 +63,11 @@ def test_lost_server_and_lost_chief_resume_from_the_checkpoint(servers: Servers,
     servers.restart()
     with chief_of(tmp_path, servers, steps=100_000) as chief:
         assert int(re.findall(r"\d+", chief.until(r"resumed=True"))[1]) >= 100
-        saved = int(re.findall(r"\d+", chief.until(r"saved="))[0])
+        chief.until(r"saved=")
         chief.processes[0].kill()
+        chief.processes[0].wait()
+    # It may have saved once more.
+    saved = CheckpointFiles(Program(tmp_path).checkpoints("run")).steps()[0]
     servers.restart()
     with chief_of(tmp_path, servers, steps=saved + 50) as chief:
         assert f"step={saved}" in chief.until(r"resumed=True")
@@ -77,7 +83,8 @@ def test_sigterm_of_a_parameter_server_loses_no_step(servers: Servers, tmp_path:
     stopped = re.search(r"stopped=(\d+)", chief.output)
     assert stopped, chief.output
     assert f"saved={stopped[1]}\n" in chief.output
-    assert stopped[1] == re.findall(r"step=(\d+)", chief.output)[-1]
+    # Progress has a line every 50 steps, and the stop comes between two of its calls of the workers.
+    assert 0 <= int(stopped[1]) - int(re.findall(r"step=(\d+)", chief.output)[-1]) < 50
     assert servers.code(("ps", 0)) == EXIT_SAVED
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ssl
 import urllib.error
 import urllib.request
@@ -23,6 +24,7 @@ from embedded.step import Step
 from tests.storage import kubectl
 from tests.storage.claims import Claims
 from tests.storage.declared import NAMESPACE, Declared
+from tests.support.waiting import eventually
 
 CLAIMS = f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims"
 VOLUME: dict[str, Any] = {"sizeGib": 1, "retain": False}
@@ -52,7 +54,8 @@ def test_a_lost_volume_is_failed_over_and_failed_back(claims: Claims, tmp_path: 
     stack.up(again=again, models=VOLUME | MIRROR_OF | {"from": {"mirrorOf": "again"}})
     assert read(stack, "models") == "second"
     wait_for_a_copy(claims, "models", written)
-    said = metrics(claims, let_read_metrics(claims))
+    reader = let_read_metrics(claims)
+    said = eventually(lambda: readable_metrics(claims, reader))
     assert f'persistentvolumeclaim="models",volume="{handle(claims, "models")}"' in said
     with pytest.raises(urllib.error.HTTPError, match="403"):
         metrics(claims, "default")
@@ -155,6 +158,13 @@ def metrics(claims: Claims, account: str) -> str:
     trusting = ssl.create_default_context(cafile=str(Places(claims.instance).keys / "ca.crt"))
     with urllib.request.urlopen(request, context=trusting) as answer:
         return str(answer.read().decode())
+
+
+def readable_metrics(claims: Claims, account: str) -> str:
+    """The metrics; nothing while the API server does not know yet that the account may read them."""
+    with contextlib.suppress(urllib.error.HTTPError):
+        return metrics(claims, account)
+    return ""
 
 
 def let_read_metrics(claims: Claims) -> str:

@@ -59,17 +59,34 @@ class Broker:
         self._process.wait()
 
     def create(self, topic: str, partitions: int = 1) -> None:
-        """A new topic."""
+        """A new topic, which the broker shows."""
         admin = AdminClient({"bootstrap.servers": self.bootstrap})
         for made in admin.create_topics([NewTopic(topic, partitions, 1)]).values():
             made.result()
+        self.until_shown(topic, partitions)
+
+    def until_shown(self, topic: str, partitions: int) -> None:
+        """Wait for what the controller has acknowledged: the broker, which clients ask, shows it a little later."""
+        admin = AdminClient({"bootstrap.servers": self.bootstrap})
+
+        def shown() -> bool:
+            # A topic that is not there yet has none.
+            return len(admin.list_topics(topic, timeout=PATIENT_SECONDS).topics[topic].partitions) == partitions
+
+        eventually(shown)
 
     def produce(self, topic: str, values: Iterable[str], partitions: int = 1, *, first: int = 0) -> None:
         """Records in turn over the partitions, acknowledged when this returns. `first`: number of the first one."""
         producer = Producer({"bootstrap.servers": self.bootstrap, "enable.idempotence": True, "linger.ms": 5})
+        failed: list[object] = []
+
+        def told(error: object, _: object) -> None:
+            failed.extend([error] if error else [])
+
         for number, value in enumerate(values, first):
-            producer.produce(topic, value.encode(), partition=number % partitions)
+            producer.produce(topic, value.encode(), partition=number % partitions, on_delivery=told)
         assert producer.flush(PATIENT_SECONDS) == 0
+        assert failed == []
 
     def _java(self, *words: str) -> list[str]:
         return [*JAVA, "-cp", f"{self._jars}/*", *words]

@@ -136,6 +136,7 @@ def test_partitions_that_are_added_are_read_from_their_first_record(broker: Brok
     admin = AdminClient({"bootstrap.servers": here.bootstrap})
     for done in admin.create_partitions([NewPartitions(here.name, 2)]).values():
         done.result()
+    broker.until_shown(here.name, 2)
     broker.produce(here.name, map(str, range(10)), 2)
     assert sorted(_numbers(position, 2)) == list(range(10))
     with pytest.raises(StreamError, match="2 partitions, but the position has room for 1"):

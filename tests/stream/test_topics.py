@@ -32,12 +32,12 @@ def test_what_the_broker_does_not_show_is_told_in_a_line(
     broker: Broker, topic: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     broker.create(topic)
-    monkeypatch.setattr(topics, "_ANSWER_SECONDS", 5.0)
+    monkeypatch.setattr(topics, "_ANSWER_SECONDS", 10.0)
     # As if Kafka had acknowledged the partitions, and never showed them.
     monkeypatch.setattr(AdminClient, "create_partitions", lambda self, new: {})
     monkeypatch.setattr("sys.argv", ["topics", broker.bootstrap, json.dumps({topic: _spec(2)})])
     assert topics.main() == 1
-    told = f"topic {topic}: the broker does not show the change after 5 s; run `make up` again\n"
+    told = f"topic {topic}: the broker does not show the change after 10 s; run `make up` again\n"
     assert capsys.readouterr().err == told
 
 
