@@ -79,10 +79,10 @@ def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(depl
         path.write_bytes(os.urandom(index * 100))
     (source / "large").write_bytes(os.urandom(1 << 20) * 120)
     begun = subprocess.Popen(command.argv("cp", "photos", "models:/sets/photos"), cwd=tmp_path, stdout=subprocess.PIPE)
-    eventually(lambda: _pods(deployed, "copy"), 60)
+    eventually(lambda: _pods(deployed, "copy"))
     time.sleep(1)
     begun.send_signal(signal.SIGINT)
-    code = begun.wait(60)
+    code = begun.wait(PATIENT_SECONDS)
     assert code in (0, 130)
     assert _pods(deployed, "copy") == []
     told = command.output(tmp_path, "cp", "photos", "models:/sets/photos")
@@ -134,7 +134,7 @@ def _shown(folder: Path, *words: str) -> Iterator[str]:
     finally:
         shown.send_signal(signal.SIGINT)
         try:
-            shown.wait(60)
+            shown.wait(PATIENT_SECONDS)
         except subprocess.TimeoutExpired:
             # A busy Python may lose the exception of a signal, in a callback; a person presses Ctrl-C again.
             shown.send_signal(signal.SIGINT)
@@ -148,7 +148,7 @@ def _json(url: str) -> Any:
 
 def _losses(url: str, run: str) -> list[float]:
     """The values of the scalar `loss`, as TensorBoard's page asks for them."""
-    eventually(lambda: "loss" in _json(f"{url}data/plugin/scalars/tags").get(run, {}), 60)
+    eventually(lambda: "loss" in _json(f"{url}data/plugin/scalars/tags").get(run, {}))
     points = _json(f"{url}data/plugin/scalars/scalars?run={run}&tag=loss")
     return [value for _, _, value in points]
 

@@ -121,9 +121,14 @@ def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Dep
 
     late = eventually(lambda: ended(runs["late"])) or {}
     assert not late["status"].get("restarts"), "a job at its deadline is not restarted"
-    answer = query.ask(deployed.kube, NAMESPACE, runs["late"], {})
-    assert answer.state == "failed"
-    assert "deadlineSeconds, 5" in "\n".join(answer.lines)
+
+    def told() -> str:
+        answer = query.ask(deployed.kube, NAMESPACE, runs["late"], {})
+        assert answer.state == "failed"
+        return "\n".join(answer.lines)
+
+    # While a pod that was ended is still there, its exit code is the reason.
+    eventually(lambda: "deadlineSeconds, 5" in told(), about=told)
 
     overdue = eventually(lambda: ended(runs["overdue"])) or {}
     assert not overdue["status"].get("restarts"), "a run at its deadline is not restarted"

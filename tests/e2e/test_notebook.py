@@ -31,7 +31,7 @@ from stack import ResolvedStack
 from stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.rendering import settings_of
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 NAMESPACE = "tensorplane-dev"
 CELL = """
@@ -73,7 +73,7 @@ def _access(kube: Kube, resolved: ResolvedStack) -> Access:
 def _call(url: str, path: str, token: str = "", method: str = "GET") -> Any:
     headers = {"Authorization": f"token {token}"} if token else {}
     request = urllib.request.Request(f"{url}{path}", headers=headers, method=method)
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=PATIENT_SECONDS) as answer:
         return json.load(answer)
 
 
@@ -81,7 +81,7 @@ def _run(url: str, token: str, code: str) -> str:
     """What a cell prints in a new kernel."""
     kernel = _call(url, "/api/kernels", token, "POST")["id"]
     channels = create_connection(
-        f"ws{url.removeprefix('http')}/api/kernels/{kernel}/channels?token={token}", timeout=60
+        f"ws{url.removeprefix('http')}/api/kernels/{kernel}/channels?token={token}", timeout=PATIENT_SECONDS
     )
     try:
         header = {
@@ -112,7 +112,7 @@ def _run(url: str, token: str, code: str) -> str:
 
 def _delete(url: str, path: str, token: str) -> None:
     request = urllib.request.Request(f"{url}{path}", headers={"Authorization": f"token {token}"}, method="DELETE")
-    urllib.request.urlopen(request, timeout=60).close()
+    urllib.request.urlopen(request, timeout=PATIENT_SECONDS).close()
 
 
 def _ended(access: Access) -> list[str]:
@@ -135,9 +135,11 @@ def test_a_notebook_runs_cells_until_nobody_uses_it(deployed: Deployed, resolved
         with pytest.raises(urllib.error.HTTPError) as refused:
             _call(url, "/api/contents")
         assert refused.value.code == 403
-        page = urllib.request.urlopen(address, timeout=60).read().decode()
+        page = urllib.request.urlopen(address, timeout=PATIENT_SECONDS).read().decode()
         (script,) = re.findall(r'src="(/static/lab/main\.\w+\.js[^"]*)"', page)
-        assert len(urllib.request.urlopen(f"{url}{script}", timeout=60).read()) > 10_000, "the page has its program"
+        assert len(urllib.request.urlopen(f"{url}{script}", timeout=PATIENT_SECONDS).read()) > 10_000, (
+            "the page has its program"
+        )
         assert _run(url, token, CELL) == "42 /models/notebooks\n"
         assert "written.txt" in [each["name"] for each in _call(url, "/api/contents", token)["content"]]
         (pod,) = deployed.kube.items(
@@ -151,9 +153,9 @@ def test_a_notebook_runs_cells_until_nobody_uses_it(deployed: Deployed, resolved
     with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
         assert parse_qs(urlsplit(again).query)["token"] == [token], "the same notebook"
     assert "cancelled; its pods have 10 s to save and end" in cancel.cancel("desk", "dev", None, "")
-    eventually(lambda: not _held(deployed.kube), 60)
+    eventually(lambda: not _held(deployed.kube))
     secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/desk-token"
-    eventually(lambda: deployed.kube.get(secret) is None, 60)
+    eventually(lambda: deployed.kube.get(secret) is None)
 
 
 @pytest.mark.nightly
@@ -164,7 +166,7 @@ def test_an_idle_notebook_gives_back_its_quota_and_starts_again(deployed: Deploy
         token = parse_qs(parts.query)["token"][0]
         assert _run(f"http://{parts.netloc}", token, "print(open('written.txt').read())") == "kept\n"
     began = time.monotonic()
-    eventually(lambda: _ended(access) == ["finished"], 240)
+    eventually(lambda: _ended(access) == ["finished"])
     assert time.monotonic() - began > 30
     assert _held(deployed.kube) == []
     with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):

@@ -94,9 +94,9 @@ def test_a_command_runs_to_its_end_and_its_lines_are_seen(person: Person) -> Non
 def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person, deployed: Deployed) -> None:
     told = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
     run = told.partition(":")[0]
-    eventually(lambda: person.jobs()[run]["state"] == "running", 60)
-    lines = person("logs", run).splitlines()
-    assert sorted(lines) == ["worker-0 │ waiting", "worker-1 │ waiting"]
+    eventually(lambda: person.jobs()[run]["state"] == "running")
+    both = ["worker-0 │ waiting", "worker-1 │ waiting"]
+    eventually(lambda: sorted(person("logs", run).splitlines()) == both)
     assert person("logs", run, "--index", "1") == "waiting\n", "lines of one pod have no prefix"
     assert "the job has no role ps; it has worker" in person("logs", run, "--role", "ps", code=1)
     follower = subprocess.Popen(
@@ -109,7 +109,7 @@ def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person
     again = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
     assert f"{run}: submitted" in again, "it waits until the cancelled one is gone"
     person("cancel", run)
-    eventually(lambda: run not in person.jobs(), 60)
+    eventually(lambda: run not in person.jobs())
     assert run in person.jobs(cancelled=True)
     of_job = f"app.kubernetes.io/name={run.rpartition('-')[0]}"
     for kind in ("api/v1/{}/configmaps", "api/v1/{}/serviceaccounts", "apis/networking.k8s.io/v1/{}/networkpolicies"):

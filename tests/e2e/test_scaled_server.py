@@ -31,7 +31,7 @@ def test_load_starts_a_pod_that_an_update_keeps(deployed: Deployed, tmp_path: Pa
 
         assert eventually(lambda: server()["status"].get("readyReplicas") == 1)
         with scaled_servers.asked(url):
-            assert eventually(lambda: server()["spec"]["replicas"] == 2, 240)
+            assert eventually(lambda: server()["spec"]["replicas"] == 2)
             scaled_servers.deploy(named, tmp_path, _NAMESPACE, {"server": {**scaling, "max": 3}})
             assert server()["spec"]["replicas"] >= 2
     finally:

@@ -32,13 +32,14 @@ from embedded.step import Step
 from stack_file import sweep_packages
 from tests.e2e.conftest import Deployed
 from tests.support import sweep_world
-from tests.support.waiting import PATIENT_SECONDS, eventually
+from tests.support.waiting import eventually
 
 _KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
 _STEP_SECONDS = 0.2 + 0.12 * max(_KILLS - 4, 0)
 """More kills need longer trials to hit: each takes some seconds, until the next controller runs."""
 _LEAST_KILLS = _KILLS - 1
 """Kills that must hit the sweep before its end."""
+_WATCH_SECONDS = 60
 _PARALLEL, _TRIALS = 3, 12
 _NAMESPACE, _NAME, _SERVER = "tensorplane-sweep", "search", "best"
 SCRIPT = f"""
@@ -92,19 +93,24 @@ class Seen:
 
     created: Counter[str] = field(default_factory=Counter)
     most_admitted: int = 0
+    _uids: set[str] = field(default_factory=set)
     _admitted: set[str] = field(default_factory=set)
 
     def follow(self, api: client.CustomObjectsApi, stop: threading.Event, namespace: str = _NAMESPACE) -> None:
         """Take every event until told to stop."""
         watched = api.list_namespaced_custom_object, "jobset.x-k8s.io", "v1alpha2", namespace, "jobsets"
-        for event in watch.Watch().stream(*watched, resource_version="0", timeout_seconds=int(PATIENT_SECONDS)):
-            self._take(event["type"], event["object"])
-            if stop.is_set():
-                return
+        while not stop.is_set():
+            # Each watch begins with those that are there.
+            self._admitted.clear()
+            for event in watch.Watch().stream(*watched, resource_version="0", timeout_seconds=_WATCH_SECONDS):
+                self._take(event["type"], event["object"])
+                if stop.is_set():
+                    return
 
     def _take(self, change: str, job_set: dict[str, Any]) -> None:
         name = job_set["metadata"]["name"]
-        self.created[name] += change == "ADDED"
+        self.created[name] += job_set["metadata"]["uid"] not in self._uids
+        self._uids.add(job_set["metadata"]["uid"])
         conditions = job_set.get("status", {}).get("conditions", ())
         ended = any(each["type"] in ("Completed", "Failed") and each["status"] == "True" for each in conditions)
         # Kueue takes the quota of a job that is being deleted back at once.

@@ -151,6 +151,7 @@ def test_a_member_runs_watches_and_stops_jobs(member: Member) -> None:
     assert "python3 train.py" in member("describe", run)
     waiting = member("run", *_SMALL, "--name", "long", "--detach", "--", "python", "-c", "import time; time.sleep(999)")
     long = waiting.partition(":")[0]
+    eventually(lambda: re.search(rf"^{long} +running", member("jobs"), re.MULTILINE))
     assert "cancelled" in member("cancel", long)
     eventually(lambda: re.search(rf"^{long} +cancelled", member("jobs"), re.MULTILINE))
     assert f"{long}: was cancelled at " in member("logs", long, code=1)
@@ -169,7 +170,7 @@ def test_the_member_of_the_readme_trains_and_publishes(member: Member, deployed:
     assert re.search(r"^tensorplane: published=/models/squares/1", told, re.MULTILINE), told
     assert "loss=" in member("logs", asked[1]), "what the run has printed is still there"
     assert len(json.loads(member("describe", asked[1], "--json"))["points"]) > 1
-    assert asked[2] not in member("jobs", "--all")
+    eventually(lambda: asked[2] not in member("jobs", "--all"))
     server = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/squares-server"
     eventually(lambda: ((deployed.kube.get(server) or {}).get("status") or {}).get("readyReplicas") == 1)
     assert re.search(r"^squares-server +squares +1 AVAILABLE", member("models"), re.MULTILINE)

@@ -90,7 +90,7 @@ def test_a_job_of_another_stack_runs_on_the_platform(deployed: Deployed, tmp_pat
         assert account["metadata"]["labels"]["tensorplane.dev/stack"] == "vision"
     finally:
         stack.destroy(Step("destroy"))
-    eventually(lambda: not deployed.kube.items(JOB_SETS, labelSelector="tensorplane.dev/stack=vision"), 60)
+    eventually(lambda: not deployed.kube.items(JOB_SETS, labelSelector="tensorplane.dev/stack=vision"))
     assert deployed.kube.get(f"{ACCOUNTS}/search") is None
     assert _uids(deployed) == before
     assert _leaves_state(deployed.stack)

@@ -272,6 +272,8 @@ def no_pods(jobs: Jobs) -> Iterator[None]:
     spec = {"hard": {"pods": "0"}}
     metadata = {"name": "no-pods", "namespace": TEAM}
     jobs.api.create({"apiVersion": "v1", "kind": "ResourceQuota", "metadata": metadata, "spec": spec}, manager="test")
+    # Until its controller has looked at it, it limits nothing.
+    eventually(lambda: "hard" in jobs.api.get(GVK("", "v1", "ResourceQuota"), "no-pods", TEAM).get("status", {}))
     yield
     jobs.api.delete(GVK("", "v1", "ResourceQuota"), "no-pods", TEAM)
 

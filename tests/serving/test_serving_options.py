@@ -14,7 +14,7 @@ import pytest
 import tensorflow as tf
 
 from tests.serving.server import HalfPlus, running
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _BATCHING = """
 max_batch_size { value: 8 }
@@ -62,7 +62,7 @@ def test_each_request_of_a_batch_gets_its_own_answer(stubs: Path, base: Path) ->
 def test_sizes_that_do_not_end_with_the_largest_are_refused(stubs: Path, base: Path) -> None:
     file = _file(base, "batching", "max_batch_size { value: 8 } allowed_batch_sizes: 4")
     with running(stubs, base, "--enable_batching", f"--batching_parameters_file={file}") as server:
-        assert server.process.wait(60) == 1
+        assert server.process.wait(PATIENT_SECONDS) == 1
         assert "the last one must equal max_batch_size" in server.log.read_text()
 
 

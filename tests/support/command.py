@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from embedded.hosts import launchers
-
-_LIMIT_SECONDS = 120
+from tests.support.waiting import PATIENT_SECONDS
 
 
 def argv(*words: str) -> list[str]:
@@ -20,7 +19,7 @@ def argv(*words: str) -> list[str]:
 def output(folder: Path, *words: str, code: int = 0, environment: Mapping[str, str] = os.environ) -> str:
     """What it prints. It must end with this exit code."""
     done = subprocess.run(
-        argv(*words), cwd=folder, env=environment, capture_output=True, text=True, timeout=_LIMIT_SECONDS
+        argv(*words), cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENT_SECONDS
     )
     assert done.returncode == code, done.stdout + done.stderr
     return done.stdout + done.stderr
