@@ -15,7 +15,7 @@ from pathlib import Path
 
 import sklearn.datasets
 
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -116,7 +116,7 @@ class Program:
         try:
             for environment in environments(workers):
                 environment |= {
-                    **OF_MACHINE,
+                    **of_machine(),
                     "PYTHONPATH": str(LIBRARY),
                     "TF_CPP_MIN_LOG_LEVEL": "2",
                     "PYTHONFAULTHANDLER": "1",

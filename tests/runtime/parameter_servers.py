@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.runtime.launching import LIBRARY, Program, Workers
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.ports import free_ports
 
 _FORKS = """
@@ -97,7 +97,7 @@ def cluster(workers: int = 2, ps: int = 2) -> dict[str, list[str]]:
 def environment(of: Mapping[str, list[str]], kind: str = "chief", index: int = 0) -> dict[str, str]:
     """The variables of one task."""
     return {
-        **OF_MACHINE,
+        **of_machine(),
         "PYTHONPATH": str(LIBRARY),
         "TF_CPP_MIN_LOG_LEVEL": "2",
         "PYTHONFAULTHANDLER": "1",

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -43,5 +43,5 @@ def test_a_worker_computes_without_the_others() -> None:
 
 def _started(cluster: dict[str, list[str]], kind: str) -> subprocess.Popen[str]:
     config = {"cluster": cluster, "task": {"type": kind, "index": 0}}
-    environment = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CONFIG": json.dumps(config)}
+    environment = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CONFIG": json.dumps(config)}
     return subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, stdout=subprocess.PIPE, text=True)

@@ -15,7 +15,7 @@ from tensorflow import keras
 import tensorplane
 from tensorplane import content
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 
 _PROGRAM = """
 import sys
@@ -38,7 +38,7 @@ tensorplane.publish(model, Path(sys.argv[1]))
 
 
 def test_two_processes_train_the_same_model(tmp_path: Path) -> None:
-    env = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "3"}
+    env = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "3"}
     for name in ("one", "two"):
         command = [sys.executable, "-c", _PROGRAM, str(tmp_path / name), str(len(name))]
         subprocess.run(command, env={**env, "PYTHONHASHSEED": str(len(name))}, check=True)

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 from embedded.paths import PROJECT
 from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 ONE_PROCESS, TWO_WORKERS, EVALUATOR = range(3)
@@ -31,7 +31,7 @@ def _outputs(program: str, folder: Path, tasks: Sequence[Mapping[str, str]] = ({
     (folder / "train.py").write_text(program)
     (folder / "models").mkdir(exist_ok=True)
     of_run = {"CHECKPOINT_DIR": str(folder / "run"), "CHECKPOINT_STEPS": "20", "MODEL_DIR": str(folder / "models")}
-    of_process = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2", "STEPS": "100"}
+    of_process = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2", "STEPS": "100"}
     processes = [
         subprocess.Popen(
             [sys.executable, "train.py"],

@@ -13,7 +13,7 @@ import pytest
 
 from tests.runtime.fit_cases import MODELS, OPTIMIZERS
 from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fit_cases.py")
@@ -25,7 +25,7 @@ def _run(cases: list[str], folder: Path, *, workers: int = 2, replicas: int = 1,
     """The results of all workers, case by case."""
     processes = []
     for index, environment in enumerate(environments(workers)):
-        own = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
+        own = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
         own |= {"REPLICAS": str(replicas), **environment}
         with (folder / f"out-{index}").open("w") as output:
             argv = [sys.executable, str(_PROGRAM), *cases]

@@ -16,7 +16,7 @@ import pytest
 
 from tensorplane.stop import EXIT_SAVED
 from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
@@ -42,7 +42,7 @@ class Fit:
         workers = []
         for index, environment in enumerate(environments(2)):
             own = faults if index == faulty else {}
-            path = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
+            path = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2"}
             path |= {"CHECKPOINT_DIR": str(self._checkpoints), **self._settings, **environment, **own}
             with (self._checkpoints.parent / f"out-{index}").open("w") as output:
                 argv = [sys.executable, str(_PROGRAM)]

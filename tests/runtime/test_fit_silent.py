@@ -20,7 +20,7 @@ import pytest
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.watchdog import EXIT_SILENT
 from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
@@ -32,7 +32,7 @@ _STOPS = int(os.environ.get("TENSORPLANE_STOPS", "1"))
 @contextmanager
 def _endless(folder: Path, settings: Mapping[str, str]) -> Iterator[list[subprocess.Popen[str]]]:
     """Two workers whose `fit` does not end by itself."""
-    fixed = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2", "EPOCHS": "100000"}
+    fixed = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2", "EPOCHS": "100000"}
     fixed |= {"CHECKPOINT_DIR": str(folder), "CHECKPOINT_STEPS": "5", "FILES": str(folder.parent), **settings}
     workers = [
         subprocess.Popen(

@@ -11,7 +11,7 @@ import pytest
 
 from tensorplane import kept_log
 from tensorplane.kept_log import KeptLog
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.rendering import PROJECT
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -20,7 +20,7 @@ PRINTS = "import sys; print('to standard output'); print('to standard error', fi
 
 def _launch(folder: Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
     launch = PROJECT / "runtime" / "tensorplane" / "launch.py"
-    environment = {**OF_MACHINE, "TENSORPLANE_RUN": str(folder / "checkpoints" / "digits-1"), **more}
+    environment = {**of_machine(), "TENSORPLANE_RUN": str(folder / "checkpoints" / "digits-1"), **more}
     (folder / "checkpoints").mkdir(exist_ok=True)
     argv = [sys.executable, "-I", str(launch), sys.executable, "-c", PRINTS.format(code=code)]
     return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENT_SECONDS)

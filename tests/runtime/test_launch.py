@@ -14,7 +14,7 @@ import pytest
 from tensorplane import gpus, launch, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads import sources
 from workloads.manifests import job_set
@@ -244,7 +244,7 @@ def _run_of(folder: Path, program: str, **environment: str) -> subprocess.Comple
     script = folder / "train.py"
     script.write_text(program)
     argv = [sys.executable, "-I", str(_LAUNCH), sys.executable, str(script)]
-    env = {**OF_MACHINE, RUN: str(folder / "digits-1"), **environment}
+    env = {**of_machine(), RUN: str(folder / "digits-1"), **environment}
     return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=env)
 
 
@@ -318,7 +318,7 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path) -> None:
     waits = f"import time\nfrom pathlib import Path\nwhile not Path({str(go)!r}).exists(): time.sleep(0.01)\n"
     script = tmp_path / "late.py"
     script.write_text("print('begun', flush=True)\n" + waits + _SAVES)
-    env = {**OF_MACHINE, RUN: str(tmp_path / "digits-1"), "TENSORPLANE_WRITES": "true"}
+    env = {**of_machine(), RUN: str(tmp_path / "digits-1"), "TENSORPLANE_WRITES": "true"}
     argv = [sys.executable, "-I", str(_LAUNCH), sys.executable, str(script)]
     late = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     assert late.stdout

@@ -22,7 +22,7 @@ import tensorplane
 from tensorplane import code_archive, lineage, of_job, provenance, seeds
 from tensorplane.datasets import Dataset, reads
 from tests.runtime.launching import LIBRARY, PROJECT, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 from workloads.manifests import lineage as manifests
 from workloads.manifests.run import Decisive
@@ -232,7 +232,7 @@ os._exit(0)
 
 def test_the_chief_publishes_when_the_other_workers_have_left(tmp_path: Path) -> None:
     shared = {
-        **OF_MACHINE,
+        **of_machine(),
         "PYTHONPATH": str(LIBRARY),
         "BASE": str(tmp_path),
         "TF_CPP_MIN_LOG_LEVEL": "3",

@@ -16,7 +16,7 @@ from tensorplane import launch, publish, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.publish import copy_newest
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads.manifests.launcher import Then
 
@@ -54,7 +54,7 @@ class Job:
 
     def environment(self, **more: str) -> dict[str, str]:
         lineage = '{"run": "digits-1"}'
-        own = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), "TENSORPLANE_LINEAGE": lineage}
+        own = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TENSORPLANE_LINEAGE": lineage}
         return {**own, "MODEL_DIR": str(self.models), **more}
 
     def run(self, arguments: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 _WHEEL = "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n"
@@ -37,7 +37,7 @@ def _install(requirements: Path, folder: Path, **more: str) -> subprocess.Comple
     """The init container's program, with the real pip and without a network."""
     argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "packages.py"), str(requirements), str(folder)]
     index = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": str(requirements.parent / "index")}
-    env = {**OF_MACHINE, "HOME": str(requirements.parent), **index, **more}
+    env = {**of_machine(), "HOME": str(requirements.parent), **index, **more}
     return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=env)
 
 

@@ -13,7 +13,7 @@ import pytest
 from tensorplane import launch
 from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 _SAVES = """
@@ -31,7 +31,7 @@ _HANGS = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); ti
 def _run(folder: Path, program: str, seconds: float, grace: float = 30) -> subprocess.CompletedProcess[str]:
     (folder / "train.py").write_text(program)
     argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
-    env = {**OF_MACHINE, RUN: str(folder / "digits-1"), launch.WRITES: "true"}
+    env = {**of_machine(), RUN: str(folder / "digits-1"), launch.WRITES: "true"}
     env |= {"TENSORPLANE_DEADLINE": str(seconds), "TENSORPLANE_GRACE": str(grace)}
     return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=env)
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS
 
 _SAYS = """
@@ -20,7 +20,7 @@ print("repaired", getattr(trainer, "_tensorplane", False), "seeded", context.glo
 
 
 def _said(imports: str, workers: int) -> str:
-    environment = {**OF_MACHINE, "PYTHONPATH": str(LIBRARY), **environments(workers)[0]}
+    environment = {**of_machine(), "PYTHONPATH": str(LIBRARY), **environments(workers)[0]}
     done = subprocess.run(
         [sys.executable, "-c", imports + _SAYS],
         env=environment,

@@ -15,7 +15,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tests.support.environment import OF_MACHINE
+from tests.support.environment import of_machine
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -116,7 +116,7 @@ def arguments(*flags: str) -> list[str]:
 def environment(packages: Path, base: Path) -> dict[str, str]:
     """What its image and the pod set."""
     return {
-        **OF_MACHINE,
+        **of_machine(),
         "PYTHONPATH": f"{_IMAGES}:{packages}",
         "MODEL_NAME": "half",
         "MODEL_BASE_PATH": str(base),

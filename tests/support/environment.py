@@ -4,5 +4,8 @@ from __future__ import annotations
 
 import os
 
-OF_MACHINE = {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
-"""TMPDIR is the folder that the session of tests removes: a program that is killed leaves its temporary files there."""
+
+def of_machine() -> dict[str, str]:
+    """PATH, and the TMPDIR that the session of tests removes: a program that is killed leaves its temporary files."""
+    # Not once for all: what conftest.py imports is there before the session has its TMPDIR.
+    return {name: os.environ[name] for name in ("PATH", "TMPDIR") if name in os.environ}
