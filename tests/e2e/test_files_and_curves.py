@@ -134,7 +134,7 @@ def _shown(folder: Path, *words: str) -> Iterator[str]:
     finally:
         shown.send_signal(signal.SIGINT)
         try:
-            shown.wait(PATIENT_SECONDS)
+            shown.wait(60)
         except subprocess.TimeoutExpired:
             # A busy Python may lose the exception of a signal, in a callback; a person presses Ctrl-C again.
             shown.send_signal(signal.SIGINT)
