@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import IO, TextIO
+from typing import IO, Any, TextIO
 
 # It is started by its path and isolated from the command's modules, so it adds its own package first, before one that
 # is installed in the image. Files of a ConfigMap are symbolic links to another folder, hence no `resolve`.
@@ -135,42 +135,39 @@ class _Launcher:
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
         """Run a command to its end. Returns its exit code and why it failed, of its standard error."""
-        pipe = subprocess.PIPE
-        self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0)
-        if self.stopped:
-            self._child.terminate()
+        child = self._start(command, environment, bufsize=0)
         tail = bytearray()
         relays = [
-            threading.Thread(target=self._relay, args=(self._child.stdout, sys.stdout, bytearray()), daemon=True),
-            threading.Thread(target=self._relay, args=(self._child.stderr, sys.stderr, tail), daemon=True),
+            threading.Thread(target=self._relay, args=(child.stdout, sys.stdout, bytearray()), daemon=True),
+            threading.Thread(target=self._relay, args=(child.stderr, sys.stderr, tail), daemon=True),
         ]
         for relay in relays:
             relay.start()
-        code = self._child.wait()
+        code = child.wait()
         for relay in relays:
             # A process that outlives the command may hold its output open.
             relay.join(2)
         return code if code >= 0 else 128 - code, reason_in(bytes(tail))
+
+    def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
+        """Start a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
+        pipe = subprocess.PIPE
+        child = self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, **options)
+        if self.stopped:
+            child.terminate()
+        return child
 
     def _without_gpus(self, python: str) -> _Ended | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""
         if gpus.VARIABLE not in os.environ:
             return None
         path = os.pathsep.join(filter(None, (_LIBRARY, os.environ.get("PYTHONPATH"))))
-        self._child = subprocess.Popen(
-            [python, "-m", "tensorplane.gpus"],
-            # Not in the directory of the job's files, which may shadow modules of the standard library.
-            cwd="/",
-            env={**os.environ, "PYTHONPATH": path},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
-        if self.stopped:
-            self._child.terminate()
-        line, errors = self._child.communicate()
+        # Not in the directory of the job's files, which may shadow modules of the standard library.
+        child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
+        line, errors = child.communicate()
         if self.stopped:
             return _Ended(EXIT_SAVED, b"", early=_BEFORE)
-        if self._child.returncode != gpus.EXIT_FEWER:
+        if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)

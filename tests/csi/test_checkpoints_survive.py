@@ -26,7 +26,7 @@ SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 MIB = 4096
 _TOGETHER = 25
 """Snapshots that lie beside each other before they are looked at and deleted."""
-_SAME = 10
+_SAME = 3
 """Snapshots that may hold the same step."""
 _LONGEST_PAUSE = 0.1
 
@@ -92,9 +92,10 @@ def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
     with saving(driver.volume(volume) / "checkpoints") as saver:
         for number in range(SNAPSHOTS):
             time.sleep(pause.uniform(0, _LONGEST_PAUSE))
+            if number % _SAME == 0:
+                # However slow saves are beside snapshots. The last snapshot may hold one that is not told yet.
+                eventually(lambda told=saver.saved: saver.saved > told + 1)  # type: ignore[misc]
             saved = saver.saved
-            if number % _SAME == 0:  # however slow a save is beside snapshots
-                eventually(lambda saved=saved: saver.saved > saved)  # type: ignore[misc]
             name = f"snapshot-{number}"
             taken[driver.client.CreateSnapshot(name=name, source_volume_id=volume).snapshot.snapshot_id] = saved
             if len(taken) == _TOGETHER or number == SNAPSHOTS - 1:
@@ -105,4 +106,4 @@ def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
         assert saver.is_saving
     assert len(steps) == SNAPSHOTS
     assert steps == sorted(steps)
-    assert len(set(steps)) >= SNAPSHOTS // _SAME, "the snapshots are of different moments"
+    assert len(set(steps)) > SNAPSHOTS / _SAME, "the snapshots are of different moments"

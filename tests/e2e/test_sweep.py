@@ -32,14 +32,13 @@ from embedded.step import Step
 from stack_file import sweep_packages
 from tests.e2e.conftest import Deployed
 from tests.support import sweep_world
-from tests.support.waiting import eventually
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
 _STEP_SECONDS = 0.2 + 0.12 * max(_KILLS - 4, 0)
 """More kills need longer trials to hit: each takes some seconds, until the next controller runs."""
 _LEAST_KILLS = _KILLS - 1
 """Kills that must hit the sweep before its end."""
-_WATCH_SECONDS = 60
 _PARALLEL, _TRIALS = 3, 12
 _NAMESPACE, _NAME, _SERVER = "tensorplane-sweep", "search", "best"
 SCRIPT = f"""
@@ -102,7 +101,7 @@ class Seen:
         while not stop.is_set():
             # Each watch begins with those that are there.
             self._admitted.clear()
-            for event in watch.Watch().stream(*watched, resource_version="0", timeout_seconds=_WATCH_SECONDS):
+            for event in watch.Watch().stream(*watched, resource_version="0", timeout_seconds=int(PATIENT_SECONDS)):
                 self._take(event["type"], event["object"])
                 if stop.is_set():
                     return

@@ -229,8 +229,8 @@ def test_service_waits_for_its_pods_and_then_until_they_settle(
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": namespace}}
     waiting = wait(create(api, service | {"spec": {"selector": LABELS, "ports": [{"port": 80}]}}))
     waiting.says("1 of 1 endpoints are not ready")
-    started = time.monotonic()
     run_pod(api, pod)
+    started = time.monotonic()
     assert waiting.end().result is not None
     assert time.monotonic() - started >= 1.9
     api.delete(GVK.of(node), namespace)

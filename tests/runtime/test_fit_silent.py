@@ -24,8 +24,7 @@ from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
-_NOTICED_SECONDS = 20 if "TENSORPLANE_STOPS" in os.environ else PATIENT_SECONDS
-"""In `make test`, groups of tests run side by side, and a worker has to wait for its turn to end."""
+_NOTICED_SECONDS = 20
 _STOPS = int(os.environ.get("TENSORPLANE_STOPS", "1"))
 
 

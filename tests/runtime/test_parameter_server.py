@@ -47,10 +47,8 @@ def test_killed_worker_is_replaced_and_no_other_process_ends(servers: Servers, t
     assert _accuracy(chief.output) >= 0.95
     assert "saved=400" in chief.output
     assert "version=1 " in chief.output
-    # They end with the chief, which says how. The coordinator may not have taken back the one that was replaced.
-    *others, replaced = [servers.code(task) for task in list(servers.ids)]
-    assert others == [0, 0, 0]
-    assert replaced in (0, EXIT_SAVED)
+    # They end with the chief, which says how.
+    assert [servers.code(task) for task in list(servers.ids)] == [0, 0, 0, 0]
 
 
 def test_lost_server_and_lost_chief_resume_from_the_checkpoint(servers: Servers, tmp_path: Path) -> None:
@@ -83,8 +81,7 @@ def test_sigterm_of_a_parameter_server_loses_no_step(servers: Servers, tmp_path:
     stopped = re.search(r"stopped=(\d+)", chief.output)
     assert stopped, chief.output
     assert f"saved={stopped[1]}\n" in chief.output
-    # Progress has a line every 50 steps, and the stop comes between two of its calls of the workers.
-    assert 0 <= int(stopped[1]) - int(re.findall(r"step=(\d+)", chief.output)[-1]) < 50
+    assert stopped[1] == re.findall(r"step=(\d+)", chief.output)[-1]
     assert servers.code(("ps", 0)) == EXIT_SAVED
 
 

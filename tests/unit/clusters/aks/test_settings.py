@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import importlib.util
 from typing import Any
 
 import pytest
 
 from components import catalog
 from tests.support.faults import faults_of, put
+from tests.support.rendering import PROJECT
 
 GOOD: dict[str, Any] = {
     "cluster": {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}, "inheritedAdmins": True},
@@ -259,3 +261,15 @@ def test_a_stacks_name_may_be_no_clusters_name(monkeypatch: pytest.MonkeyPatch) 
         "missing, and the default from stack 'Prod_1', tensorplane-Prod_1, is not a valid name; use lower-case letters,"
         in found[0]
     )
+
+
+def test_without_the_sdk_one_line_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *more: None if name == "pulumi_azure_native" else find(name, *more)
+    )
+    assert faults_of(GOOD) == [
+        "tensorplane:cluster.kind: Azure's SDK for Pulumi is not installed; run python -m pip install -r "
+        "requirements-aks.txt"
+    ]
+    assert (PROJECT / "requirements-aks.txt").exists()

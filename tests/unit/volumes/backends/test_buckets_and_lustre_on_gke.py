@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 import pytest
@@ -12,6 +11,7 @@ import stack
 from components.base.settings import Settings
 from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from tests.support.volume_faults import lines
 from tests.unit.clusters.gke import built as gke
@@ -30,10 +30,8 @@ POOL = "iam.googleapis.com/projects/123456789012/locations/global/workloadIdenti
 KEY = "projects/ml-platform/locations/{}/keyRings/r/cryptoKeys/k"
 
 
-@cache
 def made() -> Rendered:
-    path = PROJECT / "examples" / "gke-training-data.yaml"
-    return rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    return rendered_file(PROJECT / "examples" / "gke-training-data.yaml")
 
 
 def built(cluster: Mapping[str, Any] = GKE, **volumes: Mapping[str, Any]) -> Rendered:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
@@ -10,7 +9,8 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.rendering import PROJECT, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered
 from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, wrong
 
 LUSTRE = {"kind": "fsxLustre"}
@@ -20,10 +20,8 @@ NIGHTLY = {"schedule": "0 3 * * *", "expire": "35d"}
 BACKUP = "backup-0123456789abcdef0"
 
 
-@cache
 def made() -> Rendered:
-    path = PROJECT / "examples" / "eks-data.yaml"
-    return rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    return rendered_file(PROJECT / "examples" / "eks-data.yaml")
 
 
 def with_volume(volume: dict[str, Any]) -> Rendered:

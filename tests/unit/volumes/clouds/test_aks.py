@@ -10,7 +10,8 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.rendering import PROJECT, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered
 from tests.unit.volumes.clouds.azure_volumes import (
     DISK,
     FILES,
@@ -25,10 +26,8 @@ from tests.unit.volumes.clouds.azure_volumes import (
 )
 
 
-@functools.cache
 def made() -> Rendered:
-    path = PROJECT / "examples" / "aks-volumes.yaml"
-    return rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    return rendered_file(PROJECT / "examples" / "aks-volumes.yaml")
 
 
 # Azure's resources are slow to make, so this one holds all that the example has otherwise.

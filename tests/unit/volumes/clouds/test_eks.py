@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 from typing import Any
 
 import pytest
@@ -11,7 +10,8 @@ import pytest
 import stack
 from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.rendering import PROJECT, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered
 from tests.support.volume_faults import lines
 
 EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
@@ -22,10 +22,8 @@ WEST = "arn:aws:kms:us-west-2:123456789012:key/1234abcd"
 NIGHTLY = {"schedule": "0 3 * * *", "expire": "35d"}
 
 
-@cache
 def made() -> Rendered:
-    path = PROJECT / "examples" / "eks-volumes.yaml"
-    return rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    return rendered_file(PROJECT / "examples" / "eks-volumes.yaml")
 
 
 def wrong(volume: dict[str, Any]) -> list[str]:

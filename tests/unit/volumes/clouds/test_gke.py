@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import pytest
 
-import stack
-from tests.support import rendering
-from tests.support.rendering import PROJECT, Rendered, settings_of
+from tests.support.rendered_files import rendered_file
+from tests.support.rendering import PROJECT, Rendered
 from tests.support.volume_faults import lines
 
 GKE = {"kind": "gke", "project": "ml", "region": "us-central1"}
@@ -19,10 +17,8 @@ NFS = {"kind": "nfs", "server": "s"}
 OWN = {"network": "n", "subnetwork": "s", "podsRange": "p", "servicesRange": "v"}
 
 
-@cache
 def made() -> Rendered:
-    path = PROJECT / "examples" / "gke-volumes.yaml"
-    return rendering.run(lambda: stack.build(stack.load(settings_of(path))))
+    return rendered_file(PROJECT / "examples" / "gke-volumes.yaml")
 
 
 def test_filestore_is_in_the_cluster_s_network_and_its_snapshots_are_backups() -> None:
