@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -35,26 +35,32 @@ _ORDER = (
 
 
 class _Turns:
-    """One compile at a time, the most urgent first: a single one keeps all cores busy."""
+    """One compile at a time, the most urgent first: a single one keeps all cores busy until it only links."""
 
     def __init__(self) -> None:
-        self._free = threading.Condition()
+        self._changed = threading.Condition()
         self._waiting: list[int] = []
-        self._busy = False
+        self._compiling: object = None
 
     @contextmanager
-    def turn(self, urgency: int) -> Iterator[None]:
-        with self._free:
+    def turn(self, urgency: int) -> Iterator[Callable[[], None]]:
+        """Waits for the turn, and gives what ends it early: linking leaves cores to the next."""
+        with self._changed:
             self._waiting.append(urgency)
-            self._free.wait_for(lambda: not self._busy and urgency == min(self._waiting))
+            self._changed.wait_for(lambda: self._compiling is None and urgency == min(self._waiting))
             self._waiting.remove(urgency)
-            self._busy = True
+            self._compiling = own = object()
+
+        def end() -> None:
+            with self._changed:
+                if self._compiling is own:
+                    self._compiling = None
+                    self._changed.notify_all()
+
         try:
-            yield
+            yield end
         finally:
-            with self._free:
-                self._busy = False
-                self._free.notify_all()
+            end()
 
 
 _turns = _Turns()
@@ -68,8 +74,8 @@ def build(module: GoModule, step: Step) -> None:
             built = _copied(module, go, draft / "source", step) if module.copied else module
             _download(built, go, step)
             step.note("waiting for its turn to compile")
-            with _turns.turn(_urgency(module)):
-                _compile(built, go, draft / "bin", step)
+            with _turns.turn(_urgency(module)) as end_turn:
+                _compile(built, go, draft / "bin", step, end_turn)
             _copy_charts(built, go, draft / "charts", step)
             _copy_crds(built, go, draft / "crds", step)
             own_chart(built, go, draft / "charts" / module.name, step)
@@ -96,7 +102,7 @@ def _download(module: GoModule, go: Go, step: Step) -> None:
     _ask(module, go, step, "-deps", "-f={{with .Error}}{{.}}{{end}}", *module.flags, *module.packages)
 
 
-def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
+def _compile(module: GoModule, go: Go, folder: Path, step: Step, all_compiled: Callable[[], None]) -> None:
     step.note("counting its packages")
     total = _count_stale(module, go, folder, step)
     done = 0
@@ -106,6 +112,8 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step) -> None:
         done += 1
         step.advance(done, total)
         step.note(f"compiling {line}")
+        if done == total:
+            all_compiled()
 
     folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]

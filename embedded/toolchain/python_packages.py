@@ -10,6 +10,7 @@ from pathlib import Path
 from embedded.paths import PROJECT
 from embedded.step import Step
 from embedded.tasks import command
+from embedded.toolchain import pip_settings
 
 STACKS = (PROJECT / "requirements.txt",)
 """The requirements of a stack's program."""
@@ -31,16 +32,25 @@ def is_missing(requirements: Iterable[Path], prefix: Path | None = None) -> bool
 
 
 def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None) -> None:
-    """Runs pip for all files at once, so that it finds versions that fit all of them."""
+    """Installs all files at once, so that their versions fit each other.
+
+    uv takes a tenth of pip's processor time, most of which compiles modules that nobody imports. It does not read pip's
+    configuration; if that has settings without an equal in uv, pip installs.
+    """
     step.note("reading requirements")
     python = str((prefix or Path(sys.prefix)) / "bin" / "python")
-    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    pip = [python, "-m", "pip"]
+    settings = pip_settings.for_uv(command([*pip, "config", "list"], step=step))
+    install = [sys.executable, "-m", "uv", "pip", "install", "--python", python]
+    if settings is None:
+        install = [*pip, "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
     requirements = list(requirements)
     alone = [path for path in requirements if path in _ALONE]
     resolved = [path for path in requirements if path not in _ALONE]
     for options, files in (((), resolved), (("--no-deps",), alone)):
         if files:
-            command([*pip, *options, *(word for path in files for word in ("--requirement", str(path)))], step=step)
+            named = (word for path in files for word in ("--requirement", str(path)))
+            command([*install, *options, *named], step=step, env=settings)
     # Written last, so that a killed installation is repeated.
     done = _installed(prefix) | _digests(requirements)
     _stamp(prefix).write_text("".join(f"{name} {digest}\n" for name, digest in done.items()))

@@ -1,0 +1,38 @@
+"""pip's configuration in uv's words: packages come from the index, the proxy and the certificates of pip's."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+_SAME: Mapping[str, str] = {
+    "index-url": "UV_DEFAULT_INDEX",
+    "find-links": "UV_FIND_LINKS",
+    "no-index": "UV_NO_INDEX",
+    "cert": "SSL_CERT_FILE",
+    "proxy": "ALL_PROXY",
+    "trusted-host": "UV_INSECURE_HOST",
+    "timeout": "UV_HTTP_TIMEOUT",
+    "default-timeout": "UV_HTTP_TIMEOUT",
+    "retries": "UV_HTTP_RETRIES",
+}
+_NO_MATTER = frozenset(
+    ("cache-dir", "disable-pip-version-check", "no-input", "progress-bar", "quiet", "require-virtualenv", "verbose")
+)
+"""What changes nothing of what is installed, or from where."""
+
+
+def for_uv(listed: str) -> dict[str, str] | None:
+    """The variables of uv that say what `pip config list` printed; None if uv has no word for one of the settings."""
+    found: dict[str, str] = {}
+    for line in listed.splitlines():
+        # `global.index-url='…'`, `install.find-links='…'`, `:env:.cert='…'`: the last one counts, as for pip.
+        name, _, value = line.partition("=")
+        command, _, key = name.rpartition(".")
+        if command not in ("global", "install", ":env:") or key in _NO_MATTER:
+            continue
+        if key not in _SAME:
+            return None
+        words = str(ast.literal_eval(value)).split()
+        found[_SAME[key]] = ("," if key == "find-links" else " ").join(words)
+    return found
