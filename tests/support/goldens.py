@@ -1,8 +1,14 @@
-"""Goldens: what each stack registers, as text. A folder a stack, a file a component, and a summary of the stack."""
+"""Goldens: what each stack registers. A folder a stack, a file a component.
 
+An object that several stacks have is in `shared.yaml` alone, and the stacks' files say `same: Kind name`.
+"""
+
+import functools
 import re
 import shutil
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import yaml
@@ -13,10 +19,9 @@ GOLDEN = PROJECT / "tests/unit/golden"
 STACKS = sorted(path.name for path in GOLDEN.iterdir() if path.is_dir())
 """Names of the stacks that have goldens."""
 
+_SHARED = GOLDEN / "shared.yaml"
 _EXPORTS = "exports.yaml"
-_SUMMARY = "summary.yaml"
 _NO_COMPONENT = "stack.yaml"
-_SUMMARIZED = ("parent", "protect", "dependsOn")
 _HASHED = re.compile(r"(?<=-)[0-9a-f]{8}(?![0-9a-z])")
 _LIBRARY = re.compile(r"-(?:runtime|library)-(?:<hash>|[0-9a-f]{8})$")
 """Names of the ConfigMaps that have tensorplane's library."""
@@ -24,29 +29,26 @@ _FILES = "<runtime/>"
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")
 
 Row = dict[str, Any]
+Golden = dict[str, Any]
+"""Rows by the name of their component's file, and the exports."""
 
 
 def rows(stack: str) -> list[Row]:
-    """The resources in the goldens of a stack: type, name, inputs, options."""
-    files = sorted((GOLDEN / stack).glob("*.yaml"))
-    return [row for path in files if path.name not in (_EXPORTS, _SUMMARY) for row in yaml.safe_load(path.read_text())]
+    """The resources in the goldens of a stack: type, name, inputs, options. Tests change nothing in them."""
+    return [row for file, part in read(stack).items() if file != _EXPORTS for row in part]
 
 
 def exports(stack: str) -> Row:
     """What the stack exports."""
-    return dict(yaml.safe_load((GOLDEN / stack / _EXPORTS).read_text()))
+    return dict(read(stack)[_EXPORTS])
 
 
-def of(rendered: Rendered) -> dict[str, str]:
-    """The goldens of a stack by file name. They leave out what follows from the content of code."""
-    parts: dict[str, list[Row]] = {}
+def of(rendered: Rendered) -> Golden:
+    """The goldens of a stack. They leave out what follows from the content of code."""
+    parts: Golden = {}
     for each in rendered.resources:
         parts.setdefault(_file(each.component), []).append(row_of(each))
-    return {
-        **{name: _text(part) for name, part in parts.items()},
-        _EXPORTS: _text(_neutral(rendered.exports)),
-        _SUMMARY: "".join(f"- {_line(each)}\n" for each in rendered.resources),
-    }
+    return {**parts, _EXPORTS: _neutral(rendered.exports)}
 
 
 def row_of(registered: Registered) -> Row:
@@ -55,17 +57,58 @@ def row_of(registered: Registered) -> Row:
     return {"type": registered.type, "name": registered.name, "inputs": inputs, "options": dict(registered.options)}
 
 
-def read(stack: str) -> dict[str, str]:
-    """The goldens of a stack as they are recorded, by file name."""
-    return {path.name: path.read_text() for path in (GOLDEN / stack).glob("*.yaml")}
+@functools.cache
+def read(stack: str) -> Golden:
+    """The goldens of a stack as they are recorded; empty if there are none."""
+    return {path.name: _whole(_loaded(path)) for path in sorted((GOLDEN / stack).glob("*.yaml"))}
 
 
-def write(stack: str, texts: Mapping[str, str]) -> None:
-    """Records the goldens of a stack in place of the former ones."""
-    shutil.rmtree(GOLDEN / stack, ignore_errors=True)
-    (GOLDEN / stack).mkdir()
-    for name, text in texts.items():
-        (GOLDEN / stack / name).write_text(text)
+def record(goldens: Mapping[str, Golden]) -> None:
+    """Records the goldens of these stacks in place of the former ones; those of all others stay."""
+    known = {path.name: read(path.name) for path in GOLDEN.iterdir() if path.is_dir()} | dict(goldens)
+    shared = _in_several(known.values())
+    _SHARED.write_text(_text({name: yaml.load(text, yaml.CSafeLoader) for text, name in shared.items()}))
+    for stack, parts in known.items():
+        shutil.rmtree(GOLDEN / stack, ignore_errors=True)
+        (GOLDEN / stack).mkdir()
+        for file, part in parts.items():
+            names = part if file == _EXPORTS else [_reference(row, shared) for row in part]
+            (GOLDEN / stack / file).write_text(_text(names))
+    read.cache_clear()
+
+
+def _in_several(goldens: Iterable[Golden]) -> dict[str, str]:
+    """The names of the rows that several stacks have, by their texts."""
+    texts = [{_text(row) for file, part in one.items() if file != _EXPORTS for row in part} for one in goldens]
+    counts = Counter(text for one in texts for text in one)
+    used: Counter[str] = Counter()
+    named = {}
+    for text in sorted(text for text, count in counts.items() if count > 1):
+        row = yaml.load(text, yaml.CSafeLoader)
+        name = f"{row['type'].rpartition(':')[2]} {row['name']}"
+        used[name] += 1
+        named[text] = name if used[name] == 1 else f"{name} {used[name]}"
+    return named
+
+
+def _reference(row: Row, shared: Mapping[str, str]) -> Row:
+    name = shared.get(_text(row))
+    return {"same": name} if name else row
+
+
+def _whole(part: Any) -> Any:
+    """A file's rows with those of `shared.yaml` in their places."""
+    return [_shared()[row["same"]] if "same" in row else row for row in part] if isinstance(part, list) else part
+
+
+@functools.cache
+def _shared() -> dict[str, Row]:
+    return dict(_loaded(_SHARED))
+
+
+def _loaded(path: Path) -> Any:
+    """With libyaml, which is seven times as fast."""
+    return yaml.load(path.read_text(), yaml.CSafeLoader)
 
 
 def _file(component: str) -> str:
@@ -74,14 +117,7 @@ def _file(component: str) -> str:
 
 
 def _text(value: Any) -> str:
-    return yaml.safe_dump(value, sort_keys=False, width=120)
-
-
-def _line(resource: Registered) -> str:
-    """Identity, place and protection of a resource on one line."""
-    options = {key: resource.options[key] for key in _SUMMARIZED if key in resource.options}
-    line = {"type": resource.type, "name": resource.name, **options}
-    return yaml.safe_dump(line, sort_keys=False, default_flow_style=True, width=10**6).strip()
+    return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
 
 
 def _neutral(value: Any) -> Any:

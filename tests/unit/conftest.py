@@ -2,6 +2,7 @@
 
 import gc
 import os
+from collections.abc import Iterator
 
 import pytest
 
@@ -27,18 +28,28 @@ def render() -> Render:
     return rendering.run
 
 
+@pytest.fixture(scope="session")
+def newly_recorded() -> Iterator[dict[str, goldens.Golden]]:
+    """Goldens that are recorded at the end, together."""
+    found: dict[str, goldens.Golden] = {}
+    yield found
+    if found:
+        goldens.record(found)
+
+
 @pytest.fixture
-def golden() -> Golden:
+def golden(newly_recorded: dict[str, goldens.Golden]) -> Golden:
     """Compare with the recorded rendering; `UPDATE_GOLDEN=1` records it anew, and the review reads the diff."""
 
     def compare(name: str, rendered: Rendered) -> None:
-        texts = goldens.of(rendered)
+        found = goldens.of(rendered)
         if os.environ.get("UPDATE_GOLDEN"):
-            goldens.write(name, texts)
+            newly_recorded[name] = found
+            return
         recorded = goldens.read(name)
         assert recorded, f"no golden {name}: record it with UPDATE_GOLDEN=1"
-        assert texts.keys() == recorded.keys()
-        for file, text in texts.items():
-            assert text == recorded[file], f"{name}/{file}"
+        assert found.keys() == recorded.keys()
+        for file, part in found.items():
+            assert part == recorded[file], f"{name}/{file}"
 
     return compare
