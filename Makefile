@@ -9,8 +9,9 @@ BIN := $(VENV)/bin
 STACK ?= dev
 # Only where the caller named one: the embedded cluster is stopped without.
 NAMED := $(if $(filter file,$(origin STACK)),,--stack $(STACK))
-# Which part of the nightly counts: part/parts.
-export SHARD ?= 1/10
+# Which part of the nightly tests, part/parts, and what their random choices follow from.
+SHARD ?= 1/10
+SEED ?= 1
 # A context of your kubeconfig: use that cluster; nothing of a cluster is built or started here.
 CONTEXT ?=
 export TENSORPLANE_CONTEXT := $(CONTEXT)
@@ -21,7 +22,7 @@ export LC_ALL := C.UTF-8
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:
 
-.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-gpu lint types bench
+.PHONY: help up down status volumes tiers why top preview drift purge catalog catalog-update tools test test-unit test-nightly test-report test-gpu lint types bench
 
 help: ## List the commands.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-15s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -81,63 +82,12 @@ tools-test: $(VENV)/.bootstrapped
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
 	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
 
-# A shard is its own seed, so it can be run again alone. In all: 200 kills of a training, 50 stops of a worker, 100
-# evictions of a loop and of a fit, 100 kills of an update, 100 of `run` and `cancel`, 100 of a stream's readers, 50 of
-# a scorer's and of a recorder's pods and broker in 10,000 records, 50 swaps of a served version, 50 kills of servers,
-# 20 evictions of all replicas, 20 canaries promoted and 20 rolled back, 1,000 malformed requests, 10,000 calls of the
-# CSI driver, 500 snapshots of a training, 100 changes of claims, 500 jobs in queues, 200 rounds of gangs, 10,000 specs
-# of jobs, 300 kills of committers of a dataset, of a stage's steps and of pods of a pipeline, 10,000 operations on
-# datasets and 1,000 valid stacks that the policies judge; and in each shard a canary behind a Gateway, KEDA's scaling,
-# every strategy, 500 jobs at once and 500 mutants of settings, fresh ones.
-test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/test_update_killed.py tests/e2e/test_run_killed.py --timeout 0
-	@TENSORPLANE_KILLS=25 $(BIN)/python -m pytest tests/e2e/test_sweep.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/test_rollouts.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MODELS=$$((50 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/test_reproduce.py --timeout 0
-	@$(BIN)/python -m pytest -m nightly tests/e2e/test_gateway.py tests/e2e/test_scaled_by_metrics.py \
-		tests/e2e/test_pull_request.py tests/e2e/test_argo.py tests/e2e/pipelines --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_REQUESTS=$$((1000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/serving/test_malformed.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest -m "not gpu" tests/e2e/test_evictions.py tests/e2e/test_strategies.py \
-		tests/e2e/test_tutorials.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/stream/test_resume.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
-		TENSORPLANE_RECORDS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/stream/test_scorer.py tests/stream/test_recorder.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_OPERATIONS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/csi/test_model.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((200 / $${SHARD#*/})) TENSORPLANE_STOPS=$$((50 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/runtime/test_faults.py tests/runtime/test_fit_silent.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
-		TENSORPLANE_DATA_OPERATIONS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/runtime/test_dataset_kills.py tests/runtime/test_dataset_model.py \
-		tests/runtime/test_stages.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((300 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/e2e/pipelines/test_each_result_once.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((50 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest -m nightly tests/runtime/test_parameter_server_kills.py --timeout 0
-	@$(BIN)/python -m pytest tests/storage/test_destructive_diffs.py --timeout 0
-	@$(BIN)/python -m pytest -m nightly tests/policies tests/preview tests/toolchain --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_KILLS=$$((100 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest -m nightly tests/runtime/test_fit_resume.py tests/runtime/test_fit_equal.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SNAPSHOTS=$$((500 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/csi/test_checkpoints_survive.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_CLUSTER_OPERATIONS=$$((100 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/storage/test_model.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_JOBS=$$((500 / $${SHARD#*/})) TENSORPLANE_CREATES=500 \
-		TENSORPLANE_GANGS=20 TENSORPLANE_ROUNDS=$$((200 / $${SHARD#*/})) TENSORPLANE_MUTANTS=500 \
-		$(BIN)/python -m pytest tests/queues --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_MUTANTS=500 TENSORPLANE_MISTAKES=1000 \
-		$(BIN)/python -m pytest tests/unit/stack/test_fresh_mutants.py tests/unit/stack/test_refused_mistakes.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_SPECS=$$((10000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/properties/test_jobs.py --timeout 0
-	@TENSORPLANE_SEED=$${SHARD%/*} TENSORPLANE_VALID_STACKS=$$((1000 / $${SHARD#*/})) \
-		$(BIN)/python -m pytest tests/policies/test_valid_stacks.py --timeout 0
+# Shards are equal parts of what is counted, random, killed or slow (docs/testing.md). A shard that was stopped goes on.
+test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10 SEED=2
+	@TENSORPLANE_SEED=$(SEED) $(BIN)/python -m tests.nightly $(SHARD)
+
+test-report: $(VENV)/.tested ## Write tests/report.tsv: each test, its claim and page, which command runs it, its seconds.
+	@$(BIN)/python -m tests.report
 
 # An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them. The
 # link is that of embedded/images/cusolver.py.

@@ -17,7 +17,7 @@ from embedded.progress import Progress
 from embedded.tasks import Task, run_all
 from embedded.toolchain import go_module, python_packages
 
-_TESTED = ("argo-workflows", "metrics-server")
+_TESTED = ("argo-workflows",)
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""
 
 

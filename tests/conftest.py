@@ -14,12 +14,21 @@ import hypothesis
 import pytest
 
 from components.base.names import digest
-from embedded.images.scratch import scratch
 from embedded.paths import PROJECT, cache
+from embedded.step import Step
+from embedded.toolchain.places import made_whole
+from tests.support import counts
 
-# How fast inputs are made says something of the machine's load, nothing of the code.
+pytest_plugins = ["tests.support.costs", "tests.support.explain", "tests.support.order", "tests.support.shards"]
+
+# How fast inputs are made says something of the machine's load, nothing of the code. In `make test` they are the same
+# in every run; by night they follow from the shard's seed.
 hypothesis.settings.register_profile(
-    "any machine", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+    "any machine",
+    deadline=None,
+    database=None,
+    derandomize=not counts.shard(),
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("any machine")
 
@@ -29,6 +38,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
     pytest's own stay beside it, because it keeps those of failed tests.
     """
+    if counts.shard():
+        config.option.hypothesis_seed = counts.seed()  # Hypothesis' own plugin reads it after this
     if hasattr(config, "workerinput"):  # of pytest-xdist, in the session's folder
         return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
@@ -49,14 +60,10 @@ def stubs() -> Path:
     lines = (PROJECT / "embedded/images/serving/requirements.txt").read_text().splitlines()
     pins = [line.split()[0] for line in lines if line.startswith(_ONLY_OF_SERVING)]
     folder = cache() / "test-packages" / digest("\n".join(pins))
-    if not folder.exists():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with scratch("test-packages") as work:
-            target = work / "packages"
-            subprocess.run(
-                [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", target, *pins], check=True
-            )
-            target.replace(folder)
+    with made_whole(folder, Step("test packages")) as draft:
+        if draft:
+            pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(draft), *pins]
+            subprocess.run(pip, check=True)
     if str(folder) not in sys.path:
         sys.path.append(str(folder))
     return folder

@@ -7,7 +7,7 @@ import shutil
 import urllib.request
 from collections.abc import Iterator
 
-from playwright.sync_api import Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -29,23 +29,35 @@ def answers(url: str) -> None:
 
 
 @contextlib.contextmanager
-def page(url: str) -> Iterator[Page]:
-    """A page of a browser without a window. Errors of the page's program end the test."""
+def started() -> Iterator[Browser]:
+    """A browser without a window. While it runs, nothing else in this thread can run an event loop."""
     program = shutil.which("chromium")
     assert program, "chromium is missing; run `make tools-test`"
     with sync_playwright() as playwright:
         # Chromium's own sandbox does not run as root.
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         try:
-            opened = browser.new_page(viewport={"width": 900, "height": 640})
-            opened.set_default_timeout(PATIENT_SECONDS * 1000)
-            errors: list[str] = []
-            opened.on("pageerror", lambda error: errors.append(str(error)))
-            opened.goto(url)
-            yield opened
-            assert errors == []
+            yield browser
         finally:
             browser.close()
+
+
+@contextlib.contextmanager
+def page(url: str, browser: Browser | None = None) -> Iterator[Page]:
+    """A page that shares nothing with others, of a browser of its own or this one.
+
+    Errors of the page's program end the test.
+    """
+    with contextlib.ExitStack() as stack:
+        browser = browser or stack.enter_context(started())
+        context = stack.enter_context(browser.new_context(viewport={"width": 900, "height": 640}))
+        opened = context.new_page()
+        opened.set_default_timeout(PATIENT_SECONDS * 1000)
+        errors: list[str] = []
+        opened.on("pageerror", lambda error: errors.append(str(error)))
+        opened.goto(url)
+        yield opened
+        assert errors == []
 
 
 def draw(page: Page, *strokes: list[tuple[float, float]]) -> None:

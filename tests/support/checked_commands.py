@@ -25,7 +25,7 @@ _PLACEHOLDER = re.compile(r"…|\.\.\.|\b[A-Z]{2,}\b|\$|^[A-Z]$")
 _FILE = re.compile(r"(?:[\w.-]+/)*[\w-][\w.-]*\.(?:ya?ml|json|py|txt|toml|md|sh)")
 _GENERATED = ("preview.md", "drift.md")
 _FLAG = re.compile(r"(?:^|[\s,])(--?[a-zA-Z][\w-]*)")
-_OURS = ("driver", "embedded", "cli", "bench", "stack", "workloads", "agents")
+_OURS = ("driver", "embedded", "cli", "bench", "stack", "workloads", "agents", "tests")
 
 
 def problems(command: Command, there: Collection[str] = ()) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,8 +28,8 @@ def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
     os.environ.update(ours)
     instance = Instance(name)
     try:
-        # Another run of the tests on this machine has the same instance: the later one waits.
-        with only_one(instance, timeout=500, use="testing"):
+        # Another run of the tests on this machine has the same instance: the later one waits until it has ended.
+        with only_one(instance, timeout=math.inf, use="testing"):
             cluster.stop(instance)
             try:
                 yield instance

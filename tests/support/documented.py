@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -53,7 +54,19 @@ class Command:
         return shlex.join(self.words)
 
 
-def blocks(page: str) -> list[Block]:
+@functools.cache
+def texts() -> Mapping[Path, str]:
+    """What the pages say."""
+    return {path: path.read_text() for path in PAGES}
+
+
+def on_pages(look: Callable[[str], Iterable[str]]) -> list[str]:
+    """What is found in the texts of the pages, each with the name of its page."""
+    return [f"{path.relative_to(PROJECT)}: {found}" for path, text in texts().items() for found in look(text)]
+
+
+@functools.cache
+def blocks(page: str) -> Sequence[Block]:
     """The code blocks of a page."""
     return [
         Block(language, re.sub(f"^{indentation}", "", text, flags=re.MULTILINE), not_run)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import re
 import urllib.parse
 from collections.abc import Iterable, Iterator, Mapping
@@ -48,12 +49,19 @@ def found_in(texts: Mapping[str, bytes], secrets: Mapping[str, str]) -> list[str
 
 def files(folder: Path, without: Iterable[Path] = ()) -> dict[str, bytes]:
     """The content of every file below a folder, by path. `without`: what has the secrets that were planted."""
-    left_out = tuple(without)
-    return {str(path.relative_to(folder)): path.read_bytes() for path in _below(folder, left_out)}
+    found: dict[str, bytes] = {}
+    for path in _below(folder, tuple(without)):
+        with contextlib.suppress(FileNotFoundError):
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
 
 
 def _below(folder: Path, without: tuple[Path, ...]) -> Iterator[Path]:
-    for path in sorted(folder.iterdir()):
+    inside: list[Path] = []
+    # Plugins of an engine's run that has ended still remove what is theirs.
+    with contextlib.suppress(FileNotFoundError):
+        inside = sorted(folder.iterdir())
+    for path in inside:
         if path in without or path.is_symlink():
             continue
         if path.is_dir():

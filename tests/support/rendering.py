@@ -134,11 +134,11 @@ Render = Callable[[Program], Rendered]
 Golden = Callable[[str, Rendered], None]
 
 
-def run(program: Program) -> Rendered:
+def run(program: Program, stack: str = "dev") -> Rendered:
     """Run a program as Pulumi would, against a recording mock."""
     recorder = Recorder()
     exports: dict[str, Any] = {}
-    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack="dev", monitor=recorder)
+    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack=stack, monitor=recorder)
 
     @pulumi.runtime.test  # type: ignore[untyped-decorator]
     def body() -> Any:

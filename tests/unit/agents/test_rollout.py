@@ -20,6 +20,7 @@ from agents.rollout.decide import Pod, Seen, Track, desired
 from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, Measured, Verdict, verdict
 from agents.rollout.kept import Kept
+from tests.support import counts
 from tests.support.rollout_world import REPLICAS, World, described, settle
 
 
@@ -239,7 +240,8 @@ def test_a_canary_that_is_no_longer_ready_gets_no_requests_of_routes() -> None:
         assert desired(rollout, kept, seen).weight == weight
 
 
-@settings(max_examples=120, deadline=None)
+@pytest.mark.counted
+@settings(max_examples=counts.of("lives of a rollout", quick=15, nightly=1000))
 @given(st.integers(0, 2**32), st.sampled_from(["good", "wrong", "broken", "other"]), st.integers(0, 2))
 def test_killed_anywhere_it_ends_as_if_it_were_not(seed: int, kind: str, routes: int) -> None:
     server = by_route if routes else described

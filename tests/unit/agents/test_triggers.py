@@ -16,6 +16,7 @@ from agents.triggers import run
 from agents.triggers.commits import Head, Log
 from agents.triggers.kept import Kept
 from components.base import labels
+from tests.support import counts
 from tests.support.trigger_world import World, settle
 from workloads.manifests import pipeline_run
 
@@ -217,7 +218,8 @@ def test_what_is_remembered_is_read_as_it_was_written(world: World) -> None:
     assert Kept.read(kept.text()) == kept
 
 
-@settings(max_examples=40, deadline=None)
+@pytest.mark.counted
+@settings(max_examples=counts.of("lives of triggers", quick=10, nightly=500))
 @given(
     seed=st.integers(0, 2**32),
     at_least=st.integers(1, 4),

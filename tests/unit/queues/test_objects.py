@@ -27,9 +27,11 @@ from components.queues.flavors import Flavor
 from components.queues.quota import Quota
 from components.queues.room import PodSet
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+from tests.support import counts
 
 STACK = "lab"
-some = settings(max_examples=30, deadline=None)
+pytestmark = pytest.mark.counted
+some = settings(max_examples=counts.of("random fleets for each property of queues", quick=8, nightly=200))
 SITES = (Site("existing", None, None), Eks(region="us-west-2").site, Aks(region="eastus2").site)
 SHARING = (
     None,

@@ -1,20 +1,23 @@
 """Mutants of every stack, by a seed: each is refused in lines that can be read, or can be built and does something.
 
-TENSORPLANE_MUTANTS of them, by TENSORPLANE_SEED; tests/queues/test_fresh_mutants.py has a cluster look at them.
+They follow from the seed; tests/queues/test_fresh_mutants.py has a cluster look at them.
 """
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from pathlib import Path
 
+import pytest
+
 from tests.mutants import fresh, oracle
+from tests.support import counts
 
-COUNT = int(os.environ.get("TENSORPLANE_MUTANTS", "80"))
-SEED = os.environ.get("TENSORPLANE_SEED", "20261123")
+COUNT = counts.of("mutants of settings", quick=20, nightly=5000)
+SEED = counts.seed()
 
 
+@pytest.mark.counted
 def test_mutants_are_refused_in_lines_or_work(tmp_path: Path) -> None:
     answers: Counter[str] = Counter()
     wrong = []

@@ -1,11 +1,10 @@
 """`tensorplane check` refuses every mistake with lines that name its key, and accepts what has none.
 
-TENSORPLANE_MISTAKES of each, by TENSORPLANE_SEED.
+Both follow from the seed.
 """
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
@@ -13,9 +12,11 @@ import pytest
 from cli import __main__ as tensorplane
 from tests.mutants import accepted, refused
 from tests.mutants.fresh import BASES, base_of
+from tests.support import counts
 
-COUNT = int(os.environ.get("TENSORPLANE_MISTAKES", "100"))
-SEED = os.environ.get("TENSORPLANE_SEED", "20261126")
+COUNT = counts.of("mistakes in settings", quick=20, nightly=10000)
+SEED = counts.seed()
+_standing: list[Path] = []
 
 
 class Check:
@@ -39,12 +40,14 @@ def check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
 
 @pytest.fixture
 def bases(check: Check) -> list[Path]:
-    """The stacks and examples that stand alone, without encrypted values."""
-    found = [base for base in BASES if check(base_of(base).text)[0] == 0]
-    assert len(found) > len(BASES) / 2
-    return found
+    """The stacks and examples that stand alone, without encrypted values: looked for once."""
+    if not _standing:
+        _standing.extend(base for base in BASES if check(base_of(base).text)[0] == 0)
+    assert len(_standing) > len(BASES) / 2
+    return _standing
 
 
+@pytest.mark.counted
 def test_every_mistake_is_refused_in_lines_that_name_its_key(check: Check, bases: list[Path]) -> None:
     wrong = []
     for mistake in refused.mistakes(bases, COUNT, SEED):
@@ -55,6 +58,7 @@ def test_every_mistake_is_refused_in_lines_that_name_its_key(check: Check, bases
     assert wrong == []
 
 
+@pytest.mark.counted
 def test_what_has_no_mistake_is_accepted(check: Check, bases: list[Path]) -> None:
     wrong = []
     for change in accepted.changes(bases, COUNT, SEED):

@@ -6,19 +6,20 @@ import ast
 from collections.abc import Iterator, Mapping, Set
 from pathlib import Path
 
+from tests.unit.structure import sources
+
 Graph = Mapping[str, Set[str]]
 """The project's modules that each module imports."""
 
 NOT_SHIPPED = frozenset({"bench", "docs", "examples", "tests"})
-_OTHERS = frozenset({".venv", "__pycache__"})
 
 
 def modules(root: Path) -> dict[str, Path]:
     """Every module of the project by its name from the root, without tests, benchmarks and examples."""
     found = {}
-    for path in root.rglob("*.py"):
+    for path in sources.python_files(root):
         parts = path.relative_to(root).with_suffix("").parts
-        if parts[0] not in NOT_SHIPPED and not any(part in _OTHERS or part.startswith(".") for part in parts):
+        if parts[0] not in NOT_SHIPPED:
             found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
     return found
 
@@ -30,7 +31,7 @@ def graph(root: Path) -> Graph:
 
 
 def _imported(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in ast.walk(sources.tree(path)):
         if isinstance(node, ast.Import):
             names = [(alias.name, "") for alias in node.names]
         elif isinstance(node, ast.ImportFrom):

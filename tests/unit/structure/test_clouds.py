@@ -13,7 +13,7 @@ import pytest
 from components import catalog
 from components.clusters.settings import ClusterArgs
 from embedded.hosts import stand_ins
-from tests.unit.structure import imports
+from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
 CLUSTERS = Path("components/clusters")
@@ -63,7 +63,7 @@ def named_elsewhere(root: Path, names: Set[str]) -> Iterator[str]:
         at = path.relative_to(root).as_posix()
         if at.startswith((*MAY_NAME_CLOUDS, *(f"{CLUSTERS.as_posix()}/{name}/" for name in names))):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(sources.tree(path)):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
                 yield f"{at}:{node.lineno}: {node.value}"
             elif isinstance(node, ast.ImportFrom) and any(alias.name in classes for alias in node.names):
@@ -74,7 +74,7 @@ def classes_asked_for(root: Path, names: Set[str]) -> Iterator[str]:
     """Calls of isinstance with a cloud's class, anywhere."""
     classes = {f"{name.capitalize()}{end}" for name in names for end in ("", "Settings")}
     for path in imports.modules(root).values():
-        calls = (node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call))
+        calls = (node for node in ast.walk(sources.tree(path)) if isinstance(node, ast.Call))
         for node in calls:
             asked = isinstance(node.func, ast.Name) and node.func.id == "isinstance"
             if asked and {found.id for found in ast.walk(node) if isinstance(found, ast.Name)} & classes:
@@ -100,7 +100,7 @@ def sdk_types_elsewhere(root: Path, packages: Set[str]) -> Iterator[str]:
         at = path.relative_to(root).as_posix()
         if not at.startswith(ABOUT_EVERY_CLOUD):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(sources.tree(path)):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue
             if node.value.startswith(tuple(f"{package}:" for package in packages)):

@@ -11,7 +11,7 @@ from typing import Any, is_typeddict
 import pytest
 
 from components.base import facts
-from tests.unit.structure import imports
+from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
 _TOKEN = "tensorplane:index:"
@@ -33,7 +33,7 @@ def wrong_registrations(root: Path) -> list[str]:
         f"{module}: {problem}"
         for module, path in imports.modules(root).items()
         if imports.part_of(module) in {"cli", "components", "workloads", "stack"} and module != facts.__name__
-        for problem in _problems(ast.parse(path.read_text()))
+        for problem in _problems(sources.tree(path))
     )
 
 
@@ -83,7 +83,7 @@ def test_every_token_that_policies_and_the_driver_name_is_registered() -> None:
         node.value.partition("$")[0]
         for module, path in imports.modules(PROJECT).items()
         if imports.part_of(module) in _EMBEDDED
-        for node in ast.walk(ast.parse(path.read_text()))
+        for node in ast.walk(sources.tree(path))
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_TOKEN)
     }
     assert f"{_TOKEN}TrainingJob" in named

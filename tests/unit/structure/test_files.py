@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.rendering import PROJECT
+from tests.unit.structure import sources
 
 FEWER_LINES_THAN = 400
 GENERATED = ("embedded/csi/generated/",)
@@ -16,11 +17,8 @@ OF_NO_PACKAGE = frozenset({"docs", "golden", "structure"})
 
 
 def python_files(root: Path) -> Iterator[Path]:
-    """The project's files by their paths from its root, without environments and caches."""
-    for path in root.rglob("*.py"):
-        found = path.relative_to(root)
-        if not any(part.startswith(".") or part == "__pycache__" for part in found.parts):
-            yield found
+    """The project's files by their paths from its root."""
+    return (path.relative_to(root) for path in sources.python_files(root))
 
 
 def too_long(root: Path) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from components.base import labels
-from tests.unit.structure import imports
+from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
 PARTS = frozenset({"cli", "components", "driver", "stack", "workloads"})
@@ -29,7 +29,7 @@ def problems(root: Path) -> list[str]:
     for module, path in imports.modules(root).items():
         if imports.part_of(module) not in PARTS or module.startswith(READS_DOCUMENTS):
             continue
-        tree = ast.parse(path.read_text())
+        tree = sources.tree(path)
         for name, place in ONE_PLACE.items():
             if module != place and name in _imported(tree):
                 found.append(f"{module} imports {name}: use {place}")

@@ -26,6 +26,7 @@ from embedded.fault import Fault
 from stack import ResolvedStack
 from tensorplane import provenance
 from tensorplane.datasets import Dataset, Note
+from tests.support import counts
 
 _JOB = {
     "kind": "trainingJob",
@@ -272,7 +273,8 @@ def _graphs(draw: st.DrawFn) -> Graph:
     return Graph(made[0].id, {node.id: node for node in made})
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.counted
+@settings(max_examples=counts.of("random graphs of lineage", quick=15, nightly=500))
 @given(found=_graphs())
 def test_every_version_is_left_of_what_was_made_from_it(found: Graph) -> None:
     layers = picture.layers(found)

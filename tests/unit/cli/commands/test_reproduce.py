@@ -27,6 +27,7 @@ from components.base.settings import Settings
 from embedded.fault import Fault
 from tensorplane import code_archive, content, lineage, provenance
 from tensorplane.datasets import Dataset
+from tests.support import counts
 
 _TREE: dict[str, Any] = {
     "volumes": {"data": {"sizeGib": 1}, "models": {"sizeGib": 1, "path": "/models"}},
@@ -129,7 +130,11 @@ _RESOURCES = st.sampled_from([{}, {"cpus": 0.5}, {"cpus": 0.3, "memoryGib": 1}])
 _CHECKPOINTS = st.sampled_from([{}, {"everySteps": 7}, {"path": "saved"}, {"saveSeconds": 3}])
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@pytest.mark.counted
+@settings(
+    max_examples=counts.of("random jobs reproduced", quick=8, nightly=200),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 @given(env=_VARIABLES, strategy=_STRATEGIES, resources=_RESOURCES, checkpoints=_CHECKPOINTS, attempt=st.integers(1, 3))
 def test_nothing_that_decides_the_result_differs_but_the_folder(
     tmp_path: Path,

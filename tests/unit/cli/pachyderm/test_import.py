@@ -17,6 +17,7 @@ from cli.pachyderm.convert import Imported
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from embedded.fault import Fault
+from tests.support import counts
 from tests.support.faults import faults_of
 from workloads.settings.pipeline import PipelineSettings
 
@@ -301,7 +302,8 @@ _inputs = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.counted
+@settings(max_examples=counts.of("random specs of Pachyderm", quick=20, nightly=2000))
 @given(st.lists(st.tuples(_names, _inputs), min_size=1, max_size=3, unique_by=lambda one: one[0]))
 def test_whatever_a_spec_reads_comes_out_as_settings_that_are_valid(pipelines: list[tuple[str, Any]]) -> None:
     try:

@@ -15,8 +15,11 @@ from stack import ResolvedStack, StackConfig
 from tests.queues.jobs import workers
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of, settings_of_fleet
+from tests.support import counts
 from workloads.checks import queueing
 from workloads.settings.training_job import Checkpoints
+
+_JOBS = counts.of("random jobs against the rules of queues", quick=60, nightly=5000)
 
 
 def _agree(config: StackConfig, queue: str, pods: Sequence[PodSet]) -> bool:
@@ -31,13 +34,14 @@ def _agree(config: StackConfig, queue: str, pods: Sequence[PodSet]) -> bool:
     return admitted
 
 
+@pytest.mark.counted
 def test_what_is_refused_is_what_an_idle_cluster_would_never_admit() -> None:
     config = settings_of_fleet()
-    chance, seen = random.Random(0), Counter[bool]()
-    for _ in range(500):
+    chance, seen = random.Random(counts.seed()), Counter[bool]()
+    for _ in range(_JOBS):
         queue = chance.choice(list(config.queues))
         seen[_agree(config, queue, any_pods(chance, queue))] += 1
-    assert min(seen.values()) > 50
+    assert min(seen.values()) > _JOBS / 10
 
 
 @pytest.mark.parametrize(("priority", "admitted"), [("high", False), ("normal", True)])

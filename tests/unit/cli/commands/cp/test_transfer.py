@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from cli.commands.cp import plan, transfer
 from embedded.fault import Fault
+from tests.support import counts
 
 
 def copied(source: Path, root: Path, path: str) -> plan.Plan:
@@ -186,7 +187,8 @@ _NAME = st.text(st.characters(exclude_characters="/\0", exclude_categories=["Cs"
 _PATHS = st.dictionaries(st.lists(_NAME, min_size=1, max_size=3).map(tuple), st.binary(max_size=2000), max_size=8)
 
 
-@settings(max_examples=50, deadline=None)
+@pytest.mark.counted
+@settings(max_examples=counts.of("random trees copied", quick=15, nightly=500))
 @given(_PATHS, _PATHS)
 def test_every_tree_arrives_and_what_else_is_there_stays(
     tmp_path_factory: pytest.TempPathFactory, files: dict[tuple[str, ...], bytes], before: dict[tuple[str, ...], bytes]

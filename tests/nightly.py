@@ -1,0 +1,63 @@
+"""`python -m tests.nightly 3/10`: a shard of what is counted, random, killed or slow. Started again, it goes on.
+
+docs/testing.md has a row for the last full pass of each shard, which a shard that passes writes.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from datetime import UTC, datetime
+
+from embedded.paths import PROJECT, cache
+from tests import groups
+from tests.support.counts import Shard
+from tests.support.shards import PROGRESS, passed
+
+_PAGE = PROJECT / "docs" / "testing.md"
+_ROWS = re.compile(r"(?<=<!-- SHARDS: BEGIN -->\n).*?(?=<!-- SHARDS: END -->)", re.DOTALL)
+_HEADER = "| shard | date | commit | seed | tests | minutes |\n|---|---|---|---|---|---|\n"
+
+
+def main() -> int:
+    """Runs what the shard has left at this commit, all groups side by side."""
+    try:
+        part = Shard.parse(sys.argv[1])
+    except (IndexError, ValueError) as error:
+        print(f"tests: {error}", file=sys.stderr)
+        return 1
+    seed = os.environ.setdefault("TENSORPLANE_SEED", "1")
+    commit = _git("describe", "--always", "--dirty", "--abbrev=8")
+    progress = cache() / "nightly" / f"{commit}-seed-{seed}-shard-{part.index}-of-{part.of}.jsonl"
+    progress.parent.mkdir(parents=True, exist_ok=True)
+    if before := passed(progress):
+        print(f"tests: {len(before)} tests have passed before; the others follow", flush=True)
+    os.environ |= {"TENSORPLANE_SHARD": str(part), PROGRESS: str(progress)}
+    code = groups.run(groups.GROUPS, "-m", "(nightly or counted) and not gpu", "--timeout", "0")
+    done = passed(progress)
+    print(f"tests: {len(done)} tests of shard {part} have passed at {commit} with seed {seed}; {progress}")
+    if not code:
+        minutes = sum(done.values()) / 60
+        _write_row(f"| {part} | {datetime.now(UTC):%Y-%m-%d} | {commit} | {seed} | {len(done)} | {minutes:.0f} |", part)
+    return code
+
+
+def _write_row(row: str, part: Shard) -> None:
+    """Puts the row in place of the shard's former one; rows of another number of shards go."""
+    page = _PAGE.read_text()
+    found = _ROWS.search(page)
+    assert found, f"{_PAGE} has no table of shards"
+    former = [line for line in found[0].splitlines()[2:] if line.split()[1].endswith(f"/{part.of}")]
+    rows = {line.split()[1]: line for line in [*former, row]}
+    table = "".join(f"{rows[shard]}\n" for shard in sorted(rows, key=lambda shard: int(shard.split("/")[0])))
+    _PAGE.write_text(page[: found.start()] + _HEADER + table + page[found.end() :])
+
+
+def _git(*words: str) -> str:
+    return subprocess.run(["git", *words], cwd=PROJECT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""The part of the tests that a shard of `make test-nightly` runs, and where it goes on after it was stopped.
+
+A module with tests marked `nightly` is in one shard; tests marked `counted` are in all of them, with fewer rounds each.
+What has passed at this commit is in a file, and is not run again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+
+from tests.support.counts import Shard, shard
+
+PROGRESS = "TENSORPLANE_PROGRESS"
+"""The variable that names the file."""
+
+
+def passed(progress: Path) -> dict[str, float]:
+    """The seconds of each test that has passed, by its node ID."""
+    lines = progress.read_text().splitlines() if progress.exists() else []
+    return {one["test"]: one["seconds"] for one in map(json.loads, lines) if "test" in one}
+
+
+def is_in(item: pytest.Item, part: Shard) -> bool:
+    """Whether the shard runs the test."""
+    if item.get_closest_marker("counted"):
+        return True
+    module = item.nodeid.partition("::")[0]
+    return bool(item.get_closest_marker("nightly")) and zlib.crc32(module.encode()) % part.of == part.index - 1
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what other shards run, and what has passed."""
+    part = shard()
+    if not part:
+        return
+    before = passed(_progress())
+    left = [item for item in items if is_in(item, part) and item.nodeid not in before]
+    chosen = set(left)
+    config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+    items[:] = left
+
+
+_reports: dict[str, list[pytest.TestReport]] = {}
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Keeps what passed, in the process that hears of all tests."""
+    if not shard() or "PYTEST_XDIST_WORKER" in os.environ:
+        return
+    _reports.setdefault(report.nodeid, []).append(report)
+    if report.when == "teardown":
+        phases = _reports.pop(report.nodeid)
+        if not any(phase.failed for phase in phases):
+            seconds = round(sum(phase.duration for phase in phases), 1)
+            with _progress().open("a") as file:
+                file.write(json.dumps({"test": report.nodeid, "seconds": seconds}) + "\n")
+
+
+def _progress() -> Path:
+    return Path(os.environ[PROGRESS])

@@ -1,0 +1,47 @@
+"""A cluster of the tests' own with simulated nodes, and a stack on it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from driver import linked_project
+from driver.deploy import Stack, open_stack
+from driver.target import Target
+from embedded.cluster import processes
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.places import Places
+from embedded.paths import Instance
+from embedded.step import Step
+from tests.support import cluster_fixture
+
+
+@dataclass(frozen=True)
+class Simulated:
+    """The cluster, and the folder of the stack's project."""
+
+    instance: Instance
+    folder: Path
+
+    def load(self, *images: str) -> None:
+        """Gives the cluster these images, unless it has them."""
+        alive = processes.find(self.instance)
+        assert alive
+        ImageStore(Places(self.instance), alive).load(images, Step("images"))
+
+    def stack(self, settings: str) -> Stack:
+        """The stack with these settings, ready for `up`."""
+        linked = linked_project.with_settings(open_stack(Target("", self.instance)), self.folder, settings)
+        linked.prepare(Step("pulumi up"))
+        return linked
+
+
+@contextmanager
+def cluster(folder: Path, images: Iterable[str], *, storage: bool) -> Iterator[Simulated]:
+    """The cluster with these images until the end of the block."""
+    with cluster_fixture.running(folder / "state", simulated_nodes=True, storage=storage) as instance:
+        made = Simulated(instance, folder)
+        made.load(*images)
+        yield made
