@@ -81,7 +81,7 @@ def inner(pid: int) -> int:
     return numbers[-1] if len(numbers) > 1 else 0
 
 
-def kill(instance: Instance, timeout: float = 10) -> None:
+def kill(instance: Instance, timeout: float = 60) -> None:
     """Kills all of them: the first process, and with it its PID namespace, then those outside of that namespace."""
     if alive := find(instance):
         _kill(alive.pid)

@@ -89,7 +89,7 @@ def _launch(at: Places, wanted: Configuration) -> Alive:
     network.create(at.instance)
     cgroups.create(at.instance)
     processes.launch(at.instance, wanted.fingerprint)
-    end = time.monotonic() + 30
+    end = time.monotonic() + 120
     while time.monotonic() < end:
         alive = processes.find(at.instance)
         if alive and alive.identity(at).get("fingerprint") and _answers(at, alive):

@@ -62,6 +62,7 @@ glibc raises them by itself.
 """
 _NO_PROGRAM = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 _PAUSE_SECONDS = 5
+_RELAY_SECONDS = 2
 _TAIL_BYTES = 65536
 """What is kept of standard error: a traceback, and what TensorFlow logs after it."""
 # Errors of peers and storage that may be temporary: restarts are for them.
@@ -146,7 +147,7 @@ class _Launcher:
         code = child.wait()
         for relay in relays:
             # A process that outlives the command may hold its output open.
-            relay.join(2)
+            relay.join(_RELAY_SECONDS)
         return code if code >= 0 else 128 - code, reason_in(bytes(tail))
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:

@@ -8,6 +8,7 @@ import pytest
 from kubernetes import config
 
 from driver.kube import Kube
+from embedded import cluster
 from embedded.paths import Instance
 from embedded.provider.api import Api
 from embedded.step import Step
@@ -16,10 +17,17 @@ from tests.support import cluster_fixture
 
 
 @pytest.fixture(scope="package")
-def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
-    """The `test` cluster, running when the first test begins."""
+def shared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+    """The `test` cluster in any state: a test may have stopped it."""
     with cluster_fixture.running(tmp_path_factory.mktemp("state")) as running:
         yield running
+
+
+@pytest.fixture
+def instance(shared: Instance) -> Instance:
+    """The same, running when the test begins."""
+    cluster.start(shared, Step("cluster"))
+    return shared
 
 
 @pytest.fixture
@@ -34,8 +42,8 @@ def api(instance: Instance) -> Api:
     return Api(config.new_client_from_config(str(instance.kubeconfig)))
 
 
-@pytest.fixture(scope="package")
-def shell_pod(instance: Instance) -> shell.Pod:
-    """A pod that serves a page and runs commands, made once."""
+@pytest.fixture
+def shell_pod(instance: Instance, api: Api) -> shell.Pod:
+    """A pod that serves a page and runs commands. There is one, which the first test makes."""
     shell.load_image(instance, Step("shell image"))
-    return shell.Pod(instance, Api(config.new_client_from_config(str(instance.kubeconfig)))).created()
+    return shell.Pod(instance, api).created()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from embedded.images.layer import Recipe
 from embedded.images.oci import Image
 from embedded.images.scratch import scratch
 from embedded.paths import Instance
-from embedded.provider.api import GVK, Api
+from embedded.provider.api import GVK, Api, ApiError
 from embedded.step import Step
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -64,11 +65,30 @@ class Pod:
         self._instance, self._api = instance, api
 
     def created(self) -> Pod:
-        """Applies both and waits until the pod runs."""
+        """Applies both, and waits until the pod is reached by its Service's address and by its name."""
+        # A namespace gets its account a moment later.
+        eventually(self._has_account)
         for manifest in (_pod(self.name), _service(self.name)):
             self._api.apply(manifest, manager="test", force=True)
         eventually(lambda: self.status().get("phase") == "Running", about=self.status)
+        eventually(self._is_reached, about=self.status)
         return self
+
+    def _is_reached(self) -> bool:
+        # In a cluster that was restarted, no command runs in it before the kubelet has started it again.
+        with contextlib.suppress(client.ApiException):
+            page = self.ask(self.service_address(), 80, "GET /index.html HTTP/1.0")
+            return PAGE in page and self.run("nslookup", f"{self.name}.{self.namespace}.svc.cluster.local")[0] == 0
+        return False
+
+    def _has_account(self) -> bool:
+        try:
+            self._api.get(GVK("", "v1", "ServiceAccount"), "default", self.namespace)
+        except ApiError as error:
+            if error.not_found:
+                return False
+            raise
+        return True
 
     def status(self) -> dict[str, Any]:
         status: dict[str, Any] = self._api.get(GVK("", "v1", "Pod"), self.name, self.namespace)["status"]

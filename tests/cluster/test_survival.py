@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import os
-import random
 import shutil
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -23,51 +20,14 @@ from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance
 from embedded.provider.api import Api
 from embedded.step import Step
+from tests.cluster.remains import remains
+from tests.cluster.starter import PLACES, STAYS
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_START = """
-from embedded import cluster
-from embedded.paths import Instance
-from embedded.step import Step
-cluster.start(Instance.current(), Step("cluster"))
-"""
-
-
-def remains(instance: Instance) -> list[str]:
-    """What this machine shows of the instance, looked for by other means than the code's own."""
-    looks = {
-        "mount": f"grep -E '{instance.home}|{instance.run}|{instance.namespace}' /proc/self/mountinfo",
-        "interface": f"ip -br link | grep -E '{instance.uplink}|pods0'",
-        "namespace": f"ip netns list | grep -w {instance.namespace}",
-        "route": f"ip route show table all | grep -E '{instance.uplink}|{instance.pod_cidr}|{instance.service_cidr}'",
-        "packet rules": "nft list ruleset | grep -E 'tensorplane|kube-proxy'",
-        "cgroup": f"find /sys/fs/cgroup -name '{instance.namespace}*'",
-        "file": f"find /run/tensorplane /run/netns /var/lib/cni -path '*{instance.namespace}*' 2>/dev/null",
-    }
-    found = {
-        what: subprocess.run(look, shell=True, capture_output=True, text=True).stdout for what, look in looks.items()
-    }
-    lines = [f"{what}: {line}" for what, text in found.items() for line in text.splitlines()]
-    return lines + [f"process: {pid}" for pid in _processes(instance)]
-
-
-def _processes(instance: Instance) -> list[str]:
-    """Those that name the instance's home, or are in its cgroup; not the dead that wait for their parent."""
-    found = []
-    for folder in Path("/proc").iterdir():
-        if folder.name.isdigit():
-            try:
-                command, groups = (folder / "cmdline").read_bytes().decode(), (folder / "cgroup").read_text()
-                is_dead = "State:\tZ" in (folder / "status").read_text()
-            except OSError:
-                continue
-            if not is_dead and (str(instance.home) in command or f"/{instance.namespace}/" in groups):
-                found.append(folder.name)
-    return found
+pytestmark = pytest.mark.nightly("starts a cluster two dozen times")
 
 
 def test_the_look_for_remains_sees_a_running_cluster(instance: Instance) -> None:
-    cluster.start(instance, Step("cluster"))
     kinds = {line.partition(":")[0] for line in remains(instance)}
     assert kinds == {"process", "mount", "interface", "namespace", "route", "cgroup", "file"}
 
@@ -87,7 +47,6 @@ def test_it_mounts_nothing_on_folders_that_another_instance_may_remove(instance:
 def test_an_instance_that_runs_from_another_home_is_left_alone(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    cluster.start(instance, Step("cluster"))
     before = processes.find(instance)
     with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="already running with its data in"):
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
@@ -111,7 +70,6 @@ def test_nothing_remains_after_stop_but_the_data(instance: Instance, api: Api) -
 
 
 def test_a_killed_supervisor_takes_everything_along_and_start_repairs_it(instance: Instance) -> None:
-    cluster.start(instance, Step("cluster"))
     alive = processes.find(instance)
     assert alive
     os.kill(alive.pid, signal.SIGKILL)
@@ -124,7 +82,6 @@ def test_a_killed_supervisor_takes_everything_along_and_start_repairs_it(instanc
 
 @pytest.mark.parametrize("component", ["etcd", "containerd", "kubelet", "kube-apiserver"])
 def test_a_killed_component_comes_back_by_itself(instance: Instance, component: str) -> None:
-    cluster.start(instance, Step("cluster"))
     pid = _pid(instance, component)
     os.kill(pid, signal.SIGKILL)
     eventually(lambda: pid not in _pids(instance, component))
@@ -153,82 +110,69 @@ def _pids(instance: Instance, component: str) -> list[int]:
 
 
 def test_a_lost_uplink_is_recreated(instance: Instance) -> None:
-    cluster.start(instance, Step("cluster"))
     run("ip", "link", "delete", instance.uplink)
     cluster.start(instance, Step("cluster"))
     assert cluster.is_running(instance)
 
 
-def test_a_starter_killed_at_any_moment_is_made_good_by_the_next(instance: Instance) -> None:
-    moments = [0.3, 0.6, 0.9, 1.2, 2.0, 3.5]
-    random.Random(int(time.time())).shuffle(moments)
-    for seconds in moments:
-        starter = subprocess.Popen([sys.executable, "-c", _START], cwd=PROJECT, start_new_session=True)
-        time.sleep(seconds)
-        os.killpg(starter.pid, signal.SIGKILL)
-        starter.wait()
-        if seconds == moments[2]:
-            cluster.stop(instance)
-            assert remains(instance) == []
-    cluster.start(instance, Step("cluster"))
-    assert cluster.is_running(instance)
+def _start(place: str) -> subprocess.Popen[str]:
+    """A process that starts the instance, and ends, or stays for ever, at that place."""
+    program = [sys.executable, "-m", "tests.cluster.starter", place]
+    return subprocess.Popen(program, cwd=PROJECT, stderr=subprocess.PIPE, text=True)
 
 
-def test_a_supervisor_that_ends_half_way_is_one_line(instance: Instance) -> None:
-    cluster.stop(instance)
-    starter = subprocess.Popen([sys.executable, "-c", _START], cwd=PROJECT, stderr=subprocess.PIPE, text=True)
-    # A server that is halted never gets ready: the start is half way until its supervisor ends.
-    os.kill(eventually(lambda: _pids(instance, "kube-apiserver"))[0], signal.SIGSTOP)
-    alive = processes.find(instance)
-    assert alive
-    os.kill(alive.pid, signal.SIGKILL)
-    _, errors = starter.communicate(timeout=PATIENT_SECONDS)
-    assert f"Fault: cluster {instance.name}: its supervisor ended while the cluster started" in errors
+def _errors(starter: subprocess.Popen[str]) -> str:
+    """What it prints until it ends."""
+    try:
+        return starter.communicate(timeout=PATIENT_SECONDS)[1]
+    finally:
+        starter.kill()
+
+
+def _killed(place: str) -> None:
+    with _start(place) as starter:
+        errors = _errors(starter)
+    assert starter.returncode == -signal.SIGKILL, errors
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_starter_killed_anywhere_is_made_good_by_the_next(shared: Instance, place: str) -> None:
+    cluster.stop(shared)
+    _killed(place)
+    cluster.start(shared, Step("cluster"))
+    assert cluster.is_running(shared)
+
+
+def test_nothing_remains_of_killed_starters_after_stop(shared: Instance) -> None:
+    cluster.stop(shared)
+    for place in PLACES:
+        _killed(place)
+    cluster.stop(shared)
+    assert remains(shared) == []
+
+
+def test_a_supervisor_that_ends_half_way_is_one_line(shared: Instance) -> None:
+    cluster.stop(shared)
+    with _start(STAYS) as starter:
+        eventually(lambda: _pids(shared, "kube-apiserver"))
+        alive = processes.find(shared)
+        assert alive
+        os.kill(alive.pid, signal.SIGKILL)
+        errors = _errors(starter)
+    assert f"Fault: cluster {shared.name}: its supervisor ended while the cluster started" in errors
     assert "run `make up` again" in errors
 
 
-def test_a_component_that_keeps_crashing_is_named_with_its_log(instance: Instance) -> None:
-    cluster.stop(instance)
-    database = instance.home / "etcd/member/snap/db"
-    shutil.copy(database, saved := instance.home / "db.saved")
+def test_a_component_that_keeps_crashing_is_named_with_its_log(shared: Instance) -> None:
+    cluster.stop(shared)
+    database = shared.home / "etcd/member/snap/db"
+    shutil.copy(database, saved := shared.home / "db.saved")
     database.write_bytes(b"not a database")
     try:
         with pytest.raises(Fault) as fault:
-            cluster.start(instance, Step("cluster"))
+            cluster.start(shared, Step("cluster"))
     finally:
-        cluster.stop(instance)
+        cluster.stop(shared)
         saved.replace(database)
     assert "etcd keeps crashing:" in fault.value.lines[0]
-    assert str(instance.home / "logs/etcd.log") in fault.value.lines[0]
-
-
-@pytest.fixture
-def taken_address(instance: Instance) -> Iterator[str]:
-    """Another interface of this machine that holds an address of the pods' range."""
-    cluster.stop(instance)
-    run("ip", "link", "add", "tp-taken", "type", "bridge")
-    run("ip", "address", "add", instance.pod_cidr.replace(".0/24", ".77/25"), "dev", "tp-taken")
-    run("ip", "link", "set", "tp-taken", "up")
-    yield "tp-taken"
-    run("ip", "link", "delete", "tp-taken")
-
-
-def test_an_address_range_in_use_is_one_line(instance: Instance, taken_address: str) -> None:
-    with pytest.raises(Fault) as fault:
-        cluster.start(instance, Step("cluster"))
-    [line] = fault.value.lines
-    assert f"{instance.pod_cidr}: the embedded cluster requires this range, but" in line
-    assert taken_address in line
-    assert remains(instance) == []
-
-
-def test_a_full_disk_is_one_line(instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    cluster.stop(instance)
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    run("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(tmp_path))
-    try:
-        with pytest.raises(Fault, match=r"0\.1 GiB are free, but the cluster requires 2") as fault:
-            cluster.start(Instance(instance.name), Step("cluster"))
-    finally:
-        run("umount", str(tmp_path))
-    assert len(fault.value.lines) == 1
+    assert str(shared.home / "logs/etcd.log") in fault.value.lines[0]

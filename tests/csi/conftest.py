@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from embedded.csi import pool
+from embedded.csi import room
 from embedded.paths import PROJECT
-from tests.csi.driver import GUARDED, Driver, empty
+from tests.csi.driver import Driver, empty
+from tests.csi.private import PRIVATE, needs_btrfs
 
 POOL_GIB = 24  # sparse; csi-sanity makes volumes of up to 10 GiB
 
@@ -19,13 +22,11 @@ POOL_GIB = 24  # sparse; csi-sanity makes volumes of up to 10 GiB
 @pytest.fixture(scope="session")
 def btrfs_driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
     """A driver on btrfs."""
-    if os.geteuid() != 0 or not pool.can_have_btrfs():
-        pytest.skip("needs root, btrfs in the kernel, loop devices and mkfs.btrfs (package btrfs-progs)")
+    needs_btrfs()
     folder = tmp_path_factory.mktemp("btrfs")
-    private = ("unshare", "--mount", "--propagation=private")
     program = (sys.executable, "-m", "tests.csi.pool_holder", str(folder), str(POOL_GIB))
     with subprocess.Popen(
-        [*private, *GUARDED, *program], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*PRIVATE, *program], cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as holder:
         assert holder.stdout and holder.stdout.readline() == "ready\n"
         driver = Driver(folder, holder.pid)
@@ -40,9 +41,19 @@ def copying_driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]
     """A driver on an ordinary folder."""
     folder = tmp_path_factory.mktemp("copies")
     (folder / "pool").mkdir()
-    driver = Driver(folder, os.getpid())
+    driver = Driver(folder)
     yield driver
     driver.stop()
+
+
+@pytest.fixture
+def in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder for pools of this process. Where the machine has its usual place for that, syncs wait for no disk."""
+    monkeypatch.setattr(room, "check", lambda *_: None)  # what else is there does not matter
+    memory = Path("/dev/shm")
+    parent = memory if os.access(memory, os.W_OK) else tmp_path
+    with tempfile.TemporaryDirectory(prefix="tensorplane-", dir=parent) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
+
+import grpc
 
 from embedded.paths import PROJECT
 from tests.csi.client import Client
@@ -15,10 +19,11 @@ GUARDED = ("setpriv", "--pdeathsig", "KILL", "--")
 
 
 class Driver:
-    """A driver on a folder, in the mount namespace of the process that mounted it."""
+    """A driver on a folder, in the mount namespace of the process that mounted it, if it is another."""
 
-    def __init__(self, folder: Path, holder: int, mirror: Path | None = None) -> None:
+    def __init__(self, folder: Path, holder: int | None = None, mirror: Path | None = None) -> None:
         self.folder, self._holder, self._mirror = folder, holder, mirror
+        self._countdown = folder / "countdown"
         self.socket = folder / "csi.sock"
         self.registration = folder / "registration.sock"
         self.start()
@@ -27,13 +32,13 @@ class Driver:
         """Starts it and waits until it answers."""
         arguments = ["--socket", self.socket, "--registration", self.registration, "--pool", self.folder / "pool"]
         mirror = ["--mirror", self._mirror] if self._mirror else []
-        program = [sys.executable, "-m", "embedded.csi", *arguments, *mirror, "--node", "node-1"]
-        self.socket.unlink(missing_ok=True)
+        program = [sys.executable, "-m", "tests.csi.dying", self._countdown, *arguments, *mirror, "--node", "node-1"]
+        place = ["nsenter", f"--mount=/proc/{self._holder}/ns/mnt", f"--wdns={PROJECT}"] if self._holder else []
+        for left in (self.socket, self._countdown):
+            left.unlink(missing_ok=True)
         with (self.folder / "driver.log").open("ab") as log:
             self._process = subprocess.Popen(
-                ["nsenter", f"--mount=/proc/{self._holder}/ns/mnt", f"--wdns={PROJECT}", *GUARDED, *map(str, program)],
-                stdout=log,
-                stderr=log,
+                [*place, *GUARDED, *map(str, program)], cwd=PROJECT, stdout=log, stderr=log
             )
 
         def answers() -> bool:
@@ -51,7 +56,7 @@ class Driver:
 
     def seen(self, path: Path) -> Path:
         """A path as the driver sees it."""
-        return Path(f"/proc/{self._holder}/root{path}")
+        return Path(f"/proc/{self._holder}/root{path}") if self._holder else path
 
     def volume(self, id_: str) -> Path:
         """A volume's folder."""
@@ -66,6 +71,17 @@ class Driver:
         self._process.kill()
         self._process.wait()
         self.client.close()
+
+    def die_in(self, call: Callable[[], object], changes: int) -> None:
+        """Makes a call; the driver ends before the last of so many changes of the disk, or after the call. It is back
+        when this returns."""
+        draft = self._countdown.with_suffix(".draft")
+        draft.write_text(str(changes))
+        draft.replace(self._countdown)
+        with suppress(grpc.RpcError):
+            call()
+        self.kill()
+        self.start()
 
     def stop(self) -> None:
         """Asks it to end."""

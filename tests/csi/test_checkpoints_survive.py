@@ -1,34 +1,33 @@
 """Snapshots taken while a training saves checkpoints: each restores to a whole one, no older than was saved by then.
 
-`make test` takes some. The nightly run takes TENSORPLANE_SNAPSHOTS, at moments that follow from TENSORPLANE_SEED.
+The training and the snapshots run side by side, so that snapshots are of any moment of a save.
 """
 
 from __future__ import annotations
 
 import os
-import random
 import re
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pytest
+
 from embedded.paths import PROJECT
 from tests.csi.client import of_snapshot
 from tests.csi.driver import GUARDED, Driver
+from tests.support import counts
 from tests.support.waiting import eventually
 
-SNAPSHOTS = int(os.environ.get("TENSORPLANE_SNAPSHOTS", "50"))
-SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
+SNAPSHOTS = counts.of("snapshots of a training", quick=50, nightly=500)
 MIB = 4096
 _TOGETHER = 25
 """Snapshots that lie beside each other before they are looked at and deleted."""
 _SAME = 3
-"""Snapshots that may hold the same step."""
-_LONGEST_PAUSE = 0.1
+"""Snapshots between which nobody waits for the training to have saved again."""
 
 
 class Saver:
@@ -84,16 +83,16 @@ def _restored(driver: Driver, snapshot: str) -> int:
     return step
 
 
+@pytest.mark.counted
+@pytest.mark.nightly("two processes of TensorFlow; test_moment tells it of a small program")
 def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
-    pause = random.Random(SEED)
     volume = driver.client.create("training", MIB).volume_id
     taken: dict[str, int] = {}
     steps = []
     with saving(driver.volume(volume) / "checkpoints") as saver:
         for number in range(SNAPSHOTS):
-            time.sleep(pause.uniform(0, _LONGEST_PAUSE))
             if number % _SAME == 0:
-                # However slow saves are beside snapshots. The last snapshot may hold one that is not told yet.
+                # However slow saves are beside snapshots, these are of different moments.
                 eventually(lambda told=saver.saved: saver.saved > told + 1)  # type: ignore[misc]
             saved = saver.saved
             name = f"snapshot-{number}"
@@ -106,4 +105,3 @@ def test_every_snapshot_restores_to_a_checkpoint(driver: Driver) -> None:
         assert saver.is_saving
     assert len(steps) == SNAPSHOTS
     assert steps == sorted(steps)
-    assert len(set(steps)) > SNAPSHOTS / _SAME, "the snapshots are of different moments"

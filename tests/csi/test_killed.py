@@ -3,32 +3,20 @@
 from __future__ import annotations
 
 import itertools
-import shutil
-import subprocess
-from collections.abc import Callable, Iterable
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from embedded.csi import records
 from embedded.csi.failover import Failover
 from embedded.csi.mirror import Mirror
-from embedded.csi.records import Source
+from embedded.csi.records import Source, Volume
 from embedded.csi.sizes import Asked
 from embedded.csi.store import Kept, Store
+from tests.csi.dying import FOLDERS, watched
 
 ANY = Asked()
-STEPS = (
-    (records, "write"),
-    (records, "keep"),
-    (Path, "rename"),
-    (Path, "replace"),
-    (Path, "unlink"),
-    (shutil, "rmtree"),
-    (subprocess, "run"),
-)
 
 
 class Killed(BaseException):
@@ -81,27 +69,20 @@ def content(store: Store) -> dict[str, Any]:
 def killed_at(
     step: int,
     monkeypatch: pytest.MonkeyPatch,
-    call: Callable[[Store], None],
+    call: Callable[[Store], object],
     store: Store,
-    steps: Iterable[tuple[object, str]] = STEPS,
+    steps: Iterable[tuple[object, str]] = FOLDERS,
 ) -> bool:
     """Makes a call, and ends before or after its so-manieth change of the disk; whether it came that far."""
     counted = itertools.count()
 
-    def ending(change: Callable[..., Any]) -> Callable[..., Any]:
-        def made(*arguments: Any, **more: Any) -> Any:
-            if next(counted) >= step:
-                raise Killed
-            answer = change(*arguments, **more)
-            if next(counted) >= step:
-                raise Killed
-            return answer
-
-        return made
+    def look() -> None:
+        if next(counted) >= step:
+            raise Killed
 
     with monkeypatch.context() as patch:
         for owner, name in steps:
-            patch.setattr(owner, name, ending(getattr(owner, name)))
+            patch.setattr(owner, name, watched(getattr(owner, name), look))
         try:
             call(store)
         except Killed:
@@ -112,96 +93,96 @@ def killed_at(
 CALLS = (create, clone, restore, snapshot, expand, delete_volume, delete_snapshot)
 
 
-@pytest.mark.parametrize("call", CALLS)
-def test_a_call_killed_anywhere_is_finished_by_repeating_it(
-    call: Callable[[Store], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "whole").mkdir()
-    whole = opened(tmp_path / "whole")
-    before = content(whole)
-    call(whole)
-    wanted = content(whole)
-    for step in itertools.count():
-        pool = tmp_path / str(step)
-        pool.mkdir()
-        store = opened(pool)
-        killed = killed_at(step, monkeypatch, call, store)
-        store.close()
-        again = Store(pool)
-        assert content(again) in (before, wanted), "what was begun is there or not, and leaves nothing else"
-        call(again)
-        assert content(again) == wanted
-        again.close()
-        if not killed:
-            assert step > 2
-            return
-
-
-def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for step in itertools.count():
-        pools = tmp_path / f"pool-{step}", tmp_path / f"mirror-{step}"
+def pools_killed_anywhere(
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    call: Callable[[Store, Store], object],
+    prepare: Callable[[Store, Store], object] = lambda *_: None,
+    least: int = 3,
+) -> Iterator[tuple[Store, Store]]:
+    """Two pools, as a call leaves them that is ended at the first change of the disk, the second, and so on; last
+    without an end. `least`: so many ends there are."""
+    killed, step = True, 0
+    while killed:
+        pools = folder / f"pool-{step}", folder / f"mirror-{step}"
         for pool in pools:
             pool.mkdir()
         store, target = opened(pools[0]), Store(pools[1])
-        there, volume = Mirror(store, target), store.modify_volume("first", Kept(60))
-        there.copy(volume)
-        there.copy(volume)
-        killed = killed_at(step, monkeypatch, lambda _, there=there, volume=volume: there.copy(volume), store)  # type: ignore[misc]
-        store.close()
-        target.close()
+        prepare(store, target)
+        killed = killed_at(step, monkeypatch, lambda store, target=target: call(store, target), store)  # type: ignore[misc]
+        for one in (store, target):
+            one.close()
         store, target = Store(pools[0]), Store(pools[1])
+        yield store, target
+        for one in (store, target):
+            one.close()
+        step += 1
+    assert step > least
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_call_killed_anywhere_is_finished_by_repeating_it(
+    call: Callable[[Store], None], in_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (in_memory / "whole").mkdir()
+    whole = opened(in_memory / "whole")
+    before = content(whole)
+    call(whole)
+    wanted = content(whole)
+    for again, _ in pools_killed_anywhere(in_memory, monkeypatch, lambda store, _: call(store)):
+        assert content(again) in (before, wanted), "what was begun is there or not, and leaves nothing else"
+        call(again)
+        assert content(again) == wanted
+
+
+def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
+    in_memory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def copy(store: Store, target: Store) -> None:
+        Mirror(store, target).copy(store.volume("first"))
+
+    def copy_twice(store: Store, target: Store) -> None:
+        store.modify_volume("first", Kept(60))
+        copy(store, target)
+        copy(store, target)
+
+    for store, target in pools_killed_anywhere(in_memory, monkeypatch, copy, copy_twice, least=6):
         for wanted in ({1, 2, 3}, {2}):
             copies = target.all_snapshots()
             assert len(copies) in wanted
             assert {(target.snapshots / copy.id / "data").read_text() for copy in copies} == {"one"}
-            Mirror(store, target).copy(volume)
+            copy(store, target)
         assert len(list(store.snapshots.glob(".*"))) == 1
         assert not list(target.snapshots.glob(".*"))
-        store.close()
-        target.close()
-        if not killed:
-            assert step > 5
-            return
 
 
 def test_a_failover_that_is_killed_anywhere_is_finished_by_repeating_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    in_memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     kept = Kept(60, "lab/models")
-    for step in itertools.count():
-        pools = tmp_path / f"pool-{step}", tmp_path / f"mirror-{step}"
-        for pool in pools:
-            pool.mkdir()
-        store, target = opened(pools[0]), Store(pools[1])
+
+    def lose(store: Store, target: Store) -> None:
         Mirror(store, target).copy(store.modify_volume("first", kept))
         store.delete_volume("first")
-        way = Failover(store, target)
-        again = partial(way.create_volume, "again", ANY, "lab/models", kept)
-        killed = killed_at(step, monkeypatch, lambda _, again=again: again(), store)  # type: ignore[misc]
-        store.close()
-        target.close()
-        store, target = Store(pools[0]), Store(pools[1])
+
+    def fail_over(store: Store, target: Store) -> Volume:
+        return Failover(store, target).create_volume("again", ANY, "lab/models", kept)
+
+    for store, target in pools_killed_anywhere(in_memory, monkeypatch, fail_over, lose, least=6):
         assert {one.id for one in store.all_volumes()} <= {"again"}
-        made = Failover(store, target).create_volume("again", ANY, "lab/models", kept)
+        made = fail_over(store, target)
         assert (store.path(made) / "data").read_text() == "one"
         assert (made.claim, made.mirror_seconds) == ("lab/models", 60)
         assert len(target.all_snapshots()) == 1
-        assert not list(tmp_path.glob("*/*/.brought-*"))
-        assert not list(tmp_path.glob("*/*/.gone-*"))
-        store.close()
-        target.close()
-        if not killed:
-            assert step > 5
-            return
+        assert not list(in_memory.glob("*/*/.brought-*"))
+        assert not list(in_memory.glob("*/*/.gone-*"))
 
 
-def test_a_failed_call_leaves_nothing_in_the_next_one(tmp_path: Path) -> None:
-    store = opened(tmp_path)
+def test_a_failed_call_leaves_nothing_in_the_next_one(in_memory: Path) -> None:
+    store = opened(in_memory)
     for draft in (store.volumes / ".new-second", store.snapshots / ".new-later"):
         draft.mkdir()
         (draft / "half").touch()
     create(store)
     snapshot(store)
-    assert not list(tmp_path.glob("*/*/half"))
+    assert not list(in_memory.glob("*/*/half"))

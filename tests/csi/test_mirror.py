@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -18,8 +16,8 @@ from embedded.csi.records import Source
 from embedded.csi.sizes import Asked
 from embedded.csi.storage import Btrfs
 from embedded.csi.store import Kept, Store
-from embedded.paths import PROJECT
-from tests.csi.driver import GUARDED, Driver
+from tests.csi.driver import Driver
+from tests.csi.private import mount_memory, privately
 from tests.support.waiting import eventually
 
 ANY = Asked()
@@ -62,84 +60,82 @@ def there_and_back(folder: Path) -> None:
     assert (store.path(again) / "link").read_text() == "2"
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Iterator[Path]:
+def between_pools_on_btrfs(folder: Path) -> None:
+    """The same, where only what changed is sent."""
+    mount_memory(folder)
     for name in ("pool", "mirror"):
-        (tmp_path / name).mkdir()
-    yield tmp_path
+        pool.make_and_mount(folder / f"{name}.btrfs", folder / name, 2)
+    there_and_back(folder)
+
+
+@pytest.fixture
+def folder(in_memory: Path) -> Path:
+    """A folder with two pools."""
+    for name in ("pool", "mirror"):
+        (in_memory / name).mkdir()
+    return in_memory
+
+
+@pytest.fixture
+def mirroring(folder: Path) -> Iterator[Driver]:
+    """A driver on them."""
+    driver = Driver(folder, mirror=folder / "mirror")
+    yield driver
+    driver.stop()
 
 
 def test_there_and_back_between_ordinary_folders(folder: Path) -> None:
     there_and_back(folder)
 
 
-def test_there_and_back_between_pools_on_btrfs(folder: Path) -> None:
-    if os.geteuid() != 0 or not pool.can_have_btrfs():
-        pytest.skip("needs root, btrfs in the kernel, loop devices and mkfs.btrfs (package btrfs-progs)")
-    program = f"""
-from pathlib import Path
-from embedded.csi import pool
-from tests.csi.test_mirror import there_and_back
-folder = Path({str(folder)!r})
-for name in ("pool", "mirror"):
-    pool.make_and_mount(folder / f"{{name}}.btrfs", folder / name, 2)
-there_and_back(folder)
-"""
-    private = ["unshare", "--mount", "--propagation=private", *GUARDED, sys.executable, "-c", program]
-    done = subprocess.run(private, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+def test_there_and_back_between_pools_on_btrfs(tmp_path: Path) -> None:
+    privately(between_pools_on_btrfs, tmp_path)
 
 
-def test_a_volume_begins_as_the_newest_copy_of_a_claim_whose_volume_is_lost(folder: Path) -> None:
+def test_a_volume_begins_as_the_newest_copy_of_a_claim_whose_volume_is_lost(mirroring: Driver, folder: Path) -> None:
     told = {"csi.storage.k8s.io/pvc/namespace": "lab", "csi.storage.k8s.io/pvc/name": "models"}
     taking_over = {**told, "csi.storage.k8s.io/pvc/name": "again", "mirrorOf": "models"}
-    driver = Driver(folder, os.getpid(), folder / "mirror")
-    try:
-        with pytest.raises(grpc.RpcError, match="claim lab/models: the second pool has no copy"):
-            driver.client.create("again", parameters=taking_over)
-        first = driver.client.create("first", parameters=told).volume_id
-        (driver.volume(first) / "file").write_text("kept")
-        # The mirror is turned on afterwards, as the resizer does it, and turned off again.
-        driver.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "1", **told})
-        until(lambda: copies(folder, "first", "file"), driver)
-        driver.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "0"})
-        driver.kill()
-        shutil.rmtree(folder / "pool")
-        (folder / "pool").mkdir()
-        driver.start()
-        again = driver.client.create("again", parameters=taking_over)
-        assert driver.client.create("again", parameters=taking_over) == again
-        assert again.capacity_bytes == 64 * MIB
-        assert (driver.volume(again.volume_id) / "file").read_text() == "kept"
-        with pytest.raises(grpc.RpcError, match="has 67108864"):
-            driver.client.create("smaller", 32, parameters=taking_over)
-        assert not list(folder.glob("*/snapshots/.brought-*"))
-    finally:
-        driver.stop()
+    with pytest.raises(grpc.RpcError, match="claim lab/models: the second pool has no copy"):
+        mirroring.client.create("again", parameters=taking_over)
+    first = mirroring.client.create("first", parameters=told).volume_id
+    (mirroring.volume(first) / "file").write_text("kept")
+    # The mirror is turned on afterwards, as the resizer does it, and turned off again.
+    mirroring.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "1", **told})
+    until(lambda: copies(folder, "first", "file"), mirroring)
+    mirroring.client.ControllerModifyVolume(volume_id=first, mutable_parameters={"mirrorSeconds": "0"})
+    mirroring.kill()
+    shutil.rmtree(folder / "pool")
+    (folder / "pool").mkdir()
+    mirroring.start()
+    again = mirroring.client.create("again", parameters=taking_over)
+    assert mirroring.client.create("again", parameters=taking_over) == again
+    assert again.capacity_bytes == 64 * MIB
+    assert (mirroring.volume(again.volume_id) / "file").read_text() == "kept"
+    with pytest.raises(grpc.RpcError, match="has 67108864"):
+        mirroring.client.create("smaller", 32, parameters=taking_over)
+    assert not list(folder.glob("*/snapshots/.brought-*"))
 
 
 @pytest.mark.parametrize("end", ["delete", "turn off"])
-def test_what_the_next_copy_is_compared_with_goes_with_the_volume_or_its_mirror(folder: Path, end: str) -> None:
-    driver = Driver(folder, os.getpid(), folder / "mirror")
-    try:
-        made = [driver.client.create(name, mutable_parameters={"mirrorSeconds": "3600"}) for name in ("one", "stays")]
-        (driver.volume(made[0].volume_id) / "file").write_text("1")
+def test_what_the_next_copy_is_compared_with_goes_with_the_volume_or_its_mirror(
+    mirroring: Driver, folder: Path, end: str
+) -> None:
+    made = [mirroring.client.create(name, mutable_parameters={"mirrorSeconds": "3600"}) for name in ("one", "stays")]
+    (mirroring.volume(made[0].volume_id) / "file").write_text("1")
 
-        def held() -> set[str]:
-            return {path.name.split("-")[1] for path in (folder / "pool/snapshots").glob(".mirror-*")}
+    def held() -> set[str]:
+        return {path.name.split("-")[1] for path in (folder / "pool/snapshots").glob(".mirror-*")}
 
-        def copied() -> list[Path]:
-            return list((folder / "mirror/snapshots").glob("one-*.json"))
+    def copied() -> list[Path]:
+        return list((folder / "mirror/snapshots").glob("one-*.json"))
 
-        until(lambda: held() == {"one", "stays"} and copied(), driver)
-        if end == "delete":
-            driver.client.DeleteVolume(volume_id=made[0].volume_id)
-        else:
-            driver.client.ControllerModifyVolume(volume_id=made[0].volume_id, mutable_parameters={"mirrorSeconds": "0"})
-        until(lambda: held() == {"stays"}, driver)
-        assert len(copied()) == 1, "the copy itself stays"
-    finally:
-        driver.stop()
+    until(lambda: held() == {"one", "stays"} and copied(), mirroring)
+    if end == "delete":
+        mirroring.client.DeleteVolume(volume_id=made[0].volume_id)
+    else:
+        mirroring.client.ControllerModifyVolume(volume_id=made[0].volume_id, mutable_parameters={"mirrorSeconds": "0"})
+    until(lambda: held() == {"stays"}, mirroring)
+    assert len(copied()) == 1, "the copy itself stays"
 
 
 def test_a_claim_is_of_one_volume_and_the_earlier_one_is_copied_no_more(folder: Path) -> None:
@@ -164,14 +160,11 @@ def until(found: Callable[[], object], driver: Driver) -> None:
     eventually(found, about=lambda: driver.log)
 
 
-def test_a_driver_keeps_the_copies_as_young_as_asked_for(folder: Path) -> None:
-    driver = Driver(folder, os.getpid(), folder / "mirror")
-    try:
-        driver.client.create("alone")
-        volume = driver.client.create("data", mutable_parameters={"mirrorSeconds": "1"}).volume_id
-        (driver.volume(volume) / "file").write_text("kept")
-        until(lambda: copies(folder, "data", "file"), driver)
-        assert not copies(folder, "alone", "")
-    finally:
-        driver.stop()
-    assert "Traceback" not in driver.log
+def test_a_driver_keeps_the_copies_as_young_as_asked_for(mirroring: Driver, folder: Path) -> None:
+    mirroring.client.create("alone")
+    volume = mirroring.client.create("data", mutable_parameters={"mirrorSeconds": "1"}).volume_id
+    (mirroring.volume(volume) / "file").write_text("kept")
+    until(lambda: copies(folder, "data", "file"), mirroring)
+    assert not copies(folder, "alone", "")
+    mirroring.stop()
+    assert "Traceback" not in mirroring.log

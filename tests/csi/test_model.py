@@ -1,18 +1,15 @@
 """Random calls against a model in Python, with the driver killed in the middle of some of them.
 
-`make test` makes a thousand calls. The nightly run makes TENSORPLANE_OPERATIONS of them from TENSORPLANE_SEED.
+They follow from the seed.
 """
 
 from __future__ import annotations
 
-import os
-import threading
-import time
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 import grpc
+import pytest
 from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule, run_state_machine_as_test
@@ -20,9 +17,15 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from embedded.csi.generated import csi_pb2
 from tests.csi.client import capability, of_snapshot, of_volume
 from tests.csi.driver import Driver, empty
+from tests.support import counts
 
-SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
-OPERATIONS = int(os.environ.get("TENSORPLANE_OPERATIONS", "1000"))
+pytestmark = [
+    pytest.mark.counted,
+    pytest.mark.nightly("hundreds of restarts; told by test_killed, which is exhaustive"),
+]
+
+SEED = counts.seed()
+OPERATIONS = counts.of("calls of the CSI driver", quick=1000, nightly=10000)
 STEPS = 40
 MIB = 1 << 20
 CODES = grpc.StatusCode
@@ -30,8 +33,8 @@ CODES = grpc.StatusCode
 names = st.sampled_from(["a", "b", "Volume C", "d" * 100])
 sizes = st.sampled_from([1, 2, 4])
 files = st.sampled_from(["one", "two", "folder/three"])
-# When in a call the driver is killed, in seconds; mostly not at all.
-kills = st.one_of(st.none(), st.none(), st.none(), st.floats(0, 0.03))
+# At which change of the disk the driver ends itself; mostly not at all.
+kills = st.one_of(st.none(), st.none(), st.none(), st.integers(0, 12))
 
 
 @dataclass
@@ -55,45 +58,33 @@ class Volumes(RuleBasedStateMachine):
         self.volumes: dict[str, Kept] = {}
         self.snapshots: dict[str, Kept] = {}
 
-    def call(self, method: str, kill: float | None, **fields: Any) -> Any:
+    def call(self, method: str, kill: int | None, **fields: Any) -> Any:
         """A call; one whose driver was killed is repeated, as Kubernetes does. Gives the answer or the refusal."""
         if kill is not None:
-            self._killed(method, kill, fields)
+            self.driver.die_in(lambda: getattr(self.driver.client, method)(**fields), kill)
         try:
             return getattr(self.driver.client, method)(**fields)
         except grpc.RpcError as error:
             return error.code()
 
-    def _killed(self, method: str, kill: float, fields: dict[str, Any]) -> None:
-        def ask() -> None:
-            with suppress(grpc.RpcError, ValueError):  # the connection is closed with the driver
-                getattr(self.driver.client, method)(**fields)
-
-        asking = threading.Thread(target=ask)
-        asking.start()
-        time.sleep(kill)
-        self.driver.kill()
-        asking.join()
-        self.driver.start()
-
     @rule(name=names, mib=sizes, kill=kills)
-    def create(self, name: str, mib: int, kill: float | None) -> None:
+    def create(self, name: str, mib: int, kill: int | None) -> None:
         self._create(name, mib, kill, None, None)
 
     @precondition(lambda self: self.volumes)
     @rule(data=st.data(), name=names, mib=sizes, kill=kills)
-    def clone(self, data: st.DataObject, name: str, mib: int, kill: float | None) -> None:
+    def clone(self, data: st.DataObject, name: str, mib: int, kill: int | None) -> None:
         origin = self.volumes[data.draw(st.sampled_from(sorted(self.volumes)))]
         self._create(name, mib, kill, origin, ("volume", origin.id))
 
     @precondition(lambda self: self.snapshots)
     @rule(data=st.data(), name=names, mib=sizes, kill=kills)
-    def restore(self, data: st.DataObject, name: str, mib: int, kill: float | None) -> None:
+    def restore(self, data: st.DataObject, name: str, mib: int, kill: int | None) -> None:
         origin = self.snapshots[data.draw(st.sampled_from(sorted(self.snapshots)))]
         self._create(name, mib, kill, origin, ("snapshot", origin.id))
 
     def _create(
-        self, name: str, mib: int, kill: float | None, origin: Kept | None, source: tuple[str, str] | None
+        self, name: str, mib: int, kill: int | None, origin: Kept | None, source: tuple[str, str] | None
     ) -> None:
         made_of = {"volume": of_volume, "snapshot": of_snapshot}[source[0]](source[1]) if source else None
         answer = self.call(
@@ -135,7 +126,7 @@ class Volumes(RuleBasedStateMachine):
 
     @precondition(lambda self: self.volumes)
     @rule(data=st.data(), name=names, kill=kills)
-    def snapshot(self, data: st.DataObject, name: str, kill: float | None) -> None:
+    def snapshot(self, data: st.DataObject, name: str, kill: int | None) -> None:
         volume = self.volumes[data.draw(st.sampled_from(sorted(self.volumes)))]
         answer = self.call("CreateSnapshot", kill, name=name, source_volume_id=volume.id)
         there = self.snapshots.get(name)
@@ -151,7 +142,7 @@ class Volumes(RuleBasedStateMachine):
 
     @precondition(lambda self: self.volumes)
     @rule(data=st.data(), mib=sizes, kill=kills)
-    def expand(self, data: st.DataObject, mib: int, kill: float | None) -> None:
+    def expand(self, data: st.DataObject, mib: int, kill: int | None) -> None:
         volume = self.volumes[data.draw(st.sampled_from(sorted(self.volumes)))]
         size = csi_pb2.CapacityRange(required_bytes=mib * MIB)
         answer = self.call("ControllerExpandVolume", kill, volume_id=volume.id, capacity_range=size)
@@ -160,13 +151,13 @@ class Volumes(RuleBasedStateMachine):
 
     @precondition(lambda self: self.volumes)
     @rule(data=st.data(), kill=kills)
-    def delete_volume(self, data: st.DataObject, kill: float | None) -> None:
+    def delete_volume(self, data: st.DataObject, kill: int | None) -> None:
         volume = self.volumes.pop(data.draw(st.sampled_from(sorted(self.volumes))))
         assert isinstance(self.call("DeleteVolume", kill, volume_id=volume.id), csi_pb2.DeleteVolumeResponse)
 
     @precondition(lambda self: self.snapshots)
     @rule(data=st.data(), kill=kills)
-    def delete_snapshot(self, data: st.DataObject, kill: float | None) -> None:
+    def delete_snapshot(self, data: st.DataObject, kill: int | None) -> None:
         snapshot = self.snapshots.pop(data.draw(st.sampled_from(sorted(self.snapshots))))
         answer = self.call("DeleteSnapshot", kill, snapshot_id=snapshot.id)
         assert isinstance(answer, csi_pb2.DeleteSnapshotResponse)
@@ -196,8 +187,7 @@ def _run(driver: Driver, operations: int) -> None:
         stateful_step_count=STEPS,
         deadline=None,
         database=None,
-        # A failure depends on the moment of a kill: making it smaller would try thousands of other moments.
-        phases=[Phase.generate],
+        phases=[Phase.generate, Phase.shrink],
         suppress_health_check=list(HealthCheck),
     )
     run_state_machine_as_test(seed(SEED)(machine), settings=chosen)

@@ -8,9 +8,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests.csi.driver import GUARDED, Driver
+import pytest
 
-SNAPSHOTS = 40
+from tests.csi.driver import GUARDED, Driver
+from tests.support import counts
+
+SNAPSHOTS = counts.of("snapshots of a writer", quick=10, nightly=400)
 # Nothing is synced: that is up to programs, and most do not.
 WRITER = """
 import itertools, os, sys
@@ -35,11 +38,14 @@ def written(folder: Path) -> Iterator[None]:
     program = [*GUARDED, sys.executable, "-c", WRITER, str(folder)]
     with subprocess.Popen(program, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout and process.stdout.readline() == "ready\n"
-        yield
-        assert process.poll() is None
-        process.kill()
+        try:
+            yield
+            assert process.poll() is None
+        finally:
+            process.kill()
 
 
+@pytest.mark.counted
 def test_a_file_that_has_its_name_in_a_snapshot_has_its_content_too(driver: Driver) -> None:
     volume = driver.client.create("written", 1024).volume_id
     with written(driver.volume(volume)):

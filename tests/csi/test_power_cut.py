@@ -8,33 +8,20 @@ from __future__ import annotations
 import itertools
 import os
 import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from embedded.csi import btrfs, pool, records
+from embedded.csi import btrfs, pool
 from embedded.csi.store import Store
-from embedded.paths import PROJECT
 from tests.csi import test_killed
-from tests.csi.driver import GUARDED
+from tests.csi.dying import SUBVOLUMES
+from tests.csi.private import mount_memory, privately
 from tests.csi.test_killed import content, killed_at, opened
 
 CALLS = {call.__name__: call for call in test_killed.CALLS}
-STEPS = (
-    (records, "put"),
-    (records, "keep"),
-    (Path, "rename"),
-    (Path, "replace"),
-    (Path, "unlink"),
-    (btrfs, "create"),
-    (btrfs, "snapshot"),
-    (btrfs, "settle"),
-    (btrfs, "limit"),
-    (btrfs, "destroy"),
-)
 
 
 @contextmanager
@@ -62,8 +49,16 @@ def limits(store: Store) -> dict[str, int]:
     return {id_: int((kernel / f"0_{number}" / "max_referenced").read_text()) for id_, number in numbers.items()}
 
 
-def cut_anywhere(folder: Path, call: Callable[[Store], None]) -> None:
+def prepare(folder: Path) -> None:
+    """For pools that only the driver commits: a copy of a file meanwhile would be of several moments."""
+    mount_memory(folder)
+    vars(pool).update(_OPTIONS=f"{pool._OPTIONS},commit=86400,nodiscard")
+
+
+def cut_anywhere(folder: Path, name: str) -> None:
     """Ends a call at each of its steps, and after the last of them."""
+    prepare(folder)
+    call = CALLS[name]
     whole = folder / "whole.btrfs"
     with mounted(whole) as at:
         store = opened(at)
@@ -74,7 +69,7 @@ def cut_anywhere(folder: Path, call: Callable[[Store], None]) -> None:
         file = copied(whole, f"step-{step}")
         with mounted(file) as at, pytest.MonkeyPatch.context() as patch:
             store = Store(at)
-            killed = killed_at(step, patch, call, store, STEPS)
+            killed = killed_at(step, patch, call, store, SUBVOLUMES)
             cut = copied(file, f"cut-{step}")
             if not killed:
                 wanted = content(store)
@@ -91,10 +86,13 @@ def cut_anywhere(folder: Path, call: Callable[[Store], None]) -> None:
             assert left == wanted == repeated
             return
         assert left in (before, repeated)
+        for one in (file, cut):
+            one.unlink()
 
 
 def cut_after_a_write(folder: Path) -> None:
     """What a program wrote just before a snapshot is in the snapshot."""
+    prepare(folder)
     file = folder / "written.btrfs"
     with mounted(file) as at:
         store = opened(at)
@@ -107,22 +105,10 @@ def cut_after_a_write(folder: Path) -> None:
         Store(at).close()
 
 
-def in_a_mount_namespace(program: str) -> None:
-    """Runs Python whose mounts end with it."""
-    if os.geteuid() != 0 or not pool.can_have_btrfs():
-        pytest.skip("needs root, btrfs in the kernel, loop devices and mkfs.btrfs (package btrfs-progs)")
-    private = ["unshare", "--mount", "--propagation=private", *GUARDED, sys.executable, "-c", program]
-    done = subprocess.run(private, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-
-
-IMPORTS = "from pathlib import Path; from tests.csi import test_power_cut as cut"
-
-
 @pytest.mark.parametrize("call", CALLS)
 def test_a_call_is_done_once_it_is_answered(call: str, tmp_path: Path) -> None:
-    in_a_mount_namespace(f"{IMPORTS}; cut.cut_anywhere(Path({str(tmp_path)!r}), cut.CALLS[{call!r}])")
+    privately(cut_anywhere, tmp_path, call)
 
 
 def test_what_was_written_before_a_snapshot_is_in_it(tmp_path: Path) -> None:
-    in_a_mount_namespace(f"{IMPORTS}; cut.cut_after_a_write(Path({str(tmp_path)!r}))")
+    privately(cut_after_a_write, tmp_path)

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import errno
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import grpc
 import pytest
 
-from embedded.csi import pool, room
+from embedded.csi import growth, pool, room
 from embedded.csi.failover import Failover
 from embedded.csi.growth import Guard
 from embedded.csi.mirror import Mirror
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import Asked
 from embedded.csi.store import NOTHING, Kept, Store
-from embedded.paths import PROJECT
-from tests.csi.driver import GUARDED
+from tests.csi.private import mount_memory, privately
 
 MIB = 1 << 20
 DISK, FILE_GIB = 420, 2
@@ -28,7 +25,9 @@ DISK, FILE_GIB = 420, 2
 
 def fill(folder: Path) -> None:
     """A disk that is smaller than its pool: a volume is written until the guard stops it, and on once there is room."""
-    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={DISK}M", "tmpfs", folder], check=True)
+    mount_memory(folder, DISK)
+    vars(room).update(RESERVE=64 * MIB)
+    vars(growth).update(_AGAIN=16 * MIB)
     ballast = folder / "ballast"
     ballast.write_bytes(bytes(100 * MIB))
     pool.make_and_mount(folder / "volumes.btrfs", folder / "pool", FILE_GIB)
@@ -68,17 +67,6 @@ def fill(folder: Path) -> None:
 
 
 def test_a_disk_that_fills_under_the_pool_stops_volumes_and_breaks_nothing(tmp_path: Path) -> None:
-    if os.geteuid() != 0 or not pool.can_have_btrfs():
-        pytest.skip("needs root, btrfs in the kernel, loop devices and mkfs.btrfs (package btrfs-progs)")
-    program = f"""
-from pathlib import Path
-from embedded.csi import growth, room
-from tests.csi.test_room import MIB, fill
-room.RESERVE, growth._AGAIN, room._unwritten = 64 * MIB, 16 * MIB, lambda: 0
-fill(Path({str(tmp_path)!r}))
-"""
-    private = ["unshare", "--mount", "--propagation=private", *GUARDED, sys.executable, "-c", program]
-    done = subprocess.run(private, cwd=PROJECT, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    assert "volumes cannot grow until space is freed" in done.stdout
-    assert "volumes can grow again" in done.stdout
+    said = privately(fill, tmp_path)
+    assert "volumes cannot grow until space is freed" in said
+    assert "volumes can grow again" in said

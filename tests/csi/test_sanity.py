@@ -15,6 +15,8 @@ from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import MODULES
 from tests.csi.driver import Driver
 
+pytestmark = pytest.mark.nightly("csi-sanity is built for it alone, in minutes")
+
 _NO_ATTACHING = "a folder of the one node: nothing is attached to nodes"
 _NO_STAGING = "a bind mount per pod is all there is to do"
 _NO_GROUPS = "btrfs takes snapshots one after the other, so a group's would not be of one moment"

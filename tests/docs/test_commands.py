@@ -8,14 +8,12 @@ from __future__ import annotations
 import re
 import subprocess
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.support.checked_commands import problems
-from tests.support.documented import PAGES, PROJECT, SHELL, Command, blocks, commands, parsed, script
+from tests.support.documented import SHELL, Command, blocks, commands, on_pages, parsed, script, texts
 
-page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
 _LANGUAGES = (*SHELL, "yaml", "yaml fragment", "python", "json", "text", "diff")
 
 
@@ -34,39 +32,46 @@ def _wrong(text: str) -> list[str]:
     return found
 
 
-@page
-def test_every_command_is_there(path: Path) -> None:
-    assert _wrong(path.read_text()) == []
+def test_every_command_is_there() -> None:
+    assert on_pages(_wrong) == []
 
 
-@page
-def test_every_block_says_what_it_is(path: Path) -> None:
+def test_every_block_says_what_it_is() -> None:
     """So that no command hides in a block that nobody reads as one."""
-    assert {block.language for block in blocks(path.read_text())} <= set(_LANGUAGES)
-    hidden = [block.text for block in blocks(path.read_text()) if block.language == "text"]
-    assert [
-        text for text in hidden if re.match(r"(\$ |make |kubectl |pulumi |tensorplane |python -m|\. |export )", text)
-    ] == []
+    found = {block.language for text in texts().values() for block in blocks(text)}
+    assert found <= set(_LANGUAGES)
+    hidden = re.compile(r"(\$ |make |kubectl |pulumi |tensorplane |python -m|\. |export )")
+    assert (
+        on_pages(lambda page: [one.text for one in blocks(page) if one.language == "text" and hidden.match(one.text)])
+        == []
+    )
 
 
-@page
-def test_every_block_of_commands_is_one_for_the_shell(path: Path) -> None:
-    for block in blocks(path.read_text()):
+def test_every_block_of_commands_is_one_for_the_shell() -> None:
+    assert on_pages(_not_for_the_shell) == []
+
+
+def _not_for_the_shell(page: str) -> Iterator[str]:
+    for block in blocks(page):
         if block.language in SHELL:
             done = subprocess.run(["bash", "-n"], input=script(block), capture_output=True, text=True)
-            assert (done.returncode, done.stderr) == (0, ""), block.text
+            if (done.returncode, done.stderr) != (0, ""):
+                yield f"{done.stderr}\n{block.text}"
 
 
-@page
-def test_a_page_says_where_kubectl_finds_the_embedded_cluster(path: Path) -> None:
+def test_a_page_says_where_kubectl_finds_the_embedded_cluster() -> None:
     """Activating the environment does not: without KUBECONFIG, kubectl asks localhost:8080."""
-    text = path.read_text()
-    first = text.find("kubectl -n tensorplane-dev")
-    assert first < 0 or 0 <= text.find("KUBECONFIG") < first
+    assert on_pages(_asks_before) == []
+
+
+def _asks_before(page: str) -> Iterator[str]:
+    before, asks, _ = page.partition("kubectl -n tensorplane-dev")
+    if asks and "KUBECONFIG" not in before:
+        yield f"{asks} before KUBECONFIG"
 
 
 def test_the_pages_have_commands() -> None:
-    programs = {command.program for path in PAGES for command in commands(path.read_text())}
+    programs = {command.program for text in texts().values() for command in commands(text)}
     assert {"make", "pulumi", "kubectl", "tensorplane", "python"} <= programs
 
 

@@ -1,9 +1,11 @@
 """The documentation names only what exists: links, headings, files; its settings are accepted."""
 
+import functools
 import os
 import re
 import subprocess
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ from components.clusters.settings import ClusterArgs
 from components.volumes import capabilities
 from components.volumes.backend import Backend
 from components.volumes.checks import rows
-from tests.support.documented import PAGES, blocks, outside_blocks
+from tests.support.documented import PAGES, blocks, on_pages, outside_blocks, texts
 from tests.support.rendering import PROJECT, run, settings_of
 from workloads.base import WorkloadArgs
 from workloads.strategies import Strategy
@@ -25,67 +27,58 @@ from workloads.strategies import Strategy
 SETTINGS = PROJECT / "docs" / "settings"
 SETTINGS_PAGES = reference.pages()
 
-page = pytest.mark.parametrize("path", PAGES, ids=lambda path: str(path.relative_to(PROJECT)))
-
 _LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"`([^`]+)`")
 
 
-def anchors(path: Path) -> set[str]:
+@functools.cache
+def slugs(path: Path) -> Sequence[str]:
     """The names under which GitHub's renderer knows a page's headings."""
-    return set(slugs(path))
-
-
-def slugs(path: Path) -> list[str]:
     headings = re.findall(r"^#+ (.*)$", outside_blocks(path.read_text()), re.MULTILINE)
     return [re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-") for heading in headings]
 
 
-@page
-def test_no_heading_repeats_within_a_page(path: Path) -> None:
+def test_no_heading_repeats_within_a_page() -> None:
     """A link to a repeated heading leads to the first."""
     # The changelog repeats its headings for each version.
-    found = slugs(path) if path.name != "CHANGELOG.md" else []
-    assert sorted({slug for slug in found if found.count(slug) > 1}) == []
+    found = [(path, slug) for path in PAGES if path.name != "CHANGELOG.md" for slug in slugs(path)]
+    assert [each for each, count in Counter(found).items() if count > 1] == []
 
 
-@page
-def test_every_link_leads_somewhere(path: Path) -> None:
-    dead = []
-    for link in _LINK.findall(outside_blocks(path.read_text())):
-        if "://" in link:
-            continue
-        name, _, anchor = link.partition("#")
-        target = path.parent / name if name else path
-        if not target.exists() or (anchor and anchor not in anchors(target)):
-            dead.append(link)
-    assert not dead
+def test_every_link_leads_somewhere() -> None:
+    found = [(path, link) for path, text in texts().items() for link in _LINK.findall(outside_blocks(text))]
+    assert [each for each in found if "://" not in each[1] and not _is_there(*each)] == []
 
 
+def _is_there(page: Path, link: str) -> bool:
+    name, _, anchor = link.partition("#")
+    target = page.parent / name if name else page
+    return target.exists() and (not anchor or anchor in slugs(target))
+
+
+@functools.cache
 def top_level() -> set[str]:
     listed = subprocess.run(["git", "ls-files"], cwd=PROJECT, capture_output=True, text=True, check=True).stdout
     return {line.split("/")[0] for line in listed.splitlines() if "/" in line}
 
 
-@page
-def test_every_file_of_the_project_that_is_mentioned_exists(path: Path) -> None:
-    folders = top_level()
-    said = [word for code in _CODE.findall(outside_blocks(path.read_text())) for word in code.split()]
-    said += [word for block in blocks(path.read_text()) for word in block.text.split()]
-    mentioned = {
-        word.rstrip(".,:;")
-        for word in said
-        # What a reader makes, or a command makes, is not there: Pulumi.NAME.yaml.
-        if word.split("/")[0] in folders and "/" in word and not re.search(r"NAME|config\.mine|results\.json", word)
-    }
-    assert sorted(word for word in mentioned if not (PROJECT / word).exists()) == []
+def test_every_file_of_the_project_that_is_mentioned_exists() -> None:
+    assert on_pages(_absent) == []
+
+
+def _absent(page: str) -> Iterator[str]:
+    said = [*_CODE.findall(outside_blocks(page)), *(block.text for block in blocks(page))]
+    words = {word.rstrip(".,:;") for text in said for word in text.split()}
+    # What a reader makes, or a command makes, is not there: Pulumi.NAME.yaml.
+    named = {word for word in words if "/" in word and not re.search(r"NAME|config\.mine|results\.json", word)}
+    yield from sorted(word for word in named if word.split("/")[0] in top_level() and not (PROJECT / word).exists())
 
 
 def snippets() -> list[Any]:
     """Every block of settings. One that names files which only a reader has is marked: ```yaml fragment."""
     found: list[Any] = []
-    for path in PAGES:
-        for block in blocks(path.read_text()):
+    for path, text in texts().items():
+        for block in blocks(text):
             # What is meant for kubectl is tried where it is meant to run.
             if block.language.startswith("yaml") and not block.text.startswith("apiVersion:"):
                 is_fragment = block.language == "yaml fragment"
@@ -166,9 +159,8 @@ def test_the_changelog_has_this_version() -> None:
     assert "## Unreleased" in text
 
 
-@page
-def test_no_page_names_a_machine(path: Path) -> None:
-    assert not re.search(r"/root/|/work/|/tmp/w/", path.read_text())
+def test_no_page_names_a_machine() -> None:
+    assert on_pages(re.compile(r"/root/|/work/|/tmp/w/").findall) == []
 
 
 def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:

@@ -1,22 +1,27 @@
-"""The dev stack on a cluster of the tests' own: deployed once, for all end-to-end tests."""
+"""The dev stack on a cluster of the tests' own: deployed once, for all end-to-end tests, none of which changes it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+import yaml
 
-from driver import linked_project
+from cli import temporary_pod
+from cli.commands.notebook import query as notebook
+from cli.commands.runs import start
+from driver import linked_project, watch
 from driver.deploy import Stack, open_stack
 from driver.kube import Kube
 from driver.policy_pack import Policies
 from driver.target import Target
 from driver.watch import Outputs
-from embedded import cluster
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
+from tests.e2e.pipelines import settings
 from tests.support import cluster_fixture, controllers
+from tests.support.waiting import PATIENT_SECONDS
 
 
 @dataclass(frozen=True)
@@ -28,42 +33,33 @@ class Deployed:
     outputs: Outputs
     kube: Kube
 
-    def server(self) -> dict[str, object]:
-        """The server's Deployment status."""
-        path = f"/apis/apps/v1/namespaces/{self.outputs.namespace}/deployments/{self.outputs.deployment}"
-        found = self.kube.get(path)
-        assert found is not None
-        status: dict[str, object] = found.get("status", {})
-        return status
+
+@pytest.fixture(scope="package", autouse=True)
+def patience() -> Iterator[None]:
+    """Commands in this process wait as long as tests do: a slow machine is no fault."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(watch, "SERVING_SECONDS", PATIENT_SECONDS)
+        patch.setattr(temporary_pod, "_START_SECONDS", PATIENT_SECONDS)
+        patch.setattr(notebook, "_START_SECONDS", PATIENT_SECONDS)
+        patch.setattr(start, "_SECONDS_TO_DELETE", PATIENT_SECONDS)
+        yield
 
 
 @pytest.fixture(scope="package")
 def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
     """A running cluster with its images."""
     with cluster_fixture.running(tmp_path_factory.mktemp("state"), "e2e", storage=True) as running:
-        cluster.load_images(running, Step("load images"))
+        controllers.provide(running, "argo-workflows")
         yield running
 
 
 @pytest.fixture(scope="package")
-def deployed(instance: Instance) -> Deployed:
-    """The dev stack, as `make up` deploys it; its job may still be running."""
-    stack = open_stack(Target("", instance))
-    step = Step("pulumi up")
-    stack.prepare(step)
-    stack.up(step, policies=Policies.RUN)
-    outputs = Outputs.of(stack.outputs())
-    return Deployed(instance, stack, outputs, Kube.of(instance.kubeconfig))
-
-
-@pytest.fixture(scope="module")
-def with_workflows(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The dev stack with Argo Workflows, so that its Kueue admits pods, too; the other tests have it without."""
-    controllers.provide(deployed.instance, "argo-workflows")
-    settings = (PROJECT / "Pulumi.dev.yaml").read_text() + "  tensorplane:controllers: {argoWorkflows: chart}\n"
-    stack = linked_project.with_settings(deployed.stack, tmp_path_factory.mktemp("workflows"), settings)
-    stack.prepare(Step("prepare"))
-    stack.up(Step("pulumi up"))
-    yield replace(deployed, stack=stack)
-    deployed.stack.prepare(Step("prepare"))
-    deployed.stack.up(Step("pulumi up"))
+def deployed(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> Deployed:
+    """The dev stack, as `make up` deploys it, with a pipeline more; its job may still be running."""
+    file = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
+    for section, entries in settings.of_dev().items():
+        file["config"].setdefault(f"tensorplane:{section}", {}).update(entries)
+    checkout = open_stack(Target("", instance))
+    stack = linked_project.with_settings(checkout, tmp_path_factory.mktemp("dev"), yaml.safe_dump(file))
+    stack.up(Step("pulumi up"), policies=Policies.RUN, state=stack.prepare(Step("prepare")))
+    return Deployed(instance, stack, Outputs.of(stack.outputs()), Kube.of(instance.kubeconfig))

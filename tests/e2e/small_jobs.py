@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from driver import linked_project
+from cli.jobs import in_cluster
 from driver.deploy import Stack
 from driver.kube import Kube
-from embedded.step import Step
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
+from tests.e2e.stacks import OwnStack
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 _FILES = {
@@ -37,6 +38,8 @@ WORKERS: Mapping[str, Any] = {"kind": "multiWorkerMirrored", "workers": 2}
 LEGACY = {"TF_USE_LEGACY_KERAS": "1"}
 """Variables with which `tf.keras` is tf_keras."""
 SINGLE: Mapping[str, Any] = {"kind": "single"}
+ENDLESS = "1000000"
+"""More steps than any machine trains in the time of a test."""
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,7 @@ class Job:
     """Whether it has checkpoints, a model and TensorBoard's folder on the volume."""
     command: Sequence[str] = ()
     """Instead of the program alone."""
+    resources: Mapping[str, float] = field(default_factory=lambda: SMALL)
 
     def __str__(self) -> str:
         return self.name
@@ -70,7 +74,7 @@ class Job:
             "files": _FILES,
             # One thread each keeps the pods out of each other's way.
             "env": {"TF_NUM_INTRAOP_THREADS": "1", "TF_CPP_MIN_LOG_LEVEL": "2", **self.env},
-            "resources": SMALL,
+            "resources": dict(self.resources),
             "queue": "small",
             **(saving if self.saves else {}),
         }
@@ -100,10 +104,29 @@ class Running:
         }
         self.pods_path = f"/api/v1/namespaces/{self.namespace}/pods"
 
+    def path(self, job: str) -> str:
+        """Of its JobSet."""
+        return in_cluster.path({"metadata": {"namespace": self.namespace, "name": self.runs[job]}})
+
     def pods(self, job: str) -> dict[str, dict[str, Any]]:
         """The job's pods by role and index; the newest, if one was replaced."""
         found = self._kube.items(self.pods_path, labelSelector=f"jobset.sigs.k8s.io/jobset-name={self.runs[job]}")
-        return {_task(pod): pod for pod in sorted(found, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))}
+        return {_task(pod): pod for pod in sorted(found, key=_age)}
+
+    def said(self, job: str, pattern: str, task: str = "worker-0", *, not_by: str = "") -> re.Match[str]:
+        """Waits for words of the newest pod of a task, unless that is the pod with this UID."""
+
+        def log() -> str:
+            pod = self.pods(job).get(task)
+            return self.log(pod) if pod and pod["metadata"]["uid"] != not_by else ""
+
+        found = eventually(lambda: re.search(pattern, log(), re.MULTILINE), about=lambda: self.logs(job))
+        assert found
+        return found
+
+    def kill(self, pod: Mapping[str, Any]) -> None:
+        """Without grace, as a node that dies does."""
+        self._kube.delete(f"{self.pods_path}/{pod['metadata']['name']}", gracePeriodSeconds="0")
 
     def all_end(self, job: str) -> bool:
         """Waits until none of its pods runs."""
@@ -117,12 +140,10 @@ class Running:
         """Waits for the job's end."""
 
         def look() -> Ended | None:
-            path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.namespace}/jobsets/{self.runs[job]}"
-            status = (self._kube.get(path) or {}).get("status", {})
-            kinds = {one["type"] for one in status.get("conditions", ()) if one["status"] == "True"}
-            if not kinds & {"Completed", "Failed"}:
+            job_set = self._kube.get(self.path(job)) or {}
+            if not (how := in_cluster.ended(job_set)):
                 return None
-            return Ended("Completed" in kinds, status.get("restarts", 0), self.logs(job))
+            return Ended(how == "finished", job_set["status"].get("restarts", 0), self.logs(job))
 
         found = eventually(look, seconds, about=lambda: f"{job}: {self.logs(job)} {self._conditions(job)}")
         assert found
@@ -142,27 +163,36 @@ class Running:
 
 
 def _task(pod: Mapping[str, Any]) -> str:
-    labels = pod["metadata"]["labels"]
-    index = labels["batch.kubernetes.io/job-completion-index"]
-    return f"{labels['jobset.sigs.k8s.io/replicatedjob-name']}-{index}"
+    role, index = in_cluster.place(dict(pod))
+    return f"{role}-{index}"
+
+
+def _age(pod: Mapping[str, Any]) -> tuple[bool, str]:
+    """Times of creation have whole seconds; of a pod and its replacement, the former is being deleted."""
+    return "deletionTimestamp" not in pod["metadata"], str(pod["metadata"]["creationTimestamp"])
+
+
+def sections(jobs: Sequence[Job]) -> dict[str, Any]:
+    """The sections of settings of a stack with these jobs."""
+    return {
+        "queues": {"small": _QUEUE},
+        "volumes": {"work": {"sizeGib": 1, "retain": False}},
+        "workloads": {job.name: job.settings() for job in jobs},
+    }
 
 
 @contextmanager
 def deployed_jobs(deployed: Deployed, folder: Path, name: str, jobs: Sequence[Job]) -> Iterator[Running]:
     """A stack `name` with these jobs, destroyed at the end with its volume."""
-    settings = {
-        "namespace": f"tensorplane-{name}",
-        "controllers": {"kueue": "present", "jobset": "present"},
-        "queues": {"small": _QUEUE},
-        "volumes": {"work": {"sizeGib": 1, "retain": False}},
-        "workloads": {job.name: job.settings() for job in jobs},
-    }
-    config = {"config": {f"tensorplane:{key}": value for key, value in settings.items()}}
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name=name))
-    stack = linked_project.with_settings(named, folder, json.dumps(config))
-    stack.prepare(Step("prepare"))
-    try:
-        stack.up(Step("pulumi up"))
-        yield Running(deployed.kube, stack)
-    finally:
-        stack.destroy(Step("destroy"))
+    with stack_of_jobs(deployed, folder, name, jobs) as (_, running):
+        yield running
+
+
+@contextmanager
+def stack_of_jobs(
+    deployed: Deployed, folder: Path, name: str, jobs: Sequence[Job]
+) -> Iterator[tuple[OwnStack, Running]]:
+    """The same, with the stack."""
+    with stacks.own(deployed, folder, name) as made:
+        made.up(**sections(jobs))
+        yield made, Running(deployed.kube, made.stack)

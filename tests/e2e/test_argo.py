@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,9 +14,10 @@ from components.base.labels import QUEUE_LABEL
 from components.controllers.argo_workflows import EXECUTOR_RULES
 from driver.kube import Kube
 from tests.e2e.conftest import Deployed
+from tests.support import admitted
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_NAME = "squares"
+_NAME = f"squares-{secrets.token_hex(3)}"
 _QUEUE = "training"
 _ACCESS = "rbac.authorization.k8s.io"
 _LIST = "print('[1, 2, 3]', file=open('/tmp/numbers', 'w'))"
@@ -30,13 +32,13 @@ import json, pathlib
 found = {path.parent.name: path.read_text() for path in pathlib.Path("/work/squares").glob("*/square")}
 print(json.dumps(found), file=open("/tmp/found", "w"))
 """
-_CONFIG_MAP = """
+_CONFIG_MAP = f"""
 apiVersion: v1
 kind: ConfigMap
-metadata: {name: squares}
+metadata: {{name: {_NAME}}}
 data:
-  said: '{{inputs.parameters.said}}'
-  found: '{{inputs.parameters.found}}'
+  said: '{{{{inputs.parameters.said}}}}'
+  found: '{{{{inputs.parameters.found}}}}'
 """
 
 
@@ -140,18 +142,16 @@ class _Objects:
 
 
 @pytest.fixture
-def objects(with_workflows: Deployed) -> Iterator[_Objects]:
-    made = _Objects(with_workflows.kube, with_workflows.outputs.namespace)
+def objects(deployed: Deployed) -> Iterator[_Objects]:
+    made = _Objects(deployed.kube, deployed.outputs.namespace)
     made.account()
     yield made
     made.remove()
 
 
-@pytest.mark.nightly  # in `make test`, pipelines run on the same controller and executor
-def test_a_workflow_runs_and_its_pods_of_a_queue_are_admitted_by_kueue(
-    with_workflows: Deployed, objects: _Objects
-) -> None:
-    kube = with_workflows.kube
+@pytest.mark.nightly("pipelines/test_a_commit.py runs on the same controller and executor")
+def test_a_workflow_runs_and_its_pods_of_a_queue_are_admitted_by_kueue(deployed: Deployed, objects: _Objects) -> None:
+    kube = deployed.kube
     objects.make(objects.workflow, _workflow("models"))
 
     def status() -> dict[str, Any]:
@@ -167,10 +167,10 @@ def test_a_workflow_runs_and_its_pods_of_a_queue_are_admitted_by_kueue(
     pods = kube.items(f"{objects.core}/pods", labelSelector=f"workflows.argoproj.io/workflow={_NAME}")
     queued = {pod["metadata"]["uid"] for pod in pods if QUEUE_LABEL in pod["metadata"]["labels"]}
     assert len(queued) == 3 and len(pods) == 6
-    workloads = kube.items(f"/apis/{versions.KUEUE_API}/namespaces/{with_workflows.outputs.namespace}/workloads")
-    owned = {owner["uid"]: one for one in workloads for owner in one["metadata"].get("ownerReferences", ())}
-    assert {pod["metadata"]["uid"] for pod in pods} & set(owned) == queued, "pods without the label are nobody's"
-    for uid in queued:
-        assert owned[uid]["spec"]["queueName"] == _QUEUE
-        conditions = {one["type"]: one["status"] for one in owned[uid]["status"]["conditions"]}
-        assert conditions["Admitted"] == "True" and conditions["Finished"] == "True"
+
+    def owned() -> dict[str, dict[str, Any]]:
+        return admitted.by_owner(kube, deployed.outputs.namespace)
+
+    eventually(lambda: queued <= {*owned()} and all(admitted.was_admitted(owned()[uid]) for uid in queued), about=owned)
+    assert {pod["metadata"]["uid"] for pod in pods} & {*owned()} == queued, "pods without the label are nobody's"
+    assert {owned()[uid]["spec"]["queueName"] for uid in queued} == {_QUEUE}

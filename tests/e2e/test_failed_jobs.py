@@ -3,116 +3,87 @@
 from __future__ import annotations
 
 import io
-from dataclasses import replace
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from rich.console import Console
 
 from cli.commands.why import query
-from driver import failures, linked_project, status, watch
+from driver import failures, status, watch
 from driver.deploy import Stack
+from driver.kube import Kube
 from embedded.fault import Fault
 from embedded.step import Step
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
+from tests.e2e.small_jobs import Running
+from tests.e2e.stacks import OwnStack
 from tests.support.waiting import eventually
 
-NAMESPACE = "tensorplane-failing"
-SETTINGS = f"""
-config:
-  tensorplane:namespace: {NAMESPACE}
-  tensorplane:controllers: {{kueue: present, jobset: present}}
-  tensorplane:workloads:
-    broken:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      command: [python3, -c, "raise ValueError('boom')"]
-      resources: {{cpus: 0.1, memoryGib: 0.2}}
-    unknown:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      image: nowhere.invalid/nothing:1
-      command: [python3, train.py]
-      resources: {{cpus: 0.1, memoryGib: 0.2}}
-"""
+pytestmark = pytest.mark.nightly("3 ups; told by unit/driver/test_watched_jobs.py and test_failures.py")
+
+_NAMESPACE = "tensorplane-failing"
+_JOB = {"kind": "trainingJob", "strategy": {"kind": "single"}, "resources": {"cpus": 0.1, "memoryGib": 0.2}}
+_BROKEN = {**_JOB, "command": ["python3", "-c", "raise ValueError('boom')"]}
+_UNKNOWN = {**_JOB, "image": "nowhere.invalid/nothing:1", "command": ["python3", "train.py"]}
 
 
 @pytest.fixture
-def stack(deployed: Deployed, tmp_path: Path) -> Stack:
+def failing(deployed: Deployed, tmp_path: Path) -> Iterator[OwnStack]:
     """`pulumi up` waits for no job: of these one fails and the other never begins."""
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="failing"))
-    made = linked_project.with_settings(named, tmp_path, SETTINGS)
-    made.prepare(Step("prepare"))
-    made.up(Step("pulumi up"))
-    return made
+    with stacks.own(deployed, tmp_path, "failing") as made:
+        made.up(workloads={"broken": _BROKEN, "unknown": _UNKNOWN})
+        yield made
 
 
-def _runs(stack: Stack) -> dict[str, str]:
-    return {name: each["jobSet"] for name, each in stack.outputs()["workloads"].items()}
-
-
-def _pods(deployed: Deployed, run: str) -> list[dict[str, Any]]:
-    selector = f"jobset.sigs.k8s.io/jobset-name={run}"
-    return deployed.kube.items(f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector=selector)
-
-
-def _told_of_the_image(deployed: Deployed, stack: Stack, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def _told_of_the_image(kube: Kube, stack: Stack, run: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """`make up`, `why` and `make status` name the image, what is wrong with it, and how the job ends."""
-    ends = f"kubectl -n {NAMESPACE} delete jobset {run}"
+    ends = f"kubectl -n {_NAMESPACE} delete jobset {run}"
     monkeypatch.setattr(watch, "_PULL_SECONDS", 2)
     with pytest.raises(Fault, match=rf"{run} cannot start: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
-        watch.wait_for_start(deployed.kube, stack.outputs(), Step("jobs"))
-    found = query.ask(deployed.kube, NAMESPACE, run, {})
+        watch.wait_for_start(kube, stack.outputs(), Step("jobs"))
+    found = query.ask(kube, _NAMESPACE, run, {})
     assert (found.state, found.lines[-1].endswith(ends)) == ("stuck", True)
     assert "image nowhere.invalid/nothing:1 cannot be pulled: " in found.lines[0]
     console = Console(width=1000, file=io.StringIO())
-    console.print(status.report(deployed.kube))
+    console.print(status.report(kube))
     assert isinstance(console.file, io.StringIO)
     assert "image nowhere.invalid/nothing:1 cannot be pulled: " in console.file.getvalue()
 
 
 def test_a_failed_job_says_why_and_runs_again_only_when_asked(
-    deployed: Deployed, stack: Stack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    failing: OwnStack, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    runs = _runs(stack)
-    path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{runs['broken']}"
-
-    def failed() -> dict[str, Any] | None:
-        job_set = deployed.kube.get(path) or {}
-        kinds = {one["type"] for one in job_set.get("status", {}).get("conditions", ()) if one["status"] == "True"}
-        return job_set if "Failed" in kinds else None
-
-    ended = eventually(failed) or {}
-    assert not ended["status"].get("restarts"), "the same error twice is enough"
-    first, *said = failures.first(_pods(deployed, runs["broken"]))
+    kube, stack = failing.kube, failing.stack
+    jobs = Running(kube, stack)
+    ended = jobs.ended("broken")
+    assert not ended.succeeded
+    assert not ended.restarts, "the same error twice is enough"
+    first, *said = failures.first([*jobs.pods("broken").values()])
     assert f"exit code {failures.EXIT_SAME}: " in first
     assert said[-1].strip() == "ValueError: boom"
-    unpulled = eventually(lambda: failures.cannot_start(_pods(deployed, runs["unknown"])))
+    unpulled = eventually(lambda: failures.cannot_start([*jobs.pods("unknown").values()]))
     assert ": image nowhere.invalid/nothing:1 cannot be pulled: " in unpulled
     assert "nowhere.invalid" in unpulled.rpartition("ImagePull")[2], "the kubelet's reason"
-    _told_of_the_image(deployed, stack, runs["unknown"], monkeypatch)
+    _told_of_the_image(kube, stack, jobs.runs["unknown"], monkeypatch)
 
+    with pytest.raises(Fault, match="ValueError: boom"):
+        watch.jobs(kube, stack.outputs())
+    path = jobs.path("broken")
+    kube.delete(path)
+    eventually(lambda: kube.get(path) is None)
     # Nothing changes, and it is told all the same.
     assert set(stack.up(Step("pulumi up"))) == {"same"}
-    with pytest.raises(Fault, match="ValueError: boom"):
-        watch.jobs(deployed.kube, stack.outputs())
-    deployed.kube.delete(path)
-    eventually(lambda: deployed.kube.get(path) is None)
-    assert set(stack.up(Step("pulumi up"))) == {"same"}
-    with pytest.raises(
-        Fault, match=rf"training job {runs['broken']}: its JobSet was deployed, but no longer exists in"
-    ):
-        watch.jobs(deployed.kube, stack.outputs())
+    gone = rf"training job {jobs.runs['broken']}: its JobSet was deployed, but no longer exists in"
+    with pytest.raises(Fault, match=gone):
+        watch.jobs(kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.
     stack._update(["up", "--refresh"], Step("pulumi up"))
-    assert deployed.kube.get(path)
-    assert _runs(stack) == runs
-    settings = SETTINGS.replace("kind: trainingJob\n", "kind: trainingJob\n      attempt: 2\n", 1)
-    again = linked_project.with_settings(stack, tmp_path, settings)
-    again.prepare(Step("prepare"))
-    again.up(Step("pulumi up"))
-    assert _runs(again)["broken"] != runs["broken"]
-    assert _runs(again)["unknown"] == runs["unknown"]
-    again.destroy(Step("destroy"))
+    assert kube.get(path)
+    assert Running(kube, stack).runs == jobs.runs
+    failing.up(workloads={"broken": {**_BROKEN, "attempt": 2}, "unknown": _UNKNOWN})
+    again = Running(kube, failing.stack).runs
+    assert again["broken"] != jobs.runs["broken"]
+    assert again["unknown"] == jobs.runs["unknown"]

@@ -9,39 +9,40 @@ import json
 import tarfile
 import urllib.request
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from cli.kueue.facts import condition
 from components import versions
-from driver import linked_project
-from driver.deploy import Stack
-from embedded.step import Step
+from tests.e2e import half_models, stacks
 from tests.e2e.conftest import Deployed
-from tests.serving.server import HalfPlus
-from tests.support.waiting import eventually
+from tests.e2e.stacks import OwnStack
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_NAMESPACE, _FILES = "tensorplane-fetched", "model-files"
-_PODS = f"/api/v1/namespaces/{_NAMESPACE}/pods"
+pytestmark = pytest.mark.nightly(
+    "3 ups; told by runtime/test_fetch_model.py and workloads/checks/test_fetched_model.py"
+)
+
+_FILES = "model-files"
 _OF_FILES = f"/api/v1/namespaces/default/{{}}/{_FILES}"
 _PORT = 8000
 
 
 @dataclass(frozen=True)
 class Archive:
-    """A packed SavedModel: x / 2 + n."""
+    """A packed model."""
 
     content: bytes
 
     @classmethod
-    def of(cls, n: float, folder: Path) -> Archive:
-        (folder / str(n)).mkdir()
-        HalfPlus(n).save(folder / str(n) / "1")
+    def of(cls, name: str, folder: Path) -> Archive:
+        half_models.publish(name, folder / name, 1)
         buffer = io.BytesIO()
         with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
-            archive.add(folder / str(n) / "1", "half")
+            archive.add(folder / name / "1", "half")
         return cls(buffer.getvalue())
 
     @property
@@ -52,7 +53,7 @@ class Archive:
 @pytest.fixture
 def archives(deployed: Deployed, tmp_path: Path) -> Iterator[dict[str, Archive]]:
     """Two of them, which a pod serves by HTTP."""
-    found = {f"half-{n}.tar.gz": Archive.of(float(n), tmp_path) for n in (1, 2)}
+    found = {f"half-{n}.tar.gz": Archive.of(half_models.half(n), tmp_path) for n in (1, 2)}
     names = {"name": _FILES, "labels": {"app": _FILES}}
     server = {
         "name": "main",
@@ -79,6 +80,8 @@ def archives(deployed: Deployed, tmp_path: Path) -> Iterator[dict[str, Archive]]
     try:
         for plural, thing in things.items():
             deployed.kube.apply(_OF_FILES.format(plural), {"apiVersion": "v1", "metadata": names, **thing}, "tests")
+        pod = _OF_FILES.format("pods")
+        eventually(lambda: condition(deployed.kube.get(pod) or {}, "Ready").holds)
         yield found
     finally:
         for plural in things:
@@ -87,36 +90,22 @@ def archives(deployed: Deployed, tmp_path: Path) -> Iterator[dict[str, Archive]]
 
 @dataclass
 class Serving:
-    """The deployed stack."""
+    """A stack with a server of a model that its pods fetch."""
 
-    deployed: Deployed
-    stack: Stack
-    folder: Path
+    stack: OwnStack
 
     def up(self, file: str, digest: str) -> str:
         """Deploy the server with this archive. Returns the model's URL."""
-        uri = f"http://{_FILES}.default.svc:{_PORT}/{file}"
-        settings = {
-            "namespace": _NAMESPACE,
-            "controllers": {"kueue": "present", "jobset": "present"},
-            "workloads": {
-                "server": {
-                    "kind": "modelServer",
-                    "models": {"half": {"uri": uri, "fetch": {"sha256": digest}}},
-                    "resources": {"cpus": 0.1, "memoryGib": 1},
-                }
-            },
-        }
-        text = json.dumps({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-        made = linked_project.with_settings(self.stack, self.folder, text)
-        made.prepare(Step("prepare"))
-        made.up(Step("pulumi up"))
-        url: str = made.outputs()["workloads"]["server"]["models"]["half"]
-        return url
+        half = {"uri": f"http://{_FILES}.default.svc:{_PORT}/{file}", "fetch": {"sha256": digest}}
+        server = {"kind": "modelServer", "models": {"half": half}, "resources": {"cpus": 0.1, "memoryGib": 1}}
+        self.stack.up(workloads={"server": server})
+        return self.stack.url("server")
 
     def last_words(self) -> list[str]:
         """What init containers of the pods that failed have said."""
-        pods = self.deployed.kube.items(_PODS, labelSelector="app.kubernetes.io/name=server")
+        pods = self.stack.kube.items(
+            f"/api/v1/namespaces/{self.stack.namespace}/pods", labelSelector="app.kubernetes.io/name=server"
+        )
         ended = [
             state["terminated"]
             for pod in pods
@@ -129,19 +118,16 @@ class Serving:
 
 @pytest.fixture
 def serving(deployed: Deployed, tmp_path: Path) -> Iterator[Serving]:
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="fetched"))
     (tmp_path / "stack").mkdir()
-    try:
-        yield Serving(deployed, named, tmp_path / "stack")
-    finally:
-        named.destroy(Step("destroy"))
+    with stacks.own(deployed, tmp_path / "stack", "fetched") as made:
+        yield Serving(made)
 
 
 def _answer(url: str) -> float | None:
     """What the model answers to 2; None if it does not."""
     request = urllib.request.Request(f"{url}:predict", json.dumps({"instances": [2.0]}).encode())
     try:
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENT_SECONDS) as answer:
             return float(json.load(answer)["predictions"][0])
     except OSError:
         return None
@@ -151,8 +137,8 @@ def test_pods_serve_what_they_have_fetched_and_only_that(serving: Serving, archi
     url = serving.up("half-1.tar.gz", archives["half-1.tar.gz"].digest)
     assert eventually(lambda: _answer(url), about=serving.last_words) == 2.0
     serving.up("half-2.tar.gz", archives["half-1.tar.gz"].digest)
-    words = eventually(serving.last_words)
-    assert f"half-2.tar.gz: has the SHA-256 {archives['half-2.tar.gz'].digest}" in words[0]
+    wrong = f"half-2.tar.gz: has the SHA-256 {archives['half-2.tar.gz'].digest}"
+    eventually(lambda: any(wrong in words for words in serving.last_words()), about=serving.last_words)
     assert _answer(url) == 2.0, "the old pod goes on"
     serving.up("half-2.tar.gz", archives["half-2.tar.gz"].digest)
     eventually(lambda: _answer(url) == 3.0, about=serving.last_words)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import signal
 import subprocess
-import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -23,13 +23,13 @@ from cli.access import Access
 from cli.commands.cp import query as cp
 from cli.commands.tensorboard import query as board
 from components.base.settings import Settings
-from driver import linked_project
 from embedded.cluster import pool
 from embedded.cluster.places import Places
 from embedded.fault import Fault
-from embedded.step import Step
 from stack_file import read
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
+from tests.e2e.stacks import OwnStack
 from tests.support import command
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -45,20 +45,21 @@ with tensorplane.strategy().scope():
     model.compile(optimizer=keras.optimizers.Adam(0.05), loss="mse")
 tensorplane.fit(model, x, 3 * x + 1, batch_size=64, epochs=3)
 """
-NAMESPACE = "tensorplane-files"
-SETTINGS = """
-config:
-  tensorplane:namespace: tensorplane-files
-  tensorplane:volumes:
-    logs: {sizeGib: 1, retain: false}
-    closed: {sizeGib: 1, retain: false, writers: [curves]}
-    grouped: {sizeGib: 1, retain: false, readers: ["group:system:masters"]}
-  tensorplane:workloads:
-    curves:
-      kind: tensorboard
-      logs: {volume: logs}
-      resources: {cpus: 0.1, memoryGib: 1}
-"""
+pytestmark = pytest.mark.nightly(
+    "an up, a training and 10 copies; told by unit/cli/commands/cp and test_tensorboard.py"
+)
+
+_VOLUME = {"sizeGib": 1, "retain": False}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "volumes": {
+        "logs": _VOLUME,
+        "closed": {**_VOLUME, "writers": ["curves"]},
+        "grouped": {**_VOLUME, "readers": ["group:system:masters"]},
+    },
+    "workloads": {
+        "curves": {"kind": "tensorboard", "logs": {"volume": "logs"}, "resources": {"cpus": 0.1, "memoryGib": 1}}
+    },
+}
 
 
 def _pods(deployed: Deployed, part: str, namespace: str = "tensorplane-dev") -> list[str]:
@@ -71,23 +72,39 @@ def _tree(folder: Path) -> dict[str, bytes]:
     return {str(path.relative_to(folder)): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(deployed: Deployed, tmp_path: Path) -> None:
+def _interrupt(monkeypatch: pytest.MonkeyPatch, when: Callable[[], bool], after: int) -> None:
+    """Ctrl-C is pressed once, when a command has sent so many bytes, and the volume has what they were to bring."""
+    write, sent, pressed = cp._Counted.write, 0, False
+
+    def counted(stream: cp._Counted, data: bytes) -> int:
+        nonlocal sent, pressed
+        sent += len(data)
+        if sent > after and not pressed:
+            pressed = eventually(when)
+            raise KeyboardInterrupt
+        return write(stream, data)
+
+    monkeypatch.setattr(cp._Counted, "write", counted)
+
+
+def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(
+    deployed: Deployed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     source = tmp_path / "photos"
     for index in range(200):
         path = source / f"class-{index % 7}" / f"{index}.bin"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(os.urandom(index * 100))
-    (source / "large").write_bytes(os.urandom(1 << 20) * 120)
-    begun = subprocess.Popen(command.argv("cp", "photos", "models:/sets/photos"), cwd=tmp_path, stdout=subprocess.PIPE)
-    eventually(lambda: _pods(deployed, "copy"))
-    time.sleep(1)
-    begun.send_signal(signal.SIGINT)
-    code = begun.wait(PATIENT_SECONDS)
-    assert code in (0, 130)
+    # The last one, half of which is not sent before the signal.
+    (source / "large").write_bytes(os.urandom(1 << 20) * 32)
+    copied = stacks.volume_folder(deployed, deployed.outputs.namespace, "models") / "sets/photos"
+    _interrupt(monkeypatch, lambda: len([*copied.rglob("[0-9]*.bin")]) == 200, after=16 << 20)
+    with pytest.raises(SystemExit) as ended:
+        cp.run(cp.Question(str(source), "models:/sets/photos", "dev"), Console(quiet=True))
+    assert ended.value.code == 130
     assert _pods(deployed, "copy") == []
     told = command.output(tmp_path, "cp", "photos", "models:/sets/photos")
-    # On a quick machine, everything was copied before the signal.
-    assert re.search(r"^models:/sets/photos: \d+ files?, .*/s\)", told) or code == 0, told
+    assert re.fullmatch(r"models:/sets/photos: 1 file, 32 MiB in .*/s\); 200 files unchanged\n", told), told
     again = command.output(tmp_path, "cp", "photos", "models:/sets/")
     assert again == "models:/sets/photos: 0 files, 0 B; 201 files unchanged\n"
     assert command.output(tmp_path, "cp", "models:/sets/photos", "back").startswith("back: 201 files, ")
@@ -98,23 +115,28 @@ def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(depl
 
 def test_a_volume_is_mounted_on_the_machine_until_the_cluster_stops(deployed: Deployed, tmp_path: Path) -> None:
     (tmp_path / "note").write_text("from a pod")
-    mounted, again = tmp_path / "mounted", tmp_path / "again"
-    told = command.output(tmp_path, "volumes", "mount", "models", "mounted")
-    assert told == f"{mounted}: volume models, mounted; unmount it with: umount {mounted}\n"
-    command.output(tmp_path, "cp", "note", "models:/notes/")
-    assert (mounted / "notes/note").read_text() == "from a pod"
-    (mounted / "of-machine").write_text("from the machine")
-    command.output(tmp_path, "cp", "models:/of-machine", ".")
-    assert (tmp_path / "of-machine").read_text() == "from the machine"
-    assert "is not empty" in command.output(tmp_path, "volumes", "mount", "models", "mounted", code=1)
-    command.output(tmp_path, "volumes", "mount", "models", "again", "--read-only")
-    with pytest.raises(OSError, match="Read-only"):
-        (again / "b").touch()
-    # As `make down` does, before it ends anything.
-    at = Places(deployed.instance)
-    with (mounted / "of-machine").open(), pytest.raises(Fault, match=f"{mounted}: a volume is mounted there .*busy"):
+    mounted, again, at = tmp_path / "mounted", tmp_path / "again", Places(deployed.instance)
+    try:
+        told = command.output(tmp_path, "volumes", "mount", "models", "mounted")
+        assert told == f"{mounted}: volume models, mounted; unmount it with: umount {mounted}\n"
+        command.output(tmp_path, "cp", "note", "models:/notes/")
+        assert (mounted / "notes/note").read_text() == "from a pod"
+        (mounted / "of-machine").write_text("from the machine")
+        command.output(tmp_path, "cp", "models:/of-machine", ".")
+        assert (tmp_path / "of-machine").read_text() == "from the machine"
+        assert "is not empty" in command.output(tmp_path, "volumes", "mount", "models", "mounted", code=1)
+        command.output(tmp_path, "volumes", "mount", "models", "again", "--read-only")
+        with pytest.raises(OSError, match="Read-only"):
+            (again / "b").touch()
+        # As `make down` does, before it ends anything.
+        with (
+            (mounted / "of-machine").open(),
+            pytest.raises(Fault, match=f"{mounted}: a volume is mounted there .*busy"),
+        ):
+            pool.unmount_volumes(at)
+    finally:
+        # pytest removes what is below its folders.
         pool.unmount_volumes(at)
-    pool.unmount_volumes(at)
     assert not mounted.is_mount()
     assert not again.is_mount()
 
@@ -132,13 +154,12 @@ def _shown(folder: Path, *words: str) -> Iterator[str]:
             lines.append(line)
         yield found[0]
     finally:
-        shown.send_signal(signal.SIGINT)
-        try:
-            shown.wait(60)
-        except subprocess.TimeoutExpired:
-            # A busy Python may lose the exception of a signal, in a callback; a person presses Ctrl-C again.
+        # A busy Python may lose the exception of a signal, in a callback; a person presses Ctrl-C again.
+        while shown.poll() is None:
             shown.send_signal(signal.SIGINT)
-        assert shown.wait(120) == 0
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                shown.wait(PATIENT_SECONDS)
+        assert shown.returncode == 0
 
 
 def _json(url: str) -> Any:
@@ -146,11 +167,15 @@ def _json(url: str) -> Any:
         return json.load(answer)
 
 
-def _losses(url: str, run: str) -> list[float]:
-    """The values of the scalar `loss`, as TensorBoard's page asks for them."""
-    eventually(lambda: "loss" in _json(f"{url}data/plugin/scalars/tags").get(run, {}))
-    points = _json(f"{url}data/plugin/scalars/scalars?run={run}&tag=loss")
-    return [value for _, _, value in points]
+def _losses(url: str, run: str, count: int) -> list[float]:
+    """The values of the scalar `loss`, as TensorBoard's page asks for them, once it has read so many."""
+    tags, of_run = f"{url}data/plugin/scalars/tags", f"{url}data/plugin/scalars/scalars?run={run}&tag=loss"
+
+    def points() -> list[float]:
+        found = _json(of_run) if "loss" in _json(tags).get(run, {}) else []
+        return [value for _, _, value in found]
+
+    return eventually(lambda: found if len(found := points()) >= count else [], about=points)
 
 
 @pytest.fixture
@@ -166,8 +191,7 @@ def run(deployed: Deployed, tmp_path: Path) -> Iterator[str]:
 
 def test_the_curves_of_a_job_are_seen_after_its_end(deployed: Deployed, tmp_path: Path, run: str) -> None:
     with _shown(tmp_path, run) as url:
-        losses = _losses(url, run)
-        assert len(losses) >= 2
+        losses = _losses(url, run, count=2)
         assert losses[-1] < losses[0]
         assert [name.startswith(f"{run}-tensorboard-") for name in _pods(deployed, "tensorboard")] == [True]
     assert _pods(deployed, "tensorboard") == [], "its pod is deleted"
@@ -177,23 +201,22 @@ def test_the_curves_of_a_job_are_seen_after_its_end(deployed: Deployed, tmp_path
 
 
 @pytest.fixture(scope="module")
-def files(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+def files(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnStack]:
     """A stack with a TensorBoard, and with volumes that not everybody may mount."""
-    folder = tmp_path_factory.mktemp("files")
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="files"))
-    made = linked_project.with_settings(named, folder, SETTINGS)
-    made.prepare(Step("prepare"))
-    made.up(Step("pulumi up"))
-    return Settings.of_file(read(made.settings.source()))
+    with stacks.own(deployed, tmp_path_factory.mktemp("files"), "files") as made:
+        made.up(**_SETTINGS)
+        yield made
 
 
-def _copy(deployed: Deployed, files: Settings, source: object, target: object, account: str = "default") -> None:
-    question = cp.Question(str(source), str(target), "files", account=account)
-    cp.copy(deployed.kube, stack.load(files), question, Console(quiet=True))
+def _copy(files: OwnStack, source: object, target: object, account: str = "default") -> None:
+    question = cp.Question(str(source), str(target), files.name, account=account)
+    written = Settings.of_file(read(files.stack.settings.source()))
+    resolved = stack.load(replace(written, tree={**written.tree, "namespace": files.namespace}))
+    cp.copy(files.kube, resolved, question, Console(quiet=True))
 
 
 def test_a_declared_tensorboard_shows_what_is_on_its_volume(
-    deployed: Deployed, files: Settings, tmp_path: Path
+    deployed: Deployed, files: OwnStack, tmp_path: Path
 ) -> None:
     import tensorflow as tf
 
@@ -203,14 +226,14 @@ def test_a_declared_tensorboard_shows_what_is_on_its_volume(
     for step in range(5):
         scalars.write(step, {"loss": 1 / (step + 1)})
     assert tf.io.gfile.listdir(str(tmp_path / "run-1"))
-    _copy(deployed, files, tmp_path / "run-1", "logs:/tensorboard/")
-    access = Access(deployed.kube, NAMESPACE, stack="files", declared=files.tree["workloads"])
+    _copy(files, tmp_path / "run-1", "logs:/tensorboard/")
+    access = Access(files.kube, files.namespace, stack=files.name, declared=_SETTINGS["workloads"])
     with board.opened(access, "curves", Console(quiet=True)) as (url, _):
-        assert _losses(url, "run-1") == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
+        assert _losses(url, "run-1", count=5) == pytest.approx([1, 1 / 2, 1 / 3, 1 / 4, 1 / 5])
         # Many connections at once, each ended by the server: every byte arrives.
         page = urllib.request.urlopen(url, timeout=PATIENT_SECONDS).read()
         assert [urllib.request.urlopen(url, timeout=PATIENT_SECONDS).read() == page for _ in range(20)] == [True] * 20
-    assert len(_pods(deployed, "tensorboard", NAMESPACE)) == 1, "a declared one stays"
+    assert len(_pods(deployed, "tensorboard", files.namespace)) == 1, "a declared one stays"
 
 
 @pytest.mark.parametrize(
@@ -218,15 +241,12 @@ def test_a_declared_tensorboard_shows_what_is_on_its_volume(
     [("closed", "default", False, False), ("closed", "curves", True, True), ("grouped", "default", True, False)],
 )
 def test_the_api_server_lets_readers_copy_from_a_volume_and_writers_to_it(
-    deployed: Deployed, files: Settings, tmp_path: Path, volume: str, account: str, reads: bool, writes: bool
+    files: OwnStack, tmp_path: Path, volume: str, account: str, reads: bool, writes: bool
 ) -> None:
     (tmp_path / "a").write_text("a")
-    for source, target, allowed in (("a", f"{volume}:/a", writes), (f"{volume}:/", "all/", reads)):
-        if target == "all/":
-            (tmp_path / "all").mkdir()
-        source, target = (str(tmp_path / each) if ":" not in each else each for each in (source, target))
-        if allowed:
-            _copy(deployed, files, source, f"{target}/" if "all" in target else target, account)
-        else:
-            with pytest.raises(Fault, match=r"may not mount the volume|does not allow"):
-                _copy(deployed, files, source, f"{target}/" if "all" in target else target, account)
+    (tmp_path / "all").mkdir()
+    copies = ((tmp_path / "a", f"{volume}:/a", writes), (f"{volume}:/", f"{tmp_path}/all/", reads))
+    for source, target, allowed in copies:
+        refused = pytest.raises(Fault, match=r"may not mount the volume|does not allow")
+        with contextlib.nullcontext() if allowed else refused:
+            _copy(files, source, target, account)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,18 +12,19 @@ import pytest
 from kubernetes import config
 
 from cli.commands.why import query
-from driver import linked_project
-from driver.deploy import Stack
 from embedded.provider.api import Api
-from embedded.step import Step
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
+from tests.e2e.small_jobs import Running
 from tests.support.waiting import eventually
 from workloads import sources
 
-NAMESPACE = "tensorplane-settings"
-FOLDER = "package:sklearn/datasets"
+pytestmark = pytest.mark.nightly("5 jobs; told by runtime/test_on_success.py, test_run_deadline.py and unit tests")
+
+_NAMESPACE = "tensorplane-settings"
+_FOLDER = "package:sklearn/datasets"
 """More than one ConfigMap can have."""
-PROGRAM = """
+_PROGRAM = """
 import hashlib, os, pathlib
 files = sorted(path for path in pathlib.Path("datasets").rglob("*") if path.is_file())
 pathlib.Path("datasets/made.txt").write_text("programs may write beside their files")
@@ -35,7 +34,7 @@ assert shared.f_blocks * shared.f_frsize == 128 << 20
 print(hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest())
 raise SystemExit(3)  # the last line is kept
 """
-TRAINS = """
+_TRAINS = """
 import os
 import tensorflow as tf
 import tensorplane
@@ -44,114 +43,90 @@ model.half = tf.function(lambda x: {"y": x / 2 + 2}, input_signature=[tf.TensorS
 signatures = {"serving_default": model.half}
 tensorplane.publish(lambda folder: tf.saved_model.save(model, str(folder), signatures), metrics={"loss": 0.25})
 """
-ACCEPTS = """
+_ACCEPTS = """
 import os, pathlib
 version = pathlib.Path(os.environ["MODEL_VERSION_DIR"])
 assert version == pathlib.Path("/work/candidates/half/1") and (version / "saved_model.pb").exists()
 """
-SETTINGS = f"""
-config:
-  tensorplane:namespace: {NAMESPACE}
-  tensorplane:controllers: {{kueue: present, jobset: present}}
-  tensorplane:volumes:
-    work: {{sizeGib: 1, retain: false}}
-  tensorplane:workloads:
-    trained:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      command: [python3, -c, {json.dumps(TRAINS)}]
-      volumes: {{work: /work}}
-      model: {{volume: work, path: candidates/half}}
-      onSuccess: {{command: [python3, -c, {json.dumps(ACCEPTS)}], publish: served}}
-      resources: {{cpus: 0.2, memoryGib: 1}}
-    served:
-      kind: modelServer
-      model: {{volume: work, path: half}}
-      resources: {{cpus: 0.1, memoryGib: 1}}
-    overdue:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      command: [python3, -c, "import time; time.sleep(3600)"]
-      volumes: {{work: /work}}
-      checkpoints: {{volume: work}}
-      totalDeadlineSeconds: 5
-      graceSeconds: 1
-      resources: {{cpus: 0.1, memoryGib: 0.1}}
-    large:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      command: [python3, -c, {json.dumps(PROGRAM)}]
-      files: {{datasets: "{FOLDER}"}}
-      env: {{TOKEN: {{secret: hub, key: token}}}}
-      egress: internet
-      maxRestarts: 0
-      resources: {{cpus: 0.1, memoryGib: 0.25, sharedMemoryGib: 0.125}}
-    late:
-      kind: trainingJob
-      strategy: {{kind: single}}
-      command: [python3, -c, "import time; time.sleep(3600)"]
-      deadlineSeconds: 5
-      graceSeconds: 1
-      resources: {{cpus: 0.1, memoryGib: 0.1}}
-"""
+_SLEEPS = ["python3", "-c", "import time; time.sleep(3600)"]
+_SMALL = {"cpus": 0.1, "memoryGib": 0.1}
+_JOB = {"kind": "trainingJob", "strategy": {"kind": "single"}}
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "volumes": {"work": {"sizeGib": 1, "retain": False}},
+    "workloads": {
+        "trained": {
+            **_JOB,
+            "command": ["python3", "-c", _TRAINS],
+            "volumes": {"work": "/work"},
+            "model": {"volume": "work", "path": "candidates/half"},
+            "onSuccess": {"command": ["python3", "-c", _ACCEPTS], "publish": "served"},
+            "resources": {"cpus": 0.2, "memoryGib": 1},
+        },
+        "served": {
+            "kind": "modelServer",
+            "model": {"volume": "work", "path": "half"},
+            "resources": {"cpus": 0.1, "memoryGib": 1},
+        },
+        "overdue": {
+            **_JOB,
+            "command": _SLEEPS,
+            "volumes": {"work": "/work"},
+            "checkpoints": {"volume": "work"},
+            "totalDeadlineSeconds": 5,
+            "graceSeconds": 1,
+            "resources": _SMALL,
+        },
+        "large": {
+            **_JOB,
+            "command": ["python3", "-c", _PROGRAM],
+            "files": {"datasets": _FOLDER},
+            "env": {"TOKEN": {"secret": "hub", "key": "token"}},
+            "egress": "internet",
+            "maxRestarts": 0,
+            "resources": {"cpus": 0.1, "memoryGib": 0.25, "sharedMemoryGib": 0.125},
+        },
+        "late": {**_JOB, "command": _SLEEPS, "deadlineSeconds": 5, "graceSeconds": 1, "resources": _SMALL},
+    },
+}
 
 
-@pytest.fixture
-def stack(deployed: Deployed, tmp_path: Path) -> Iterator[Stack]:
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="settings"))
-    made = linked_project.with_settings(named, tmp_path, SETTINGS)
-    made.prepare(Step("prepare"))
-    made.up(Step("pulumi up"))
-    yield made
-    made.destroy(Step("destroy"))
+def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Deployed, tmp_path: Path) -> None:
+    kube = deployed.kube
+    with stacks.own(deployed, tmp_path, "settings") as made:
+        made.up(**_SETTINGS)
+        jobs = Running(kube, made.stack)
+
+        def told(job: str) -> Sequence[str]:
+            return query.ask(kube, _NAMESPACE, jobs.runs[job], {}).lines
+
+        # The pods wait for it.
+        secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": _NAMESPACE}}
+        api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+        api.create({**secret, "data": {"token": base64.b64encode(b"hunter2").decode()}}, manager="test")
+
+        late, overdue = jobs.ended("late"), jobs.ended("overdue")
+        assert not (late.succeeded or late.restarts), "a job at its deadline is not restarted"
+        assert query.ask(kube, _NAMESPACE, jobs.runs["late"], {}).state == "failed"
+        # While a pod that was ended is still there, its exit code is the reason.
+        eventually(lambda: "deadlineSeconds, 5" in "\n".join(told("late")), about=lambda: told("late"))
+        assert not (overdue.succeeded or overdue.restarts), "a run at its deadline is not restarted"
+        assert "totalDeadlineSeconds, 5, have passed since the run's first start" in told("overdue")[0]
+
+        assert jobs.ended("trained").succeeded
+        assert told("trained")[0] == "It has published half/1: loss 0.25"
+        server = f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments/served"
+        eventually(lambda: ((kube.get(server) or {}).get("status") or {}).get("readyReplicas"))
+
+        policy = f"/apis/networking.k8s.io/v1/namespaces/{_NAMESPACE}/networkpolicies/large-egress"
+        blocks = [to["ipBlock"] for rule in (kube.get(policy) or {})["spec"]["egress"] for to in rule["to"]]
+        assert {block["cidr"] for block in blocks} == {"0.0.0.0/0", "::/0"}
+
+        assert not jobs.ended("large").succeeded
+        assert any(_digest() in line for line in told("large")), told("large")
 
 
-def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Deployed, stack: Stack) -> None:
-    runs = {name: each.get("jobSet", "") for name, each in stack.outputs()["workloads"].items()}
-    api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
-    # The pods wait for it.
-    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": NAMESPACE}}
-    api.create({**secret, "data": {"token": base64.b64encode(b"hunter2").decode()}}, manager="test")
-
-    def ended(run: str, kind: str = "Failed") -> dict[str, Any] | None:
-        path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{NAMESPACE}/jobsets/{run}"
-        job_set = deployed.kube.get(path) or {}
-        kinds = {one["type"] for one in job_set.get("status", {}).get("conditions", ()) if one["status"] == "True"}
-        return job_set if kind in kinds else None
-
-    late = eventually(lambda: ended(runs["late"])) or {}
-    assert not late["status"].get("restarts"), "a job at its deadline is not restarted"
-
-    def told() -> str:
-        answer = query.ask(deployed.kube, NAMESPACE, runs["late"], {})
-        assert answer.state == "failed"
-        return "\n".join(answer.lines)
-
-    # While a pod that was ended is still there, its exit code is the reason.
-    eventually(lambda: "deadlineSeconds, 5" in told(), about=told)
-
-    overdue = eventually(lambda: ended(runs["overdue"])) or {}
-    assert not overdue["status"].get("restarts"), "a run at its deadline is not restarted"
-    said = query.ask(deployed.kube, NAMESPACE, runs["overdue"], {}).lines
-    assert "totalDeadlineSeconds, 5, have passed since the run's first start" in said[0]
-
-    eventually(lambda: ended(runs["trained"], "Completed"))
-    said = query.ask(deployed.kube, NAMESPACE, runs["trained"], {}).lines
-    assert said[0] == "It has published half/1: loss 0.25"
-    server = f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments/served"
-    eventually(lambda: ((deployed.kube.get(server) or {}).get("status") or {}).get("readyReplicas"))
-
-    opened = deployed.kube.get(f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies/large-egress") or {}
-    blocks = [to["ipBlock"] for rule in opened["spec"]["egress"] for to in rule["to"]]
-    assert {block["cidr"] for block in blocks} == {"0.0.0.0/0", "::/0"}
-
-    eventually(lambda: ended(runs["large"]))
-    said = query.ask(deployed.kube, NAMESPACE, runs["large"], {}).lines
-    assert any(digest() in line for line in said), said
-
-
-def digest() -> str:
+def _digest() -> str:
     """The hash that the program prints of the same files on this machine."""
-    files = sources.expanded({"datasets": FOLDER})
+    files = sources.expanded({"datasets": _FOLDER})
     in_order = sorted(files, key=lambda path: Path(path).parts)
     return hashlib.sha256(b"".join(files[path].read_bytes() for path in in_order)).hexdigest()

@@ -8,6 +8,7 @@ import time
 import urllib.error
 import urllib.request
 import uuid
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -33,7 +34,12 @@ from tests.e2e.conftest import Deployed
 from tests.support.rendering import settings_of
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
+pytestmark = pytest.mark.nightly(
+    "an image with JupyterLab, and an idle minute; told by workloads/kinds/test_notebook.py"
+)
+
 NAMESPACE = "tensorplane-dev"
+_IDLE_MINUTES = 1
 CELL = """
 import os
 import tensorflow as tf
@@ -59,15 +65,23 @@ def resolved(deployed: Deployed) -> ResolvedStack:
         "folder": {"volume": "models", "path": "notebooks"},
         "queue": "training",
         "resources": {"cpus": 0.2, "memoryGib": 1},
-        "idleMinutes": 1,
+        "idleMinutes": _IDLE_MINUTES,
     }
     tree["namespace"] = NAMESPACE
     tree["workloads"] = {**tree["workloads"], "desk": notebook}
     return stack.load(Settings(tree))
 
 
-def _access(kube: Kube, resolved: ResolvedStack) -> Access:
-    return Access(kube, NAMESPACE, stack="dev", declared={"desk": {"kind": "notebook"}})
+@pytest.fixture
+def access(deployed: Deployed) -> Iterator[Access]:
+    """To the stack, until nothing of the notebook is left."""
+    yield Access(deployed.kube, NAMESPACE, stack="dev", declared={"desk": {"kind": "notebook"}})
+    eventually(lambda: not _pods(deployed.kube))
+    eventually(lambda: not _held(deployed.kube))
+
+
+def _pods(kube: Kube) -> list[dict[str, Any]]:
+    return kube.items(f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=desk")
 
 
 def _call(url: str, path: str, token: str = "", method: str = "GET") -> Any:
@@ -121,17 +135,20 @@ def _ended(access: Access) -> list[str]:
 
 
 def _held(kube: Kube) -> list[str]:
-    """The jobs that hold quota."""
+    """The runs of the notebook that hold quota."""
     works = kube.items(f"/apis/kueue.x-k8s.io/v1beta2/namespaces/{NAMESPACE}/workloads")
-    holding = [one for one in works if (one.get("status") or {}).get("admission")]
-    return [one["metadata"]["ownerReferences"][0]["name"] for one in holding if not condition(one, "Finished").holds]
+    holding = [
+        one for one in works if (one.get("status") or {}).get("admission") and not condition(one, "Finished").holds
+    ]
+    names = [one["metadata"]["ownerReferences"][0]["name"] for one in holding]
+    return [name for name in names if name.startswith("desk-")]
 
 
-def test_a_notebook_runs_cells_until_nobody_uses_it(deployed: Deployed, resolved: ResolvedStack) -> None:
-    access = _access(deployed.kube, resolved)
+def test_a_notebook_runs_cells_until_it_is_cancelled(
+    deployed: Deployed, access: Access, resolved: ResolvedStack
+) -> None:
     with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
-        parts = urlsplit(address)
-        url, token = f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]
+        url, token = _parts(address)
         with pytest.raises(urllib.error.HTTPError) as refused:
             _call(url, "/api/contents")
         assert refused.value.code == 403
@@ -142,33 +159,38 @@ def test_a_notebook_runs_cells_until_nobody_uses_it(deployed: Deployed, resolved
         )
         assert _run(url, token, CELL) == "42 /models/notebooks\n"
         assert "written.txt" in [each["name"] for each in _call(url, "/api/contents", token)["content"]]
-        (pod,) = deployed.kube.items(
-            f"/api/v1/namespaces/{NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=desk"
-        )
+        (pod,) = _pods(deployed.kube)
         log = deployed.kube.text(f"/api/v1/namespaces/{NAMESPACE}/pods/{pod['metadata']['name']}/log")
         assert "http://127.0.0.1:8888/lab" in log
         assert token not in log
         assert token not in json.dumps([pod, *access.job_sets()])
-    assert [name.startswith("desk-") for name in _held(deployed.kube)] == [True], "it runs on without a tunnel"
+    assert len(_held(deployed.kube)) == 1, "it runs on without a tunnel"
     with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
-        assert parse_qs(urlsplit(again).query)["token"] == [token], "the same notebook"
+        assert _parts(again)[1] == token, "the same notebook"
     assert "cancelled; its pods have 10 s to save and end" in cancel.cancel("desk", "dev", None, "")
     eventually(lambda: not _held(deployed.kube))
     secret = f"/api/v1/namespaces/{NAMESPACE}/secrets/desk-token"
     eventually(lambda: deployed.kube.get(secret) is None)
 
 
-@pytest.mark.nightly
-def test_an_idle_notebook_gives_back_its_quota_and_starts_again(deployed: Deployed, resolved: ResolvedStack) -> None:
-    access = _access(deployed.kube, resolved)
+def test_an_idle_notebook_gives_back_its_quota_and_starts_again_with_its_files(
+    deployed: Deployed, access: Access, resolved: ResolvedStack
+) -> None:
     with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
-        parts = urlsplit(address)
-        token = parse_qs(parts.query)["token"][0]
-        assert _run(f"http://{parts.netloc}", token, "print(open('written.txt').read())") == "kept\n"
-    began = time.monotonic()
-    eventually(lambda: _ended(access) == ["finished"])
-    assert time.monotonic() - began > 30
-    assert _held(deployed.kube) == []
-    with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
-        assert parse_qs(urlsplit(again).query)["token"] != [token], "another start has another token"
+        url, token = _parts(address)
+        began = time.monotonic()
+        assert _run(url, token, "open('idle.txt', 'w').write('kept')") == ""
+    eventually(lambda: _ended(access) == ["finished"], about=lambda: _ended(access))
+    assert time.monotonic() - began >= _IDLE_MINUTES * 60
+    eventually(lambda: not _held(deployed.kube))
+    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+        again, other = _parts(address)
+        assert other != token, "another start has another token"
+        assert _run(again, other, "print(open('idle.txt').read())") == "kept\n"
     cancel.cancel("desk", "dev", None, "")
+
+
+def _parts(address: str) -> tuple[str, str]:
+    """Where JupyterLab answers, and its token."""
+    parts = urlsplit(address)
+    return f"http://{parts.netloc}", parse_qs(parts.query)["token"][0]

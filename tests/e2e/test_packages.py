@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import io
 import json
+import secrets
 import tarfile
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ from typing import Any
 import pytest
 from kubernetes import config
 
+from cli.jobs import in_cluster
 from embedded import cluster, images, toolchain
 from embedded.images import archive, oci, package_layer, package_resolution
 from embedded.paths import PROJECT
-from embedded.provider.api import Api
+from embedded.provider.api import GVK, Api
+from embedded.provider.api_error import ApiError
 from embedded.step import Step
 from stack_file import package_lock
 from tests.e2e.conftest import Deployed
@@ -23,6 +27,8 @@ from tests.support.waiting import eventually
 from workloads import sources
 from workloads.manifests.training_job import Facts, Placement, plan
 from workloads.settings.training_job import JobSettings
+
+pytestmark = pytest.mark.nightly("resolves and installs a package, and loads images; unit tests tell how")
 
 _PROGRAM = """
 import importlib.util, humanize, tensorboard
@@ -39,12 +45,10 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
             "resources": {"cpus": 0.1, "memoryGib": 1},
         }
     )
-    facts = Facts(name, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
+    own = f"{name}-{secrets.token_hex(3)}"
+    facts = Facts(own, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
     manifest = plan(settings, facts, image=image)
     api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
-    for each in manifest.objects:
-        api.create(each, manager="test")
-    path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{facts.namespace}/jobsets/{manifest.run.name}"
     pods = f"/api/v1/namespaces/{facts.namespace}/pods"
     selector = f"jobset.sigs.k8s.io/jobset-name={manifest.run.name}"
 
@@ -52,17 +56,20 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
         return deployed.kube.items(pods, labelSelector=selector)
 
     def ended() -> str:
-        [state] = [pod["status"]["phase"] for pod in found()] or [""]
-        return str(state) if state in ("Succeeded", "Failed") else ""
+        return in_cluster.ended(deployed.kube.get(in_cluster.path(manifest.job_set)) or {})
 
     try:
-        state = eventually(ended, about=lambda: [pod["status"] for pod in found()])
-        [pod] = found()
-        log = deployed.kube.text(f"{pods}/{pod['metadata']['name']}/log")
-        assert state == "Succeeded", log
-        return log
+        for each in manifest.objects:
+            api.create(each, manager="test")
+        how = eventually(ended, about=lambda: [pod["status"] for pod in found()])
+        logs = [deployed.kube.text(f"{pods}/{pod['metadata']['name']}/log") for pod in found()]
+        assert how == "finished", logs
+        return "".join(logs)
     finally:
-        deployed.kube.delete(path)
+        for each in manifest.objects:
+            about = each["metadata"]
+            with contextlib.suppress(ApiError):
+                api.delete(GVK.of(each), about["name"], about["namespace"])
 
 
 def test_a_job_imports_its_packages_beside_those_of_the_training_image(deployed: Deployed) -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from kubernetes import client, config
 
 from cli.commands.drift.query import DRIFTED
@@ -16,9 +15,11 @@ from driver.deploy import Stack
 from driver.policy_pack import Policies
 from embedded.paths import PROJECT
 from embedded.step import Step
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import repository
 from tests.support.repository import Clone
+from tests.support.waiting import eventually
 
 NAME = "flow"
 NAMESPACE = f"tensorplane-{NAME}"
@@ -28,16 +29,14 @@ _POLICY = f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies/se
 
 
 def _settings(*, cpus: float = 1, **sections: Any) -> str:
-    """Kueue and JobSet are there already: this stack shares the cluster with the dev stack. Its server has no model."""
+    """Its server has no model."""
     server = {"kind": "modelServer", "model": {"volume": "models", "path": "none"}}
-    tree = {
-        "controllers": {"kueue": "present", "jobset": "present"},
-        "volumes": {name: {"sizeGib": 1, "retain": False} for name in ("models", "scratch")},
-        "queues": {"small": {"priority": "low", "cpus": cpus, "memoryGib": 1}},
-        "workloads": {"server": {**server, "resources": {"cpus": 0.1, "memoryGib": 0.5}}},
-        **sections,
-    }
-    return yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in tree.items()}})
+    volumes = {name: {"sizeGib": 1, "retain": False} for name in ("models", "scratch")}
+    return stacks.settings(
+        queues={"small": {"priority": "low", "cpus": cpus, "memoryGib": 1}},
+        workloads={"server": {**server, "resources": {"cpus": 0.1, "memoryGib": 0.5}}},
+        **{"volumes": volumes, **sections},
+    )
 
 
 BEFORE = _settings()
@@ -75,7 +74,7 @@ def _previewed(clone: Clone) -> tuple[int, str]:
     return done.returncode, report.read_text()
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly("updates, drift and repair; e2e/paths has the previews of such a change")
 def test_a_change_is_reviewed_merged_deployed_and_repaired(
     deployed: Deployed, clones: tuple[Clone, Clone], stack: Stack
 ) -> None:
@@ -111,7 +110,7 @@ def test_a_change_is_reviewed_merged_deployed_and_repaired(
     ci.git("switch", "-q", "main")
     ci.git("pull", "-q")
     _deployed(stack)
-    assert {one["metadata"]["name"] for one in deployed.kube.items(_CLAIMS)} == {"models"}
+    eventually(lambda: {one["metadata"]["name"] for one in deployed.kube.items(_CLAIMS)} == {"models"})
 
     drift = ci.tensorplane("drift", "--stack", NAME)
     assert (drift.returncode, drift.stdout) == (0, "No drift.\n"), drift.stderr

@@ -1,12 +1,10 @@
 """`tensorplane reproduce`: random models are made again from their lineage, equal to the bit.
 
-TENSORPLANE_MODELS of them, with the seed TENSORPLANE_SEED. Each reads a version of a dataset that is no longer the
-newest when it is made again.
+The models follow from the seed. Each reads a version of a dataset that is no longer the newest when it is made again.
 """
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,11 +12,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.conftest import Deployed
-from tests.support import command
+from tests.support import command, counts
+
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("random models, two jobs of TensorFlow each")]
 
 _PROGRAM = Path(__file__).parent / "programs" / "random_model.py"
-_SEED = os.environ.get("TENSORPLANE_SEED", "1")
-_MODELS = int(os.environ.get("TENSORPLANE_MODELS", "1"))
+_SEED = counts.seed()
+_MODELS = counts.of("random models reproduced", quick=1, nightly=50)
 _SIZE = ("--queue", "training", "--cpus", "0.3", "--memory-gib", "1", "--volume", "models:/models")
 
 
@@ -27,10 +27,10 @@ def folder(deployed: Deployed, tmp_path: Path) -> Iterator[Path]:
     """A person's folder with the program."""
     (tmp_path / "train.py").write_text(_PROGRAM.read_text())
     yield tmp_path
-    group = "/apis/jobset.x-k8s.io/v1alpha2"
-    for one in deployed.kube.items(f"{group}/namespaces/tensorplane-dev/jobsets"):
+    job_sets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/tensorplane-dev/jobsets"
+    for one in deployed.kube.items(job_sets):
         if one["metadata"]["name"].startswith("random-"):
-            deployed.kube.delete(f"{group}/namespaces/tensorplane-dev/jobsets/{one['metadata']['name']}")
+            deployed.kube.delete(f"{job_sets}/{one['metadata']['name']}")
 
 
 @pytest.mark.parametrize("number", range(_MODELS))
@@ -47,8 +47,5 @@ def test_a_random_model_is_made_again_to_the_bit(folder: Path, number: int) -> N
     )
     assert re.search(again, said, re.MULTILINE), said
     assert "has finished already" in command.output(folder, "reproduce", f"models:/{name}@1")
-
-
-def test_what_is_gone_is_said_in_a_line(folder: Path) -> None:
-    said = command.output(folder, "reproduce", "models:/digits@99", code=1)
-    assert re.search(r"models:/digits@99: no version has this number; choose one of 1", said), said
+    gone = command.output(folder, "reproduce", f"models:/{name}@99", code=1)
+    assert f"models:/{name}@99: no version has this number; choose one of 1" in gone

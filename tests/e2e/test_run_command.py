@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import re
-import subprocess
-import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.e2e.conftest import Deployed
-from tests.support import command
-from tests.support.waiting import PATIENT_SECONDS, eventually
+from tests.support.person import Person
+from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.nightly("some twenty commands; a team's member in e2e/paths runs most of them")
 
 TRAINS = """
 import os
 import sys
-import time
 
 print("epochs", sys.argv[2], "in", os.path.basename(os.getcwd()), flush=True)
 import helper
 
 for step in range(1, 6):
     print(f"tensorplane: step={step} steps=5 loss={1 / step:.3f} steps_per_second=10.0 eta_seconds=1", flush=True)
-    time.sleep(helper.SECONDS)
 """
 WAITS = "import time; print('waiting', flush=True); time.sleep(3600)"
 RESTARTS = """
@@ -40,50 +35,35 @@ if not marker.exists():
     sys.exit(75)
 marker.unlink()
 """
-
-
-@dataclass(frozen=True)
-class Person:
-    """Somebody with a folder, and with nothing else of this project than the command."""
-
-    folder: Path
-
-    def __call__(self, *words: str, code: int = 0) -> str:
-        return command.output(self.folder, *words, code=code)
-
-    def jobs(self, *, cancelled: bool = False) -> dict[str, dict[str, Any]]:
-        """Its own jobs by run, without cancelled ones or those alone."""
-        listed = json.loads(self("jobs", "--all", "--json"))
-        own = [job for job in listed if job["namespace"] == "tensorplane-dev" and job["name"] != "digits"]
-        return {job["run"]: job for job in own if (job["state"] == "cancelled") is cancelled}
+_INSIDE = "namespaces/tensorplane-dev"
+_JOB_SETS = f"/apis/jobset.x-k8s.io/v1alpha2/{_INSIDE}/jobsets"
 
 
 @pytest.fixture
 def person(deployed: Deployed, tmp_path: Path) -> Iterator[Person]:
-    (tmp_path / "train.py").write_text(TRAINS)
-    (tmp_path / "helper.py").write_text("SECONDS = 0.2")
-    (tmp_path / "waits.py").write_text(WAITS)
-    (tmp_path / "restarts.py").write_text(RESTARTS)
     person = Person(tmp_path)
+    person.write(train=TRAINS, helper="", waits=WAITS, restarts=RESTARTS)
     yield person
-    for job in person.jobs().values():
-        deployed.kube.delete(f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{job['namespace']}/jobsets/{job['run']}")
+    for run in person.jobs():
+        deployed.kube.delete(f"{_JOB_SETS}/{run}")
 
 
-_SMALL = ("--queue", "training", "--cpus", "0.1", "--memory-gib", "0.25")
+def _asks(person: Person, *more: str) -> tuple[str, ...]:
+    return ("run", "--queue", "training", "--cpus", "0.1", "--memory-gib", "0.25", "--name", person.name, *more)
 
 
-def test_a_command_runs_to_its_end_and_its_lines_are_seen(person: Person) -> None:
-    told = person("run", *_SMALL, "--volume", "models:/models", "--", "python", "train.py", "--epochs", "3")
+def test_a_command_runs_to_its_end_and_once(person: Person) -> None:
+    job = _asks(person, "--volume", "models:/models", "--", "python", "train.py", "--epochs", "3")
+    told = person(*job)
     asks = "1 pod, price unknown; goes on from its checkpoints if it has any"
-    run = re.findall(rf"^(train-\w+): submitted to tensorplane-dev: {asks}$", told, re.MULTILINE)[0]
-    assert "epochs 3 in app" in told
-    assert "tensorplane: step=5 steps=5 loss=0.200" in told
+    run = re.findall(rf"^({person.name}-\w+): submitted to tensorplane-dev: {asks}$", told, re.MULTILINE)[0]
     assert told.rstrip().endswith(f"{run}: finished")
-    job = person.jobs()[run]
-    assert (job["state"], job["queue"], job["restarts"]) == ("finished", "training", 0)
-    again = person("run", *_SMALL, "--volume", "models:/models", "--", "python", "train.py", "--epochs", "3")
-    assert f"{run}: the same command with the same files has finished already" in again
+    said = person("logs", run)
+    assert "epochs 3 in app" in said
+    assert "tensorplane: step=5 steps=5 loss=0.200" in said
+    made = person.jobs()[run]
+    assert (made["state"], made["queue"], made["restarts"]) == ("finished", "training", 0)
+    assert f"{run}: the same command with the same files has finished already" in person(*job)
     assert len(person.jobs()) == 1
     shown = person("describe", run)
     assert "python3 train.py --epochs 3" in shown
@@ -92,29 +72,23 @@ def test_a_command_runs_to_its_end_and_its_lines_are_seen(person: Person) -> Non
 
 
 def test_several_workers_have_prefixed_lines_and_can_be_cancelled(person: Person, deployed: Deployed) -> None:
-    told = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
-    run = told.partition(":")[0]
+    job = _asks(person, "--workers", "2", "--detach", "--", "python", "waits.py")
+    run = person(*job).partition(":")[0]
     eventually(lambda: person.jobs()[run]["state"] == "running")
     both = ["worker-0 │ waiting", "worker-1 │ waiting"]
     eventually(lambda: sorted(person("logs", run).splitlines()) == both)
     assert person("logs", run, "--index", "1") == "waiting\n", "lines of one pod have no prefix"
     assert "the job has no role ps; it has worker" in person("logs", run, "--role", "ps", code=1)
-    follower = subprocess.Popen(
-        command.argv("logs", "-f", run), cwd=person.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    time.sleep(2)
-    assert f"{run}: cancelled; its pods have 30 s to save and end" in person("cancel", run)
-    shown, _ = follower.communicate(timeout=PATIENT_SECONDS)
-    assert f"{run}: was deleted" in shown
-    again = person("run", *_SMALL, "--workers", "2", "--detach", "--", "python", "waits.py")
-    assert f"{run}: submitted" in again, "it waits until the cancelled one is gone"
+    with person.started("logs", "-f", run) as follower:
+        follower.until(*both)
+        assert f"{run}: cancelled; its pods have 30 s to save and end" in person("cancel", run)
+        assert f"{run}: was deleted" in follower.ended(code=1)
+    assert f"{run}: submitted" in person(*job), "it waits until the cancelled one is gone"
     person("cancel", run)
     eventually(lambda: run not in person.jobs())
     assert run in person.jobs(cancelled=True)
-    of_job = f"app.kubernetes.io/name={run.rpartition('-')[0]}"
     for kind in ("api/v1/{}/configmaps", "api/v1/{}/serviceaccounts", "apis/networking.k8s.io/v1/{}/networkpolicies"):
-        path = f"/{kind}".format("namespaces/tensorplane-dev")
-        eventually(partial(_none, deployed, path, of_job))
+        eventually(partial(_none, deployed, f"/{kind.format(_INSIDE)}", f"app.kubernetes.io/name={person.name}"))
 
 
 def _none(deployed: Deployed, path: str, selector: str) -> bool:
@@ -122,24 +96,25 @@ def _none(deployed: Deployed, path: str, selector: str) -> bool:
 
 
 def test_a_failed_job_says_why_first_and_the_command_fails(person: Person) -> None:
-    (person.folder / "helper.py").write_text("raise ValueError('no data')")
-    told = person("run", *_SMALL, "--", "python", "train.py", "--epochs", "1", code=1)
-    run = re.findall(r"^(train-\w+): submitted", told, re.MULTILINE)[0]
-    assert "ValueError: no data" in told
-    first = person("logs", run).splitlines()[0]
+    person.write(helper="raise ValueError('no data')")
+    told = person(*_asks(person, "--", "python", "train.py", "--epochs", "1"), code=1)
+    run = re.findall(rf"^({person.name}-\w+): submitted", told, re.MULTILINE)[0]
+    first, *others = person("logs", run).splitlines()
     assert re.match(rf"{run}-\w+-0-0-\w+: exit code 78", first)
+    assert any("ValueError: no data" in line for line in others)
 
 
 def test_lines_of_a_former_gang_are_kept(person: Person) -> None:
-    told = person("run", *_SMALL, "--volume", "models:/models", "--", "python", "restarts.py")
-    run = re.findall(r"^(restarts-\w+): submitted", told, re.MULTILINE)[0]
+    told = person(*_asks(person, "--volume", "models:/models", "--", "python", "restarts.py"))
+    run = re.findall(rf"^({person.name}-\w+): submitted", told, re.MULTILINE)[0]
     assert person.jobs()[run]["restarts"] == 1
     assert person("logs", run) == "second start\n"
     assert person("logs", "--previous", run) == "first start\n"
 
 
-def test_a_mistake_touches_nothing(person: Person) -> None:
-    told = person("run", "--queue", "trainin", "--memory-gib", "9999", "--", "python", "trian.py", code=1)
+def test_a_mistake_touches_nothing(person: Person, deployed: Deployed) -> None:
+    name = ("--name", person.name)
+    told = person("run", *name, "--queue", "trainin", "--memory-gib", "9999", "--", "python", "trian.py", code=1)
     assert {line.partition(":")[0] for line in told.splitlines()} >= {"--queue", "COMMAND"}
     assert "did you mean training?" in told
-    assert person.jobs() == {}
+    assert _none(deployed, _JOB_SETS, f"app.kubernetes.io/name={person.name}")

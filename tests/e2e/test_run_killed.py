@@ -1,11 +1,10 @@
 """`tensorplane run` and `cancel`, killed at random points: no job is submitted twice, and none leaves an object behind.
 
-Each round is decided by the seed: TENSORPLANE_SEED, TENSORPLANE_KILLS.
+Each round is decided by the seed.
 """
 
 from __future__ import annotations
 
-import os
 import random
 import subprocess
 from collections.abc import Iterator
@@ -16,12 +15,14 @@ from typing import Any
 import pytest
 
 from tests.e2e.conftest import Deployed
-from tests.e2e.test_run_command import Person
-from tests.support import command
+from tests.support import command, counts, killed
+from tests.support.person import Person
 from tests.support.waiting import eventually
 
-_SEED = int(os.environ.get("TENSORPLANE_SEED", "1"))
-_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "6"))
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("random kills; a unit test kills after each request")]
+
+_SEED = counts.seed()
+_KILLS = counts.of("kills of `run` and `cancel`", quick=6, nightly=100)
 _JOBS = ("first", "second")
 _LONGEST_SECONDS = 2.0
 """The whole command takes about 1.5 s."""
@@ -62,18 +63,9 @@ def _words(word: str, job: str) -> tuple[str, ...]:
     return ("run", *small, "--name", job, "--detach", "--", "python", f"{job}.py")
 
 
-def killed(folder: Path, seconds: float, *words: str) -> None:
-    """Runs a command and kills it, unless it has ended by then."""
-    process = subprocess.Popen(command.argv(*words), cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.STDOUT)
-    try:
-        process.wait(seconds)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
-
-
-def _runs(person: Person, run: str) -> bool:
-    return bool(person.jobs()[run]["state"] == "running")
+def _runs(deployed: Deployed, job: str) -> bool:
+    pods = _of(deployed, job, f"/api/v1/{_INSIDE}/pods")
+    return [pod["status"]["phase"] for pod in pods if "deletionTimestamp" not in pod["metadata"]] == ["Running"]
 
 
 def _is_gone(deployed: Deployed, job: str, path: str) -> bool:
@@ -86,20 +78,23 @@ def _has_printed(person: Person, run: str, text: str) -> bool:
 
 
 def test_killed_commands_submit_once_and_leave_nothing(person: Person, deployed: Deployed) -> None:
-    chance = random.Random(_SEED)
+    chance, cancelled = random.Random(_SEED), set[str]()
     for number in range(_KILLS):
         job, word = chance.choice(_JOBS), chance.choice(("run", "run", "cancel"))
         before = _alive(deployed, job)
-        killed(person.folder, chance.uniform(0.3, _LONGEST_SECONDS), *_words(word, job))
+        process = subprocess.Popen(command.argv(*_words(word, job)), cwd=person.folder, stdout=subprocess.DEVNULL)
+        killed.after(chance.uniform(0.3, _LONGEST_SECONDS), process)
         after = _alive(deployed, job)
         told = f"seed {_SEED}, round {number}: {word} {job}: {before} became {after}"
         assert len(after) <= 1, told
-        if word == "run" and before:
+        # What a killed `cancel` has asked for may be done after it.
+        if word == "run" and before and job not in cancelled:
             assert after == before, told
+        (cancelled.add if word == "cancel" else cancelled.discard)(job)
     for job in _JOBS:
         told = person(*_words("run", job))
         run = told.partition(":")[0]
-        eventually(partial(_runs, person, run))
+        eventually(partial(_runs, deployed, job))
         assert len(_of(deployed, job, _JOB_SETS)) == 1
         for path, count in _OWNED.items():
             assert len(_of(deployed, job, path)) == count, path

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +12,15 @@ import pytest
 
 from components import versions
 from driver.kube import Kube
-from embedded.step import Step
-from tests.e2e import scaled_servers
+from tests.e2e import scaled_servers, stacks
 from tests.e2e.conftest import Deployed
-from tests.e2e.small_jobs import Running
 from tests.support import controllers
 from tests.support.waiting import eventually
 
-pytestmark = pytest.mark.nightly  # the programs take minutes to build
+pytestmark = pytest.mark.nightly("the programs take minutes to build")
 
-_NAMESPACE = "tensorplane-metered"
+_NAME = "metered"
+_NAMESPACE = f"tensorplane-{_NAME}"
 # It has the only metric of requests that exists while the server has no pods.
 _CLIENT = """
 import http.server, json, sys, threading, time, urllib.request
@@ -45,7 +43,7 @@ while True:
     asked += 1
     try:
         request = urllib.request.Request(sys.argv[1] + ":predict", json.dumps({"instances": [3.0]}).encode())
-        with urllib.request.urlopen(request, timeout=2) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             if not answered:
                 print(answer.read().decode(), flush=True)
             answered = True
@@ -112,12 +110,14 @@ _SCORER: dict[str, Any] = {
 }
 # A client of the stream that the stack does not know: a job would take another update of the stack.
 _WRITER = f"""
+import sys
 from confluent_kafka import Producer
 
 producer = Producer({{"bootstrap.servers": "events-kafka.{_NAMESPACE}.svc:9092"}})
 for number in range(60):
     producer.produce("numbers", str(number).encode(), partition=number % 2)
-print(producer.flush(60))
+# A pod that could not write them all is started again.
+sys.exit(producer.flush(500))
 """
 _MORE: dict[str, dict[str, Any]] = {
     "volumes": {"records": {"sizeGib": 1, "retain": False}},
@@ -129,32 +129,28 @@ _MORE: dict[str, dict[str, Any]] = {
 def test_requests_and_records_start_pods_also_the_first_one(deployed: Deployed, tmp_path: Path) -> None:
     controllers.provide(deployed.instance, "keda", "prometheus", streams=True)
     kube = deployed.kube
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="metered"))
 
     def replicas(name: str, wanted: int) -> None:
         path = f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments/{name}"
         assert eventually(
-            lambda: (kube.get(path) or {})["spec"]["replicas"] == wanted, about=lambda: _found(kube, name)
+            lambda: (kube.get(path) or {}).get("spec", {}).get("replicas") == wanted, about=lambda: _found(kube, name)
         )
 
-    try:
-        made = scaled_servers.deploy(named, tmp_path, _NAMESPACE, _SCALINGS, _MORE)
-        assert Running(kube, made).ended("maker").succeeded
+    with stacks.own(deployed, tmp_path, _NAME) as made:
+        scaled_servers.deploy(made, _SCALINGS, _MORE)
+        scaled_servers.publish(made)
         replicas("idle", 0)
         replicas("scorer", 0)
-        urls = {name: made.outputs()["workloads"][name]["models"]["half"] for name in _SCALINGS}
-        with scaled_servers.asked(urls["busy"]):
+        with scaled_servers.asked(made.url("busy")):
             # Nobody answers the scorer yet, so that its lag stays.
             with _pod(kube, "writer", _WRITER):
                 replicas("scorer", 2)
-            with _pod(kube, "client", _CLIENT, urls["idle"]) as log:
+            with _pod(kube, "client", _CLIENT, made.url("idle")) as log:
                 replicas("idle", 1)
                 replicas("busy", 3)
                 assert eventually(lambda: (kube.get(log.removesuffix("/log")) or {})["status"]["phase"] == "Running")
                 assert "1.5" in eventually(lambda: kube.text(log))
                 replicas("scorer", 0)
-    finally:
-        named.destroy(Step("destroy"))
 
 
 def _found(kube: Kube, name: str) -> object:

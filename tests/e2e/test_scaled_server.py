@@ -2,37 +2,43 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from embedded.step import Step
-from tests.e2e import scaled_servers
+import pytest
+
+from tests.e2e import scaled_servers, stacks
 from tests.e2e.conftest import Deployed
-from tests.e2e.small_jobs import Running
 from tests.support import controllers
 from tests.support.waiting import eventually
 
-_NAMESPACE = "tensorplane-scaled"
-_DEPLOYMENT = f"/apis/apps/v1/namespaces/{_NAMESPACE}/deployments/server"
+pytestmark = pytest.mark.nightly("metrics-server is built for it, and two updates; unit tests tell the settings")
+
+_NAME = "scaled"
+_DEPLOYMENT = f"/apis/apps/v1/namespaces/tensorplane-{_NAME}/deployments/server"
 
 
 def test_load_starts_a_pod_that_an_update_keeps(deployed: Deployed, tmp_path: Path) -> None:
     controllers.provide(deployed.instance, "metrics-server")
-    named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="scaled"))
     scaling = {"min": 1, "cpu": 80}
-    try:
-        made = scaled_servers.deploy(named, tmp_path, _NAMESPACE, {"server": {**scaling, "max": 2}})
-        assert Running(deployed.kube, made).ended("maker").succeeded
-        kube, url = deployed.kube, made.outputs()["workloads"]["server"]["models"]["half"]
 
-        def server() -> dict[str, Any]:
-            return dict(kube.get(_DEPLOYMENT) or {})
+    def server() -> dict[str, Any]:
+        return dict(deployed.kube.get(_DEPLOYMENT) or {})
 
+    with stacks.own(deployed, tmp_path, _NAME) as made:
+        scaled_servers.deploy(made, {"server": {**scaling, "max": 2}})
+        scaled_servers.publish(made)
         assert eventually(lambda: server()["status"].get("readyReplicas") == 1)
-        with scaled_servers.asked(url):
+        with scaled_servers.asked(made.url("server")):
             assert eventually(lambda: server()["spec"]["replicas"] == 2)
-            scaled_servers.deploy(named, tmp_path, _NAMESPACE, {"server": {**scaling, "max": 3}})
+            before = _written_by(server(), "pulumi")
+            scaled_servers.deploy(made, {"server": {**scaling, "max": 3}})
+            assert _written_by(server(), "pulumi") == before, "the update has not written the number of pods"
             assert server()["spec"]["replicas"] >= 2
-    finally:
-        named.destroy(Step("destroy"))
+
+
+def _written_by(deployment: dict[str, Any], manager: str) -> list[bool]:
+    """Whether the managers of this name have written the number of pods, through the Deployment itself."""
+    fields = deployment["metadata"]["managedFields"]
+    of_manager = [one for one in fields if manager in one["manager"] and not one.get("subresource")]
+    return ["f:replicas" in one["fieldsV1"].get("f:spec", {}) for one in of_manager]

@@ -39,7 +39,7 @@ ALL = [
 ]
 
 
-@pytest.mark.nightly
+@pytest.mark.nightly("six jobs of TensorFlow; make test trains with the library and without")
 def test_programs_of_the_tutorials_run_unchanged(deployed: Deployed, tmp_path: Path) -> None:
     with deployed_jobs(deployed, tmp_path, "tutorials", ALL) as running:
         ended = {job.name: running.ended(job.name, PATIENT_SECONDS * len(ALL)) for job in ALL}

@@ -17,23 +17,29 @@ import pytest
 from driver import linked_project
 from driver.deploy import Stack
 from embedded.step import Step
+from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
+from tests.support import counts
+from tests.support.waiting import eventually
 
-KILLS = int(os.environ.get("TENSORPLANE_KILLS", "3"))
-SEED = int(os.environ.get("TENSORPLANE_SEED", "3"))
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("random kills, an update and a destruction each")]
+
+KILLS = counts.of("kills of an update", quick=3, nightly=100)
+SEED = counts.seed()
 LINES = 20
 NAMESPACE = "tensorplane-killed"
-# Kueue and JobSet are there already: this stack shares the cluster with the dev stack. Its server has no model and is
-# never Ready: `pulumi up` does not wait for it.
-SETTINGS = f"""
-config:
-  tensorplane:namespace: {NAMESPACE}
-  tensorplane:controllers: {{kueue: present, jobset: present}}
-  tensorplane:volumes: {{scratch: {{sizeGib: 1, retain: false}}}}
-  tensorplane:queues: {{small: {{priority: low, cpus: 1, memoryGib: 1}}}}
-  tensorplane:workloads:
-    server: {{kind: modelServer, model: {{volume: scratch, path: nothing}}, resources: {{cpus: 0.1, memoryGib: 0.5}}}}
-"""
+# Its server has no model and is never Ready: `pulumi up` does not wait for it.
+SETTINGS = stacks.settings(
+    volumes={"scratch": {"sizeGib": 1, "retain": False}},
+    queues={"small": {"priority": "low", "cpus": 1, "memoryGib": 1}},
+    workloads={
+        "server": {
+            "kind": "modelServer",
+            "model": {"volume": "scratch", "path": "nothing"},
+            "resources": {"cpus": 0.1, "memoryGib": 0.5},
+        }
+    },
+)
 
 
 @pytest.fixture
@@ -105,7 +111,7 @@ def test_kills_leave_nothing_for_a_person_to_do(deployed: Deployed, stack: Stack
         assert live <= {one.split("/")[-1] for one in ids}, "an object that the stack does not know is an orphan"
 
         stack.destroy(Step("destroy"))
-        assert _live(deployed) == set()
+        eventually(lambda: not _live(deployed), about=lambda: _live(deployed))
     stack.up(Step("pulumi up"))
     assert set(stack.up(Step("pulumi up"))) == {"same"}
     stack.destroy(Step("destroy"))

@@ -19,6 +19,8 @@ from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import LEGACY, SMALL, Running
 from tests.support.waiting import eventually
 
+pytestmark = pytest.mark.nightly("three updates, two destructions and a job of TensorFlow; unit tests tell the rest")
+
 PROGRAM = """
 import os, pathlib
 import tensorflow as tf
@@ -80,7 +82,7 @@ def test_a_job_of_another_stack_runs_on_the_platform(deployed: Deployed, tmp_pat
         outputs = stack.outputs()
         assert outputs["namespace"] == "tensorplane-dev"
         assert "kubeconfig" not in outputs
-        ended = Running(deployed.kube, stack).ended("search", 400)
+        ended = Running(deployed.kube, stack).ended("search")
         assert ended.succeeded, str(ended)
         assert "trained" in str(ended)
         assert stack.up(Step("pulumi up")).keys() == {"same"}, "a second update changes nothing"

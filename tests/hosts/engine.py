@@ -36,21 +36,26 @@ class Engine:
         launchers.install(programs, pulumi=Path("/bin/false"))
         return cls(programs, folder)
 
+    def environment(self, state: Path, **more: str) -> dict[str, str]:
+        """What the CLI runs with, its state in a folder, without the settings of whoever runs the tests."""
+        kept = {name: text for name, text in os.environ.items() if not name.startswith(("PULUMI_", "TENSORPLANE_"))}
+        return {
+            **kept,
+            "PATH": os.pathsep.join([str(self.programs), os.environ.get("PATH", os.defpath)]),
+            "PULUMI_HOME": str(self.home / "pulumi-home"),
+            "PULUMI_BACKEND_URL": f"file://{state}",
+            "PULUMI_CONFIG_PASSPHRASE": "correct",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            **more,
+        }
+
     def project(self, folder: Path, program: str = "", *, venv: str = str(_VENV)) -> Project:
         """A new project with a stack `dev` whose program is `program`."""
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "Pulumi.yaml").write_text(_SETTINGS.format(venv=venv))
         state = folder.with_name(f"{folder.name}-state")
         state.mkdir()
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
-        environment |= {
-            "PATH": os.pathsep.join([str(self.programs), os.environ.get("PATH", os.defpath)]),
-            "PULUMI_HOME": str(self.home / "pulumi-home"),
-            "PULUMI_BACKEND_URL": f"file://{state}",
-            "PULUMI_CONFIG_PASSPHRASE": "correct",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-        }
-        return Project(folder, environment).having(program)
+        return Project(folder, self.environment(state)).having(program)
 
 
 @dataclass(frozen=True)

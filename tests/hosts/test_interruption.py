@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from tests.hosts.engine import Engine, Project
+from tests.support.processes import is_alive
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 # Each process writes its own number: the program, what it started, and the language host above it.
 PROGRAM = """
     import os, pathlib, subprocess
-    child = subprocess.Popen(["sleep", "1000"])
+    child = subprocess.Popen(["sleep", "infinity"])
     draft = pathlib.Path("numbers.new")
     draft.write_text(f"{os.getpid()} {child.pid} {os.getppid()}")
     draft.rename("numbers")
@@ -34,14 +35,13 @@ def numbers(project: Project) -> list[int]:
     return [int(number) for number in file.read_text().split()]
 
 
-def is_alive(number: int) -> bool:
-    try:
-        return Path(f"/proc/{number}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
-        return False
+KILLED = pytest.mark.nightly("killed; `make test` interrupts the CLI")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+@pytest.mark.parametrize(
+    "number",
+    [signal.SIGINT, pytest.param(signal.SIGTERM, marks=KILLED), pytest.param(signal.SIGKILL, marks=KILLED)],
+)
 def test_a_stopped_cli_leaves_no_process(running: Project, number: signal.Signals) -> None:
     cli = running.start("preview")
     started = numbers(running)
@@ -52,6 +52,7 @@ def test_a_stopped_cli_leaves_no_process(running: Project, number: signal.Signal
     assert "Traceback" not in output
 
 
+@KILLED
 def test_a_killed_host_takes_its_program_along(running: Project) -> None:
     cli = running.start("preview")
     program, child, host = numbers(running)
@@ -61,6 +62,7 @@ def test_a_killed_host_takes_its_program_along(running: Project) -> None:
     eventually(lambda: not any(is_alive(each) for each in (program, child, host)))
 
 
+@KILLED
 def test_a_program_that_ignores_the_interrupt_is_killed(running: Project) -> None:
     running.having("import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n" + PROGRAM.replace("\n    ", "\n"))
     cli = running.start("preview")

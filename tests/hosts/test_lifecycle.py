@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -34,12 +35,14 @@ PROGRAM = """
 
 
 @pytest.fixture(scope="module")
-def up(project: Project) -> str:
-    """Output of the one `pulumi up` that the tests below look at."""
+def up(project: Project) -> Iterator[str]:
+    """Output of the one `pulumi up` that the tests below look at. `pulumi destroy` ends them, and leaves nothing."""
     project.having(PROGRAM)
     project.run("config", "set", "gpus", "2")
     project.run("config", "set", "--secret", "token", "s3cret")
-    return project.run("up", "--yes", "--skip-preview")
+    yield project.run("up", "--yes", "--skip-preview")
+    assert "- 2 deleted" in project.run("destroy", "--yes", "--skip-preview")
+    assert "resources" not in json.loads(project.run("stack", "export"))["deployment"]
 
 
 def test_up_makes_what_the_program_declares(project: Project, up: str) -> None:
@@ -73,12 +76,14 @@ def test_preview_sees_no_change_and_then_one(project: Project, up: str) -> None:
     project.run("config", "set", "gpus", "2")
 
 
+@pytest.mark.nightly("a line of `pulumi about`")
 def test_about_names_the_python(project: Project, up: str) -> None:
     about = project.run("about")
     assert f"This project is written in python: executable='{Path(sys.prefix) / 'bin' / 'python'}'" in about
     assert "language python 0.1.0" in " ".join(about.split())
 
 
+@pytest.mark.nightly("eight runs of the CLI")
 def test_a_wrong_passphrase_is_refused_and_changes_nothing(project: Project, up: str) -> None:
     """pulumi/pulumi#23476 tells of a state whose secrets became null under a wrong passphrase."""
     before = project.run("stack", "export"), (project.folder / "Pulumi.dev.yaml").read_text()
@@ -86,8 +91,3 @@ def test_a_wrong_passphrase_is_refused_and_changes_nothing(project: Project, up:
     for arguments in (["up", "--yes"], ["refresh", "--yes"], ["preview"], ["stack", "output", "--show-secrets"]):
         assert "incorrect passphrase" in wrong.run(*arguments, fails=True)
     assert (project.run("stack", "export"), (project.folder / "Pulumi.dev.yaml").read_text()) == before
-
-
-def test_destroy_leaves_nothing(project: Project, up: str) -> None:
-    assert "- 2 deleted" in project.run("destroy", "--yes", "--skip-preview")
-    assert "resources" not in json.loads(project.run("stack", "export"))["deployment"]

@@ -30,7 +30,9 @@ from driver.stack_settings import StackSettings
 from embedded.fault import Fault
 from embedded.step import Step
 from tests.recorded import stacks
-from tests.support import planted
+from tests.support import kubeconfigs, planted
+
+pytestmark = pytest.mark.nightly("ten engine runs of a whole stack; test_lifecycle.py keeps a secret")
 
 NAME = "planted"
 # Texts that encodings change: quotes, line breaks, signs of URLs, letters beyond ASCII.
@@ -155,14 +157,7 @@ def _credentials(folder: Path, known: dict[str, str]) -> Path:
         "client-key-data": base64.b64encode(known["kubeconfig key"].encode()).decode(),
         "exec": {"command": "false", "env": [{"name": "T", "value": known["kubeconfig exec"]}]},
     }
-    cluster = {"server": "https://127.0.0.1:1"}
-    kubeconfig = {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "nowhere", "cluster": cluster}],
-        "users": [{"name": "nowhere", "user": user}],
-        "contexts": [{"name": "nowhere", "context": {"cluster": "nowhere", "user": "nowhere"}}],
-    }
+    kubeconfig = kubeconfigs.kubeconfig("https://127.0.0.1:1", user, name="nowhere")
     (folder / ".kube" / "config").write_text(yaml.safe_dump(kubeconfig))
     login = base64.b64encode(f"robot:{known['registry auth']}".encode()).decode()
     logins = {"registry.example": {"auth": login, "identitytoken": known["registry identitytoken"]}}

@@ -29,7 +29,7 @@ _PROGRAM = """
     ("kind", "previews"),
     [
         # Its updates have a preview that only the policies need.
-        ("Notebook", 3),
+        pytest.param("Notebook", 3, marks=pytest.mark.nightly("eight more engine runs")),
         # `make up` previews every update that may restart a job, and prints what it does.
         ("TrainingJob", 2),
     ],

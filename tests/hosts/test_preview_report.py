@@ -193,6 +193,7 @@ def test_the_real_preview_makes_the_stack_and_leaves_the_checkout_alone(preview:
     assert "encryptionsalt" in preview.settings.file.read_text()
 
 
+@pytest.mark.nightly("an engine run; test_faults.py tells it")
 def test_the_programs_own_faults_are_shown_as_they_are(preview: Preview) -> None:
     program = "import pulumi\nraise pulumi.RunError('queues.a: unknown\\nqueues.b: unknown')"
     (preview.settings.project / "__main__.py").write_text(program)
@@ -202,6 +203,7 @@ def test_the_programs_own_faults_are_shown_as_they_are(preview: Preview) -> None
     assert found.verdicts == ()
 
 
+@pytest.mark.nightly("an engine run for a rare fault")
 def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
     settings = preview.settings.project / "Pulumi.yaml"
     settings.write_text(settings.read_text().replace("virtualenv: ", "virtualenv: missing"))

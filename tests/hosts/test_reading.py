@@ -70,6 +70,7 @@ def test_what_the_cli_encrypts_is_known_as_encrypted(project: Project, file: Pat
     assert _seen(project)["tensorplane:workloads"] == {"x": {"env": {"A": 5, "S": "5"}}}
 
 
+@pytest.mark.nightly("an engine run for each")
 @pytest.mark.parametrize("config", ["{x: {a: 1, a: 2}}", "{x: .inf}", "{x: &a [*a]}", "{a: {? [b] : c}}"])
 def test_what_the_engine_refuses_is_refused_here(project: Project, file: Path, config: str) -> None:
     file.write_text(f"{file.read_text()}config: {config}\n")

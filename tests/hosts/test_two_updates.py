@@ -30,6 +30,7 @@ def _stack(project: Project) -> Stack:
     return Stack(settings, Path(programs) / "pulumi", project.environment)
 
 
+@pytest.mark.nightly("killed; tests/unit/driver tells it")
 def test_the_second_of_two_updates_names_the_first_and_a_dead_ones_lock_is_removed(
     engine: Engine, tmp_path: Path
 ) -> None:

@@ -5,7 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.rendering import PROJECT
+
+pytestmark = pytest.mark.nightly("whether a benchmark is fair: builds production twice")
 
 PROGRAM = """
 import sys

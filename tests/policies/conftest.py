@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 
 from embedded.paths import PROJECT
+from tests.hosts.conftest import engine as engine
+from tests.support.waiting import PATIENT_SECONDS
 
 PACK = PROJECT / "policies"
 Resource = dict[str, Any]
@@ -65,7 +67,7 @@ def judge() -> Iterator[Judge]:
 
     yield evaluate
     evaluator.stdin.close()
-    assert evaluator.wait(60) == 0
+    assert evaluator.wait(PATIENT_SECONDS) == 0
 
 
 @pytest.fixture(scope="session")

@@ -13,6 +13,7 @@ import pulumi
 
 import stack
 from embedded.fault import Fault
+from tests.mutants.places import dotted, put, scalars, value_at
 from tests.support import rendering
 from tests.support.rendering import PROJECT, Rendered, settings_of
 
@@ -21,7 +22,7 @@ _NAMED = ("nodeGroups", "volumes", "queues", "workloads")
 Tree = dict[str, Any]
 
 
-def stacks(count: int, seed: str) -> Iterator[tuple[str, Rendered]]:
+def stacks(count: int, seed: int) -> Iterator[tuple[str, Rendered]]:
     """So many stacks that the settings' checks accept, with how each was made."""
     chance = random.Random(seed)
     made = 0
@@ -44,20 +45,12 @@ def _changed(tree: Tree, chance: random.Random) -> str:
 
 
 def _scaled(tree: Tree, chance: random.Random) -> str:
-    numbers = list(_numbers(tree))
+    numbers = scalars(tree, int, float)
     if not numbers:
         return _repeated(tree, chance)
-    owner, key, path = chance.choice(numbers)
-    owner[key] = max(1, int(owner[key] * chance.choice((0.5, 2, 3, 10))))
-    return f"{path} = {owner[key]}"
-
-
-def _numbers(node: Any, path: str = "") -> Iterator[tuple[Any, Any, str]]:
-    entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in entries:
-        if isinstance(value, int | float) and not isinstance(value, bool):
-            yield node, key, f"{path}{key}"
-        yield from _numbers(value, f"{path}{key}.")
+    at = chance.choice(numbers)
+    put(tree, at, max(1, int(value_at(tree, at) * chance.choice((0.5, 2, 3, 10)))))
+    return f"{dotted(at)} = {value_at(tree, at)}"
 
 
 def _repeated(tree: Tree, chance: random.Random) -> str:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
+from tests.mutants.places import dotted, places, put
 from tests.policies.stacks import UNKNOWN_NUMBER, Resource
 from tests.policies.test_counted_tricks import COUNTED
-from tests.policies.test_gpu_quota import RAW, UNCOUNTABLE
 from tests.policies.test_tricks import REFUSED
 
 
@@ -25,33 +24,20 @@ class Trick:
 
 def tricks() -> list[Trick]:
     """All of them. What is counted is also tried with each of its numbers hidden until the update."""
-    counted = {**COUNTED, **{name: ([resource], gpus) for name, (resource, gpus) in RAW.items()}}
-    found = [Trick(name, stack, gpus) for name, (stack, gpus) in counted.items()]
+    found = [Trick(name, stack, gpus) for name, (stack, gpus) in COUNTED.items()]
     found += [Trick(name, stack, None) for name, (stack, _) in REFUSED.items()]
-    found += [Trick(name, [resource], None) for name, resource in UNCOUNTABLE.items()]
     found += [Trick(f"{one.name}, {path} hidden", stack, None) for one in list(found) for path, stack in _hidden(one)]
     return [_apart(each, f"trick-{number}") for number, each in enumerate(found)]
 
 
 def _hidden(trick: Trick) -> Iterator[tuple[str, list[Resource]]]:
-    if trick.gpus is None:
-        return
-    for path in _numbers(trick.resources):
-        stack = copy.deepcopy(trick.resources)
-        owner: Any = stack
-        for key in path[:-1]:
-            owner = owner[key]
-        owner[path[-1]] = UNKNOWN_NUMBER
-        yield ".".join(map(str, path)), stack
-
-
-def _numbers(node: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    entries = node.items() if isinstance(node, dict) else enumerate(node) if isinstance(node, list) else ()
-    for key, value in entries:
+    """The trick with one of its numbers hidden, by the place of that number."""
+    for at, value in places(trick.resources) if trick.gpus is not None else ():
         # A request of CPUs hides no GPU.
-        if isinstance(value, int | float) and not isinstance(value, bool) and key != "cpu":
-            yield *path, key
-        yield from _numbers(value, (*path, key))
+        if isinstance(value, int | float) and not isinstance(value, bool) and at[-1] != "cpu":
+            stack = copy.deepcopy(trick.resources)
+            put(stack, at, UNKNOWN_NUMBER)
+            yield dotted(at), stack
 
 
 def _apart(trick: Trick, namespace: str) -> Trick:

@@ -1,4 +1,4 @@
-"""Ways past the GPU quota that request a number of GPUs elsewhere than in a pod's limits: each is counted."""
+"""Objects outside of components, and ways past the GPU quota, that request a number of GPUs: each is counted."""
 
 from __future__ import annotations
 
@@ -25,8 +25,53 @@ EXECUTORS = {"executor": {"instances": 3, "gpu": {"name": "nvidia.com/gpu", "qua
 SPARK = "sparkoperator.k8s.io/v1beta2:SparkApplication"
 
 
-# What is requested in another way than by a pod's limits in one of Kubernetes' own kinds, and how many that is.
+# Stacks that request GPUs, and how many.
 COUNTED: dict[str, tuple[list[Resource], int]] = {
+    "a pod": ([raw("core/v1:Pod", "x", pod(2))], 2),
+    "a pod with a quantity in words": ([raw("core/v1:Pod", "x", pod("2"))], 2),
+    "slices of a GPU": ([raw("core/v1:Pod", "x", pod(3, resource="nvidia.com/mig-1g.5gb"))], 3),
+    "another vendor's GPUs": ([raw("core/v1:Pod", "x", pod(1, resource="amd.com/gpu"))], 1),
+    "a deployment": ([raw("apps/v1:Deployment", "x", {"replicas": 3, **template(pod(2))})], 6),
+    "a deployment of one replica": ([raw("apps/v1:Deployment", "x", template(pod(2)))], 2),
+    "a stateful set": ([raw("apps/v1:StatefulSet", "x", {"replicas": 2, **template(pod(1))})], 2),
+    "a job": ([raw("batch/v1:Job", "x", {"parallelism": 4, "completions": 3, **template(pod(1))})], 3),
+    "a cron job": (
+        [
+            raw("batch/v1:CronJob", "x", {"concurrencyPolicy": "Forbid", "jobTemplate": {"spec": template(pod(1))}}),
+        ],
+        1,
+    ),
+    "a job set": (
+        [
+            raw(
+                "jobset.x-k8s.io/v1alpha2:JobSet",
+                "x",
+                {
+                    "replicatedJobs": [
+                        {"replicas": 2, "template": {"spec": {"parallelism": 3, **template(pod(4))}}},
+                        {"template": {"spec": template(pod(1))}},
+                    ]
+                },
+            ),
+        ],
+        25,
+    ),
+    "init containers and sidecars": (
+        [
+            raw(
+                "core/v1:Pod",
+                "x",
+                {
+                    "initContainers": [
+                        {"resources": {"limits": {"nvidia.com/gpu": 1}}, "restartPolicy": "Always"},
+                        {"resources": {"limits": {"nvidia.com/gpu": 4}}},
+                    ],
+                    "containers": [{"resources": {"requests": {"nvidia.com/gpu": 2}}}],
+                },
+            ),
+        ],
+        5,
+    ),
     "a job of Volcano": ([raw("batch.volcano.sh/v1alpha1:Job", "x", {"tasks": [{"replicas": 3, **GPU}]})], 3),
     "a pod as a custom resource": ([raw("v1:Pod", "x", pod(2))], 2),
     "a component that registers fewer than its pods": (

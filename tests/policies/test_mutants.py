@@ -8,9 +8,13 @@ import subprocess
 import sys
 from dataclasses import asdict
 
+import pytest
+
 from embedded.paths import PROJECT
 from tests.policies import cases_of
 from tests.policies.conftest import PACK
+
+pytestmark = pytest.mark.nightly("over 1,000 changes, each judged on every case: 100 s")
 
 
 def test_every_changed_predicate_is_noticed() -> None:

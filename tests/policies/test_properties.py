@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.policies.conftest import Violations
 from tests.policies.stacks import UNKNOWN_NUMBER, Resource, flat, pod
+from tests.support import counts
+
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("random manifests; test_hidden and test_harmless have a table")]
 
 KINDS = [
     *("core/v1:Pod", "core/v1:ConfigMap", "core/v1:LimitRange", "apps/v1:Deployment", "apps/v1:DeploymentPatch"),
@@ -54,7 +58,10 @@ ASKING = [
     *({"deviceName": "nvidia.com/GA102GL_A10"}, {"name": "nvidia.com/gpu", "quantity": 1}),
     {"resourceClaims": [{"name": "gpu"}]},
 ]
-SMALL = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+SMALL = settings(
+    max_examples=counts.of("manifests for each property of policies", quick=100, nightly=2000),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
+)
 
 
 def _nested(steps: list[str | None], beside: Any, inner: Any) -> Any:

@@ -11,16 +11,12 @@ import pytest
 from tests.hosts.engine import Engine
 from tests.policies.conftest import PACK
 
+TOLD = pytest.mark.nightly("told by the violating stack and by previews of other folders: 5 s of engine each")
 HERE = Path(__file__).parent
 QUOTA_OF_FOUR = ["--policy-pack-config", str(HERE / "config.json")]
 
 
-@pytest.fixture(scope="module")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """The real CLI over our hosts, and the pack's environment."""
-    return Engine.at(tmp_path_factory.mktemp("engine"))
-
-
+@TOLD
 def test_the_pack_replays_on_a_saved_state(engine: Engine, tmp_path: Path) -> None:
     project = engine.project(tmp_path / "compliant", (HERE / "fixtures" / "compliant.py").read_text()).started()
     project.run("up", "--yes", "--skip-preview")
@@ -35,6 +31,7 @@ def preview(engine: Engine, tmp_path: Path, name: str, *arguments: str, fails: b
     return project.run("preview", "--policy-pack", str(PACK), *arguments, fails=fails)
 
 
+@TOLD
 def test_a_compliant_stack_passes(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "compliant", *QUOTA_OF_FOUR, fails=False)
     assert "tensorplane@v0.1.0" in output
@@ -49,16 +46,19 @@ def test_a_violating_stack_is_refused_with_what_each_workload_asks_for(engine: E
     assert "The workloads request 6 GPUs; the quota is 4. search (Sweep): 4, server (ModelServer): 2." in output
 
 
+@TOLD
 def test_without_configuration_no_gpu_is_allowed(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "compliant", fails=True)
     assert "The workloads request 2 GPUs; the quota is 0. digits (TrainingJob): 2." in output
 
 
+@TOLD
 def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path: Path) -> None:
     output = preview(engine, tmp_path, "unknown", *QUOTA_OF_FOUR, fails=True)
     assert "digits (TrainingJob): `gpus` is not known before the update; give `gpus` as a plain number" in output
 
 
+@pytest.mark.nightly("about the time that the pack takes to start: two engine runs")
 @pytest.mark.parametrize("standalone", [False, True])
 def test_a_pack_has_the_sdk_unless_it_stands_alone(engine: Engine, tmp_path: Path, standalone: bool) -> None:
     pack = tmp_path / "pack"
@@ -71,6 +71,7 @@ def test_a_pack_has_the_sdk_unless_it_stands_alone(engine: Engine, tmp_path: Pat
     assert f"with the SDK: {not standalone}" in output
 
 
+@pytest.mark.nightly("three engine runs for a program that asks whether it is previewed")
 def test_what_a_program_asks_for_in_the_update_alone_fails_the_update(engine: Engine, tmp_path: Path) -> None:
     assert "gpu-quota" not in preview(engine, tmp_path, "dry_run", *QUOTA_OF_FOUR, fails=False)
     project = engine.project(tmp_path / "up", (HERE / "fixtures" / "dry_run.py").read_text()).started()

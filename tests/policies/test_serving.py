@@ -14,6 +14,7 @@ from google.protobuf import empty_pb2
 from pulumi.runtime import proto
 
 from tests.policies.conftest import PACK, Rules
+from tests.support.waiting import PATIENT_SECONDS
 
 _URN = "urn:pulumi:dev::tensorplane::tensorplane:index:TrainingJob::digits"
 
@@ -30,7 +31,7 @@ def process() -> Iterator[subprocess.Popen[str]]:
     )
     yield pack
     pack.send_signal(signal.SIGINT)
-    assert pack.wait(60) == -signal.SIGINT
+    assert pack.wait(PATIENT_SECONDS) == -signal.SIGINT
     assert pack.stderr
     assert pack.stderr.read() == "", "previews show it; gRPC complains of an experiment that it does not know"
 

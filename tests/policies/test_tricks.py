@@ -13,6 +13,7 @@ from tests.policies.stacks import (
     DEPLOYMENT,
     GPU,
     IDLE,
+    UNKNOWN_NUMBER,
     UNKNOWN_OBJECT,
     Resource,
     annotated,
@@ -36,6 +37,22 @@ MUTATION = {"matchConstraints": {"resourceRules": [{"resources": ["pods"], "oper
 
 # What gives no number, and what the advice must speak of.
 REFUSED: dict[str, tuple[list[Resource], str]] = {
+    "a daemon set": (
+        [raw("apps/v1:DaemonSet", "x", GPU)],
+        "on every node that they fit, so their number is not known here; use a Deployment or a Job",
+    ),
+    "a deployment of unknown size": (
+        [raw("apps/v1:Deployment", "x", {"replicas": UNKNOWN_NUMBER, **GPU})],
+        "`spec.replicas` is not known before the update",
+    ),
+    "resource claims": (
+        [raw("core/v1:Pod", "x", {"resourceClaims": [{"name": "gpu"}]})],
+        "claims devices of unknown number",
+    ),
+    "a custom resource of unknown resources": (
+        [raw("example.com/v1:Thing", "x", {"worker": {"resources": UNKNOWN_OBJECT}})],
+        "`spec.worker.resources` is not known before the update",
+    ),
     "a default of a namespace": (
         [raw("core/v1:LimitRange", "x", {"limits": [{"type": "Container", "defaultRequest": {"nvidia.com/gpu": 1}}]})],
         "remove it from `defaultRequest`",

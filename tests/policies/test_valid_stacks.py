@@ -1,9 +1,8 @@
-"""No rule refuses a valid stack: TENSORPLANE_VALID_STACKS of them, by TENSORPLANE_SEED, judged by every rule."""
+"""No rule refuses a valid stack: stacks drawn by seed, judged by every rule."""
 
 from __future__ import annotations
 
 import copy
-import os
 from dataclasses import replace
 from functools import partial
 
@@ -13,11 +12,10 @@ import stack
 from tests.policies import generated
 from tests.policies.conftest import Judge
 from tests.policies.stacks import registered
-from tests.support import goldens, rendering
+from tests.support import counts, goldens, rendering
 from tests.support.rendering import PROJECT, settings_of
 
-COUNT = int(os.environ.get("TENSORPLANE_VALID_STACKS", "100"))
-SEED = os.environ.get("TENSORPLANE_SEED", "20261126")
+COUNT = counts.of("valid stacks", quick=100, nightly=1000)
 ADVISED = {"image-digests"}
 _MANY = 10**9
 UNLIMITED = {
@@ -38,9 +36,11 @@ def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PULUMI_CONFIG", raising=False)
 
 
+@pytest.mark.counted
+@pytest.mark.nightly("random stacks: 70 s; test_no_false_alarms has the recorded ones")
 def test_no_rule_refuses_a_valid_stack(judge: Judge) -> None:
     alarms: list[str] = []
-    for made, rendered in generated.stacks(COUNT, SEED):
+    for made, rendered in generated.stacks(COUNT, counts.seed()):
         told = judge("*", registered(map(goldens.row_of, rendered.resources)), UNLIMITED)
         alarms += [f"{made}: {rule}: {each}" for rule, all_ in told.items() if rule not in ADVISED for each in all_]
     assert alarms == []

@@ -11,18 +11,13 @@ from cli.commands.preview.engine import Preview
 from cli.commands.preview.report import Report
 from driver.stack_settings import StackSettings
 from embedded.hosts import stand_ins
+from tests.hosts.conftest import engine as engine
 from tests.hosts.engine import Engine, Project
 
 WHY = "Pulumi's plugin is not installed"
 PACKAGES = {cloud.package: WHY for cloud in stand_ins.CLOUDS}
 
 Previewed = Callable[[str], Report]
-
-
-@pytest.fixture(scope="session")
-def engine(tmp_path_factory: pytest.TempPathFactory) -> Engine:
-    """The real CLI over our hosts."""
-    return Engine.at(tmp_path_factory.mktemp("engine"))
 
 
 @pytest.fixture

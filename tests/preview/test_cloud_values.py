@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import copy
 import random
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,9 +14,10 @@ from embedded.cloud_models.pairs import Pair
 from embedded.cloud_models.shape import Limits
 from embedded.provider import paths
 from embedded.provider.values import UNKNOWN, Secret
+from tests.mutants.places import put
 from tests.preview.cloud_values import STACKS, asked, pairs, wrong
+from tests.support import counts
 
-SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
 _BREAKING = ("", " ", "§", "%", "a b", "-a-", "A_B!", "\x00")
 
 
@@ -148,10 +149,11 @@ def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
     assert not found.certain
 
 
+@pytest.mark.nightly("mutants of each value with limits, by the seed: 20 s")
 @pytest.mark.parametrize("name", STACKS)
 def test_every_mutant_of_a_limited_value_is_one_line(name: str) -> None:
     """Wrong words, lengths, patterns and numbers, one at a time, wherever the model has limits."""
-    chosen = random.Random(f"{SEED} {name}")
+    chosen = random.Random(f"{counts.seed()} {name}")
     tried = 0
     for token, inputs in asked(name):
         for pair in pairs(token, inputs):
@@ -196,9 +198,7 @@ def _above(limits: Limits) -> float | None:
     return None if limits.most is None else limits.most + 1
 
 
-def _changed(value: Any, path: tuple[Any, ...], mutant: Any) -> Any:
-    if not path:
-        return mutant
-    if isinstance(value, Mapping):
-        return {**value, path[0]: _changed(value[path[0]], path[1:], mutant)}
-    return [_changed(item, path[1:], mutant) if index == path[0] else item for index, item in enumerate(value)]
+def _changed(inputs: Mapping[str, Any], at: tuple[Any, ...], mutant: Any) -> Mapping[str, Any]:
+    changed = copy.deepcopy(inputs)
+    put(changed, at, mutant)
+    return changed

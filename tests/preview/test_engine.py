@@ -14,6 +14,7 @@ from embedded.hosts import stand_ins
 from tests.hosts.engine import Project
 from tests.preview.conftest import PACKAGES, Previewed
 
+TOLD = pytest.mark.nightly("told without an engine, or by another preview here: 6 s of engine each")
 CLUSTER = """
     import pulumi
     import pulumi_aws as aws
@@ -106,6 +107,7 @@ def test_every_fault_of_a_resource_is_reported_at_once(previewed: Previewed) -> 
     assert found.stand_ins
 
 
+@TOLD
 def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Previewed) -> None:
     """Azure's enumerations are open, and none of its own clients is installed for this service."""
     found = previewed("""
@@ -124,7 +126,7 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
 @pytest.mark.parametrize(
     ("program", "fault"),
     [
-        (
+        pytest.param(
             """
             import pulumi_aws as aws
             disk = {"device_name": "/dev/xvda", "ebs": {"volume_type": "gp5"}}
@@ -132,33 +134,39 @@ def test_a_value_that_only_the_sdk_does_not_know_is_a_warning(previewed: Preview
             """,
             "aws:ec2/launchTemplate:LaunchTemplate nodes: blockDeviceMappings[0].ebs.volumeType: "
             "'gp5' is none of AWS's values (botocore); use gp2 or gp3",
+            id="aws",
         ),
-        (
+        pytest.param(
             """
             import pulumi
             import pulumi_aws as aws
             aws.iam.Role("nodes", name=pulumi.Output.secret("s3cret role"), assume_role_policy="{}")
             """,
             "aws:iam/role:Role nodes: name: the secret does not match AWS's pattern [\\w+=,.@-]+ (botocore); change it",
+            id="secret",
+            marks=TOLD,
         ),
-        (
+        pytest.param(
             """
             import pulumi_gcp as gcp
             gcp.kms.CryptoKey("key", key_ring="r", purpose="ENCRYPT")
             """,
             "gcp:kms/cryptoKey:CryptoKey key: purpose: 'ENCRYPT' is none of Google Cloud's values "
             "(google-api-python-client); use ENCRYPT_DECRYPT",
+            id="gcp",
+            marks=TOLD,
         ),
-        (
+        pytest.param(
             """
             import pulumi_azure_native as azure
             azure.containerservice.AgentPool("a", resource_group_name="g", resource_name_="c", os_type="Linus")
             """,
             "azure-native:containerservice:AgentPool a: osType: 'Linus' is none of Azure's values "
             "(azure-mgmt-containerservice); use Linux",
+            id="azure",
+            marks=TOLD,
         ),
     ],
-    ids=["aws", "secret", "gcp", "azure"],
 )
 def test_a_value_that_the_clouds_model_refuses_is_a_fault(previewed: Previewed, program: str, fault: str) -> None:
     found = previewed(program)
@@ -175,6 +183,7 @@ def test_a_value_that_the_clouds_model_refuses_is_a_fault(previewed: Previewed, 
     assert "s3cret" not in text
 
 
+@TOLD
 def test_policies_see_what_runs_in_a_cluster_that_is_not_there_yet(previewed: Previewed) -> None:
     found = previewed("""
         import pulumi
@@ -286,6 +295,7 @@ def test_a_stack_that_is_deployed_shows_what_changes(project: Project, previewed
     assert [(each.path, each.old, each.new) for each in change.properties] == [("addonVersion", '"v1"', '"v2"')]
 
 
+@TOLD
 def test_nothing_but_a_preview_is_served(project: Project, tmp_path: Path) -> None:
     with stand_ins.on_path(PACKAGES, project.environment["PATH"]) as path:
         behind = Project(project.folder, {**project.environment, "PATH": path}).having(ADDON.format(version="v1"))
@@ -302,6 +312,7 @@ def test_nothing_but_a_preview_is_served(project: Project, tmp_path: Path) -> No
     assert [each["inputs"]["addonVersion"] for each in kept if each["type"] == "aws:eks/addon:Addon"] == ["v1"]
 
 
+@TOLD
 def test_a_plain_update_finds_no_stand_in(project: Project, previewed: Previewed) -> None:
     """They lie in a folder that only a preview has on its PATH, and that is gone after it."""
     previewed(ADDON.format(version="v1"))

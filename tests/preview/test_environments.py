@@ -1,6 +1,6 @@
 """Environments and examples of clouds, previewed by the real engine without plugins and credentials.
 
-`make test` previews one stack of each cloud, and checks what all of them ask for without an engine
+`make test` previews production as a pull request changes it, and checks what all ask for without an engine
 (test_sdk_types.py). The nightly run previews all.
 """
 
@@ -23,6 +23,7 @@ from embedded.paths import PROJECT
 from tests.hosts.engine import Engine
 from tests.preview.conftest import PACKAGES
 from tests.support import repository
+from tests.support.waiting import eventually
 
 _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 
@@ -38,7 +39,7 @@ STACKS = {
     if _kind(file) in _PACKAGE
 }
 
-_ALWAYS = frozenset({"prod", "staging", "aks"})
+WHOLE = pytest.mark.nightly("what a stack asks for is told without an engine: 40 s of engine each")
 
 
 def _project(folder: Path, name: str, file: Path) -> Path:
@@ -52,9 +53,8 @@ def _project(folder: Path, name: str, file: Path) -> Path:
     return folder
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in _ALWAYS else pytest.param(name, marks=pytest.mark.nightly) for name in STACKS]
-)
+@WHOLE
+@pytest.mark.parametrize("name", STACKS)
 def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_path: Path) -> None:
     settings = StackSettings(name, tmp_path / "home", _project(tmp_path / "project", name, STACKS[name]))
     path = os.pathsep.join([str(engine.programs), os.environ["PATH"]])
@@ -81,8 +81,8 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str, engine: Engine, tmp_
     assert found.count("create") == len(found.changes)
 
 
-def test_those_of_make_test_are_of_every_cloud() -> None:
-    assert {_kind(STACKS[name]) for name in _ALWAYS} == _PACKAGE.keys()
+def test_they_are_of_every_cloud() -> None:
+    assert {_kind(file) for file in STACKS.values()} == _PACKAGE.keys()
 
 
 def test_a_stack_that_is_deployed_is_compared_with_its_own_state(
@@ -104,49 +104,69 @@ def test_a_stack_that_is_deployed_is_compared_with_its_own_state(
         assert deployed.environment["PULUMI_BACKEND_URL"] == f"file://{tmp_path}"
 
 
-def test_the_command_asks_for_nothing_and_leaves_nothing(tmp_path: Path) -> None:
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder that has the home and the temporary files of a machine on which nothing of a stack ever ran."""
+    for name in [name for name in os.environ if name.startswith(("PULUMI_", "AWS_", "KUBE"))]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("XDG_CACHE_HOME", os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")))
+    for name, folder in {"HOME": "home", "XDG_STATE_HOME": "state", "TMPDIR": "tmp"}.items():
+        (tmp_path / folder).mkdir()
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    return tmp_path
+
+
+def _leaves_nothing(machine: Path) -> None:
+    # Stand-ins end a moment after the engine that has started them.
+    eventually(lambda: not list((machine / "tmp").iterdir()), about=lambda: list((machine / "tmp").iterdir()))
+    assert [path for path in (machine / "state").rglob("*") if "prod" in path.name] == []
+
+
+def _limits(report: str) -> list[str]:
+    """What a report says about its own limits."""
+    return [line for line in report.splitlines() if line.startswith("> ")]
+
+
+CHECKED = "Checked against the SDK's types, not by the cloud (aws: "
+
+
+@WHOLE
+def test_the_command_asks_for_nothing_and_leaves_nothing(machine: Path) -> None:
     """`make preview STACK=prod` on a machine on which nothing of it ever ran."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("PULUMI_", "AWS_", "KUBE"))}
-    environment = {
-        **kept,
-        "HOME": str(tmp_path),
-        "XDG_STATE_HOME": str(tmp_path / "state"),
-        "XDG_CACHE_HOME": os.environ.get("XDG_CACHE_HOME", str(Path.home() / ".cache")),
-        "TMPDIR": str(tmp_path / "tmp"),
-    }
-    (tmp_path / "tmp").mkdir()
-    report = tmp_path / "report.md"
+    report = machine / "report.md"
     command = [sys.executable, "-m", "cli", "preview", "--stack", "prod", "--report", str(report)]
-    done = subprocess.run(
-        command, cwd=PROJECT, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=400
-    )
+    done = subprocess.run(command, cwd=PROJECT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.startswith("Checked against the SDK's types, not by the cloud (aws: ")
-    assert _banner(report.read_text()).startswith("> Checked against the SDK's types, not by the cloud (aws: ")
-    assert list((tmp_path / "tmp").iterdir()) == []
-    states = [path.relative_to(tmp_path) for path in (tmp_path / "state").rglob("*") if "prod" in path.name]
-    assert states == []
+    assert done.stdout.startswith(CHECKED)
+    assert _limits(report.read_text())[0].startswith(f"> {CHECKED}")
+    _leaves_nothing(machine)
 
 
-def _banner(report: str) -> str:
-    """The first line of what a report says about its own limits."""
-    return next(line for line in report.splitlines() if line.startswith("> "))
+@pytest.fixture
+def fork(tmp_path: Path, machine: Path) -> repository.Clone:
+    """A clone of this project, as CI has it for a pull request from a fork: without the state and credentials."""
+    return repository.Clone(tmp_path / "fork", repository.remote(tmp_path, {}))
 
 
-def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reach(tmp_path: Path) -> None:
-    """`make preview STACK=prod BASE=origin/main`, as CI runs it for a pull request from a fork."""
-    fork = repository.Clone(tmp_path / "fork", repository.remote(tmp_path, {}))
+def _compared(fork: repository.Clone, change: str | None) -> tuple[subprocess.CompletedProcess[str], str]:
+    """`make preview STACK=prod BASE=origin/main` of a branch that gives the environment this file, and its report."""
+    fork.git("switch", "-q", "-c", "topic")
+    fork.commit("change", {"Pulumi.prod.yaml": change})
+    done = fork.tensorplane("preview", "--stack", "prod", "--base", "origin/main")
+    return done, (fork.folder / "preview.md").read_text()
+
+
+def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reach(
+    fork: repository.Clone, machine: Path
+) -> None:
     settings = (fork.folder / "Pulumi.prod.yaml").read_text()
     assert "perNode: 8, max: 4," in settings
-    fork.git("switch", "-q", "-c", "topic")
-    fork.commit("more", {"Pulumi.prod.yaml": settings.replace("perNode: 8, max: 4,", "perNode: 8, max: 8,")})
-    done = fork.tensorplane(
-        "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
-    )
-    report = (fork.folder / "preview.md").read_text()
+    done, report = _compared(fork, settings.replace("perNode: 8, max: 4,", "perNode: 8, max: 8,"))
     assert done.returncode == 1, done.stdout + done.stderr
     base = fork.git("rev-parse", "origin/main")[:10]
-    assert _banner(report).startswith(f"> Compared with commit {base}, from which this branch parts")
+    compared, *others = _limits(report)
+    assert compared.startswith(f"> Compared with commit {base}, from which this branch parts")
+    assert any(CHECKED in each for each in others), others
     assert "- node group **new**: 4 more h100-80gb nodes at most (4 → 8), +$220.16/h at most" in report
     assert "**A policy refuses this update:** 6 to update, " in report
     assert "**Interrupts:** nothing." in report
@@ -155,14 +175,12 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
     )
     assert "| update | aws:eks/nodeGroup:NodeGroup **new** | `scalingConfig.maxSize`: `4` → `8` |" in report
     assert not any(line.startswith(("| create", "| delete", "| replace")) for line in report.splitlines())
+    _leaves_nothing(machine)
 
-    fork.git("switch", "-q", "main")
-    fork.git("switch", "-q", "-c", "gone")
-    fork.commit("gone", {"Pulumi.prod.yaml": None})
-    done = fork.tensorplane(
-        "preview", "--stack", "prod", "--base", "origin/main", XDG_STATE_HOME=str(tmp_path / "state")
-    )
-    report = (fork.folder / "preview.md").read_text()
+
+@WHOLE
+def test_a_branch_that_removes_an_environment_is_told_what_that_deletes(fork: repository.Clone) -> None:
+    done, report = _compared(fork, None)
     assert "**Merging this deletes nothing.** It removes the environment's file" in report, done.stderr
     assert "- node group **new** is deleted: 4 fewer nodes at most (p5.48xlarge, 8 h100-80gb each)" in report
     assert {line.split(" | ")[0] for line in report.splitlines() if "eks/cluster" in line} == {"| delete"}

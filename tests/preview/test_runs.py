@@ -67,6 +67,7 @@ def changed(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
         yield after
 
 
+TOLD = pytest.mark.nightly("the words are told without an engine: 7 s of engine each")
 LAST = (
     "restarts digits from its last checkpoint, saved every 100 steps, unless it has finished: then its pods end at once"
 )
@@ -75,16 +76,22 @@ LAST = (
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("STEPS", "STEPS", ()),
-        ("memoryGib: 1", "memoryGib: 2", (LAST,)),
-        (
+        pytest.param("STEPS", "STEPS", (), id="nothing", marks=TOLD),
+        pytest.param("memoryGib: 1", "memoryGib: 2", (LAST,), id="memory", marks=TOLD),
+        pytest.param(
             "workers: 2",
             "workers: 4",
             (f"{LAST}; workers 2 → 4: results may differ in the last digits",),
+            id="workers",
         ),
-        (DECISIVE, OTHER, ("new run of digits: command, files, env SEED and env STEPS changed",)),
+        pytest.param(
+            DECISIVE,
+            OTHER,
+            ("new run of digits: command, files, env SEED and env STEPS changed",),
+            id="what decides the result",
+            marks=TOLD,
+        ),
     ],
-    ids=["nothing", "memory", "workers", "what decides the result"],
 )
 def test_the_preview_says_what_becomes_of_a_run(changed: Changed, old: str, new: str, said: tuple[str, ...]) -> None:
     found = changed(old, new)

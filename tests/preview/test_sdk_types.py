@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -9,6 +10,7 @@ import pytest
 
 from embedded.preview_provider import check
 from embedded.preview_provider.sdk import Sdk
+from tests.mutants.places import At, dotted, places, put
 from tests.preview.cloud_values import STACKS, registered
 from tests.preview.conftest import PACKAGES
 
@@ -33,6 +35,7 @@ def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str) -> None:
     assert wrong == []
 
 
+@pytest.mark.nightly("mutants of every input: 20 s")
 @pytest.mark.parametrize("name", STACKS)
 def test_no_other_name_and_no_other_kind_of_value_passes(name: str) -> None:
     assert list(_accepted_mutants(name)) == []
@@ -42,26 +45,19 @@ def _accepted_mutants(stack: str) -> Iterator[str]:
     """What could be another name or another kind of value in the stack's inputs, and would pass."""
     for kind, inputs in registered(stack):
         mutants = {f"{name}Zz": {**without(inputs, name), f"{name}Zz": inputs[name]} for name in inputs}
-        mutants |= {str(path): changed(inputs, path) for path in leaves(inputs) if not _ANYTHING & set(path)}
+        mutants |= {
+            dotted(at): changed(inputs, at)
+            for at, value in places(inputs)
+            if not isinstance(value, dict | list) and not _ANYTHING & set(at)
+        }
         yield from (f"{kind}: {name}" for name, mutant in mutants.items() if not _wrong(kind, mutant))
 
 
-def leaves(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
-    """Paths to every value that has no others in it."""
-    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, item in inner:
-        yield from leaves(item, (*path, key))
-    if not isinstance(value, dict | list):
-        yield path
-
-
-def changed(value: Any, path: tuple[Any, ...]) -> Any:
-    """A copy with a map of a list at a path, which no property takes."""
-    if not path:
-        return {"x": ["y"]}
-    copy = list(value) if isinstance(value, list) else dict(value)
-    copy[path[0]] = changed(copy[path[0]], path[1:])
-    return copy
+def changed(inputs: Mapping[str, Any], at: At) -> dict[str, Any]:
+    """A copy with a map of a list at a place, which no property takes."""
+    mutant = copy.deepcopy(dict(inputs))
+    put(mutant, at, {"x": ["y"]})
+    return mutant
 
 
 def without(inputs: Mapping[str, Any], name: str) -> dict[str, Any]:

@@ -1,16 +1,26 @@
-"""A stand-in serves where Pulumi's plugin or the credentials are missing, for as long as one preview lasts."""
+"""A stand-in serves where a plugin or credentials are missing: it previews, no more, and passes with the preview."""
 
 from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
+import grpc
 import pytest
+from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
 from embedded.hosts import plugins, stand_ins
 from embedded.hosts.stand_ins import CLOUDS, Cloud
+from embedded.preview_provider.sdk import Sdk
+from embedded.preview_provider.servicer import Servicer
 
+ADDON = "aws:eks/addon:Addon"
+URN = f"urn:pulumi:dev::tiny::{ADDON}::dns"
+IDENTITY = "aws:index/getCallerIdentity:getCallerIdentity"
 CLOUD = {cloud.package: cloud for cloud in CLOUDS}
 
 
@@ -59,3 +69,34 @@ def test_launchers_pass_with_the_preview() -> None:
         assert all(launcher and plugins.is_ours(Path(launcher)) for launcher in found)
         assert shutil.which("pulumi-resource-aws") is None, "the PATH of everything else has none"
     assert not any(launcher and Path(launcher).exists() for launcher in found)
+
+
+@pytest.fixture(scope="module")
+def served() -> Iterator[Any]:
+    """The stand-in for AWS, as the engine asks it."""
+    server = grpc.server(ThreadPoolExecutor(1))
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(Sdk("aws"), None), server)
+    port = server.add_insecure_port("127.0.0.1:0")
+    server.start()
+    with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+        yield provider_pb2_grpc.ResourceProviderStub(channel)
+    server.stop(None).wait()
+
+
+@pytest.mark.parametrize(
+    ("method", "asked", "what"),
+    [
+        ("Create", provider_pb2.CreateRequest(urn=URN), f"create {ADDON} dns"),
+        ("Update", provider_pb2.UpdateRequest(urn=URN), f"update {ADDON} dns"),
+        ("Read", provider_pb2.ReadRequest(urn=URN), f"read {ADDON} dns"),
+        ("Delete", provider_pb2.DeleteRequest(urn=URN), f"delete {ADDON} dns"),
+        ("Invoke", provider_pb2.InvokeRequest(tok=IDENTITY), f"call {IDENTITY}"),
+        ("Call", provider_pb2.CallRequest(tok=IDENTITY), f"call {IDENTITY}"),
+        ("Construct", provider_pb2.ConstructRequest(type=ADDON), f"construct {ADDON}"),
+    ],
+)
+def test_what_is_not_a_preview_is_refused(served: Any, method: str, asked: Any, what: str) -> None:
+    with pytest.raises(grpc.RpcError) as refused:
+        getattr(served, method)(asked)
+    assert refused.value.code() is grpc.StatusCode.FAILED_PRECONDITION
+    assert refused.value.details().startswith(f"cannot {what}: this stand-in for the aws provider only previews; ")

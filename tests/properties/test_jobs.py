@@ -1,13 +1,12 @@
 """Training jobs of any strategy, size and fleet: what their JobSets must satisfy for TensorFlow, Kubernetes and queues.
 
-The specs are random: TENSORPLANE_SPECS of them, by TENSORPLANE_SEED. A model of the scheduler, which only knows the
-nodes' labels, taints and resources, says whether every pod finds a node.
+The specs are random. A model of the scheduler, which only knows the nodes' labels, taints and resources, says whether
+every pod finds a node.
 """
 
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -15,6 +14,7 @@ from typing import Any
 
 import hypothesis
 import pulumi
+import pytest
 from hypothesis import strategies as st
 
 import stack
@@ -22,13 +22,13 @@ from components.base.settings import Settings
 from components.node_groups.shape import Shape
 from components.queues.flavors import ANY
 from stack import ResolvedStack
+from tests.support import counts
 from workloads.job_facts import facts_of
 from workloads.kinds.training_job import TrainingJobArgs
 from workloads.manifests.training_job import JobManifest, plan
 from workloads.role import total
 
-COUNT = int(os.environ.get("TENSORPLANE_SPECS", "150"))
-SEED = int(os.environ.get("TENSORPLANE_SEED", "20261123"))
+COUNT = counts.of("specs of jobs", quick=40, nightly=10000)
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 KEEPING_OUT = ("NoSchedule", "NoExecute")
 
@@ -50,9 +50,9 @@ CPUS = st.fixed_dictionaries(
 )
 
 
-def _gpus(counts: list[int], **where: str) -> st.SearchStrategy[dict[str, Any]]:
+def _gpus(numbers: list[int], **where: str) -> st.SearchStrategy[dict[str, Any]]:
     """Requests of GPUs. On nodes with fewer, they are refused."""
-    return st.builds(lambda count: {"cpus": 1, "memoryGib": 4, "gpus": count, **where}, st.sampled_from(counts))
+    return st.builds(lambda count: {"cpus": 1, "memoryGib": 4, "gpus": count, **where}, st.sampled_from(numbers))
 
 
 SEVERAL = st.one_of(
@@ -114,11 +114,11 @@ def settings_of(name: str, job: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+@pytest.mark.counted
 def test_pods_of_any_job_find_each_other_and_their_nodes() -> None:
     found: Counter[str] = Counter()
 
-    @hypothesis.seed(SEED)
-    @hypothesis.settings(max_examples=COUNT, deadline=None, database=None)
+    @hypothesis.settings(max_examples=COUNT)
     @hypothesis.given(jobs())
     def holds(spec: tuple[str, dict[str, Any]]) -> None:
         name, job = spec
@@ -159,14 +159,14 @@ def _variables(pod: Mapping[str, Any], index: int) -> dict[str, str]:
 def _roles_are_consistent(args: TrainingJobArgs, manifest: JobManifest) -> None:
     """Names fit, TF_CONFIG is the same in all pods but for the task, and every address is that of a pod."""
     run, spec = manifest.run.name, manifest.job_set["spec"]
-    counts = {job["name"]: job["template"]["spec"]["completions"] for job in spec["replicatedJobs"]}
-    names = {f"{run}-{role}-0-{index}" for role, count in counts.items() for index in range(count)}
+    pods_of = {job["name"]: job["template"]["spec"]["completions"] for job in spec["replicatedJobs"]}
+    names = {f"{run}-{role}-0-{index}" for role, count in pods_of.items() for index in range(count)}
     assert all(len(f"{name}-abcde") <= 63 and LABEL.fullmatch(name) for name in names)
-    assert counts == {role.name: role.replicas for role in args.roles()}
+    assert pods_of == {role.name: role.replicas for role in args.roles()}
     assert spec["successPolicy"]["targetReplicatedJobs"], "some role decides"
     clusters, addresses = [], set()
     for role, pod in _pods(manifest):
-        for index in range(counts[role]):
+        for index in range(pods_of[role]):
             variables = _variables(pod, index)
             addresses |= {
                 address
@@ -182,7 +182,7 @@ def _roles_are_consistent(args: TrainingJobArgs, manifest: JobManifest) -> None:
             if "TENSORPLANE_ADDRESS" in variables:
                 assert variables["TENSORPLANE_ADDRESS"].startswith(f"{run}-{role}-0-{index}.{run}:")
     assert all(cluster == clusters[0] for cluster in clusters)
-    assert all(counts[role] == len(hosts) for role, hosts in (clusters[0] if clusters else {}).items())
+    assert all(pods_of[role] == len(hosts) for role, hosts in (clusters[0] if clusters else {}).items())
     assert {address.partition(".")[0] for address in addresses - {""}} <= names
     assert {address.partition(".")[2].partition(":")[0] for address in addresses - {""}} <= {run}
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stack
 from components.base.settings import Settings
-from tests.support import rendering
+from tests.support import counts, rendering
 from tests.support.faults import faults_of
 from tests.support.rendering import Rendered
 from tests.support.volume_faults import EXISTING, HOURLY
@@ -84,7 +84,10 @@ NAMES = {
     "gke": ["a", "a-b", "a-mirror"],
     "eks": ["a", "a-mirror", "b"],
 }
-EXAMPLES = {"existing": 40, "embedded": 40, "gke": 8, "eks": 8}
+EXAMPLES = {
+    cluster: counts.of(f"stacks whose volumes' names meet, on {cluster}", quick=quick, nightly=100 * quick)
+    for cluster, quick in {"existing": 5, "embedded": 5, "gke": 2, "eks": 2}.items()
+}
 CLUSTERS: dict[str, tuple[dict[str, Any], Callable[..., dict[str, Volume]]]] = {
     "existing": ({"cluster": EXISTING}, _anywhere),
     "embedded": ({"cluster": {"kind": "embedded"}}, _embedded),
@@ -116,11 +119,12 @@ def _twice(made: Rendered) -> list[Any]:
     return [which for which, count in [*urns.items(), *objects.items()] if count > 1]
 
 
+@pytest.mark.counted
 @pytest.mark.parametrize("cluster", CLUSTERS)
 def test_no_two_resources_have_one_name(cluster: str) -> None:
     tree, volumes = CLUSTERS[cluster]
 
-    @settings(max_examples=EXAMPLES[cluster], deadline=None)
+    @settings(max_examples=EXAMPLES[cluster])
     @given(data=st.data())
     def holds(data: st.DataObject) -> None:
         names = data.draw(st.permutations(NAMES[cluster]))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import copy
-from functools import cache
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import stack
-from components.base.settings import Settings
 from tests.support import rendering
+from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Registered, settings_of
 
 HOLDING = (
@@ -37,6 +38,16 @@ def _with_both() -> list[Path]:
     return [path for path, tree in trees if tree.get("nodeGroups") and tree.get("volumes")]
 
 
+def _one_of_each_kind() -> Iterator[Any]:
+    """Those files, of which `make test` replaces the groups in the first of each kind of cluster."""
+    kinds: set[str] = set()
+    for path in _with_both():
+        kind = settings_of(path).tree.get("cluster", {}).get("kind", "embedded")
+        marks = [pytest.mark.nightly("another stack on such a cluster: two builds")] if kind in kinds else []
+        kinds.add(kind)
+        yield pytest.param(path, id=path.stem, marks=marks)
+
+
 def _replaced(tree: Any) -> dict[str, Any]:
     """The same settings with other node groups in the place of all of these."""
     other: dict[str, Any] = copy.deepcopy(tree)
@@ -50,15 +61,6 @@ def _replaced(tree: Any) -> dict[str, Any]:
         if name := workload.get("resources", {}).get("nodeGroup"):
             workload["resources"]["nodeGroup"] = f"{name}-new"
     return other
-
-
-def _built(tree: Any) -> list[Registered]:
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree)))).resources
-
-
-@cache
-def _deployed(path: Path) -> list[Registered]:
-    return _built(settings_of(path).tree)
 
 
 def _groups(found: list[Registered]) -> set[str]:
@@ -75,9 +77,12 @@ def _is_kept(one: Registered) -> bool:
     return any(one.options.get(key) for key in ("protect", "retainOnDelete")) and not one.type.endswith("Cluster")
 
 
-@pytest.mark.parametrize("path", _with_both(), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", list(_one_of_each_kind()))
 def test_replacing_every_node_group_touches_nothing_that_holds_bytes(path: Path) -> None:
-    before, after = _deployed(path), _built(_replaced(settings_of(path).tree))
+    settings = settings_of(path)
+    other = replace(settings, tree=_replaced(settings.tree))
+    before = rendered_file(path).resources
+    after = rendering.run(lambda: stack.build(stack.load(other))).resources
     assert _groups(before)
     assert not _groups(before) & _groups(after), "each of them is another one"
     assert _data(before)
@@ -87,7 +92,7 @@ def test_replacing_every_node_group_touches_nothing_that_holds_bytes(path: Path)
 @pytest.mark.parametrize("path", _with_both(), ids=lambda path: path.stem)
 def test_nothing_that_holds_bytes_hangs_on_a_node_group(path: Path) -> None:
     """Whatever is below a node group, or takes a value of it, may be replaced with it."""
-    found = _deployed(path)
+    found = rendered_file(path).resources
     hanging = _groups(found)
     while more := {_named(one) for one in found if one.hangs_on & hanging} - hanging:
         hanging |= more

@@ -1,4 +1,4 @@
-"""A sweep's controller, killed at random between what it does, ends as one that was not, whatever the timing."""
+"""A sweep's controller, killed between what it does, ends as one that was not, whatever the timing."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tests.support import sweep_world
+from tests.support import counts, sweep_world
 
 _CONTINUED = {"trial", "state", "parameters", "best", "bestStep"}
 """What does not depend on when trials are stopped, unlike the last step of a pruned one."""
@@ -34,8 +34,10 @@ def undisturbed() -> list[dict[str, Any]]:
     return _decided(results)
 
 
+@pytest.mark.counted
+@example(timing=1, kill_chance=0.5)
 @given(timing=st.integers(1, 10**6), kill_chance=st.sampled_from([0.0, 0.1, 0.5]))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=counts.of("schedules of kills of a sweep", quick=2, nightly=200))
 def test_kills_and_timing_change_no_decision(
     timing: int, kill_chance: float, undisturbed: list[dict[str, Any]]
 ) -> None:
@@ -45,8 +47,9 @@ def test_kills_and_timing_change_no_decision(
     assert world.most_active <= 3
 
 
+@pytest.mark.counted
 @given(timing=st.integers(1, 10**6), sampler=st.sampled_from(["tpe", "random"]), parallel=st.integers(1, 5))
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=counts.of("schedules of kills of a sweep without pruner", quick=2, nightly=100))
 def test_without_pruner_every_trial_runs_once_to_its_end(timing: int, sampler: str, parallel: int) -> None:
     results, world, _ = _finish(timing, 0.3, sampler=sampler, parallel=parallel, pruner=None)
     states = [row["state"] for row in results["trials"]]

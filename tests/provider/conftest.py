@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import yaml
 
 from embedded.provider import kubeconfig as kubeconfigs
 from embedded.provider.api import Api
 from embedded.provider.gvk import GVK
 from tests.provider import control_plane
-from tests.provider.driver import Driver, configured
+from tests.provider.driver import Process, started
 
 
 @pytest.fixture(scope="session")
@@ -37,7 +38,8 @@ def namespace(api: Api) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def provider(kubeconfig: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]:
-    """A provider process that the tests share; those that end or cancel it start one of their own."""
-    with configured(tmp_path_factory.mktemp("pulumi-home"), kubeconfig) as driver:
+def provider(kubeconfig: dict[str, Any], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    """A provider process that the tests share; those that cancel it or configure it otherwise have one of their own."""
+    with started(tmp_path_factory.mktemp("pulumi-home")) as driver:
+        driver.configure(yaml.safe_dump(kubeconfig))
         yield driver

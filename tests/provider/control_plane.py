@@ -25,6 +25,7 @@ from embedded.provider import kubeconfig
 from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.toolchain import tools
+from tests.support import kubeconfigs
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -39,8 +40,17 @@ def running(folder: Path) -> Iterator[dict[str, Any]]:
         config = _kubeconfig(folder, secure)
         (folder / "kubeconfig").write_text(yaml.safe_dump(config))
         _wait_until_ready(folder, config)
-        stack.enter_context(_program(folder, "kube-controller-manager", *_controllers(folder)))
+        stack.enter_context(controllers(folder, "garbage-collector", "namespace"))
         yield config
+
+
+@contextlib.contextmanager
+def controllers(folder: Path, *names: str) -> Iterator[None]:
+    """Runs some of Kubernetes' controllers, with the kubeconfig of the folder."""
+    options = [f"--kubeconfig={folder / 'kubeconfig'}", "--leader-elect=false", "--secure-port=0"]
+    named = ",".join(f"{name}-controller" for name in names)
+    with _program(folder, "kube-controller-manager", f"--controllers={named}", *options):
+        yield
 
 
 @contextlib.contextmanager
@@ -95,30 +105,12 @@ def _apiserver(folder: Path, etcd: int, secure: int) -> list[str]:
     ]
 
 
-def _controllers(folder: Path) -> list[str]:
-    return [
-        f"--kubeconfig={folder / 'kubeconfig'}",
-        "--controllers=garbage-collector-controller,namespace-controller",
-        "--leader-elect=false",
-        "--secure-port=0",
-    ]
-
-
 def _kubeconfig(folder: Path, port: int) -> dict[str, Any]:
     certificate = folder / "certificates" / "apiserver.crt"
     eventually(lambda: certificate.is_file() and b"END CERTIFICATE" in certificate.read_bytes())
-    cluster = {
-        "server": f"https://127.0.0.1:{port}",
-        "certificate-authority-data": base64.b64encode(certificate.read_bytes()).decode(),
-    }
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "tests", "cluster": cluster}],
-        "users": [{"name": "tests", "user": {"token": (folder / "token").read_text()}}],
-        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "tests"}}],
-        "current-context": "tests",
-    }
+    authority = base64.b64encode(certificate.read_bytes()).decode()
+    user = {"token": (folder / "token").read_text()}
+    return kubeconfigs.kubeconfig(f"https://127.0.0.1:{port}", user, authority=authority)
 
 
 def _wait_until_ready(folder: Path, config: dict[str, Any]) -> None:

@@ -1,4 +1,4 @@
-"""Drives the provider process over gRPC the way the engine does, and plays the engine for its log."""
+"""Drives the provider over gRPC the way the engine does, and plays the engine for its log."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent import futures
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from google.protobuf import empty_pb2
 from pulumi.runtime.proto import engine_pb2_grpc, provider_pb2, provider_pb2_grpc, status_pb2
 
 from embedded.paths import PROJECT
+from embedded.provider.servicer import Servicer
 from embedded.provider.values import Properties, decode, encode
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -50,9 +51,12 @@ class RecordingEngine(engine_pb2_grpc.EngineServicer):
 
     def __init__(self) -> None:
         self.said: list[Any] = []
+        self.on_log: Callable[[str], object] = str
+        """Called with each message, while the provider waits for the answer."""
 
     def Log(self, request: Any, context: Any) -> Any:  # noqa: N802 - gRPC's name
         self.said.append(request)
+        self.on_log(request.message)
         return empty_pb2.Empty()
 
     def texts(self, *, ephemeral: bool) -> list[str]:
@@ -60,12 +64,11 @@ class RecordingEngine(engine_pb2_grpc.EngineServicer):
 
 
 class Driver:
-    """One configured provider process."""
+    """A provider and the engine that it talks to."""
 
-    def __init__(self, channel: grpc.Channel, engine: RecordingEngine, process: subprocess.Popen[str]) -> None:
+    def __init__(self, channel: grpc.Channel, engine: RecordingEngine) -> None:
         self.stub = provider_pb2_grpc.ResourceProviderStub(channel)
         self.engine = engine
-        self.process = process
 
     def configure(self, kubeconfig: str, **settings: str) -> Any:
         variables = {f"kubernetes:config:{key}": value for key, value in settings.items()}
@@ -138,31 +141,58 @@ class CheckFailed(Exception):
         self.reasons = reasons
 
 
+class Process(Driver):
+    """A provider that is a process of its own."""
+
+    def __init__(self, channel: grpc.Channel, engine: RecordingEngine, process: subprocess.Popen[str]) -> None:
+        super().__init__(channel, engine)
+        self.process = process
+
+
 @contextlib.contextmanager
-def started(home: Path) -> Iterator[Driver]:
+def started(home: Path) -> Iterator[Process]:
     """A provider process of its own, not configured yet; `home` stands for a user without Pulumi's plugins."""
     engine = RecordingEngine()
-    server = grpc.server(futures.ThreadPoolExecutor(4))
-    engine_pb2_grpc.add_EngineServicer_to_server(engine, server)
-    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
-    server.start()
-    command = [sys.executable, "-m", "embedded.provider", address]
-    environment = {**os.environ, "PULUMI_HOME": str(home)}
-    process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
-    assert process.stdout is not None
-    try:
-        port = int(process.stdout.readline())
-        with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
-            yield Driver(channel, engine, process)
-    finally:
-        process.terminate()
-        process.wait(PATIENT_SECONDS)
-        process.stdout.close()
-        server.stop(None)
+    with _serving(lambda server: engine_pb2_grpc.add_EngineServicer_to_server(engine, server)) as address:
+        command = [sys.executable, "-m", "embedded.provider", address]
+        environment = {**os.environ, "PULUMI_HOME": str(home)}
+        process = subprocess.Popen(command, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        try:
+            port = int(process.stdout.readline())
+            with grpc.insecure_channel(f"127.0.0.1:{port}") as channel:
+                yield Process(channel, engine, process)
+        finally:
+            process.terminate()
+            process.wait(PATIENT_SECONDS)
+            process.stdout.close()
 
 
 @contextlib.contextmanager
-def configured(home: Path, kubeconfig: dict[str, Any], **settings: str) -> Iterator[Driver]:
-    with started(home) as driver:
-        driver.configure(yaml.safe_dump(kubeconfig), **settings)
-        yield driver
+def configured(kubeconfig: Mapping[str, Any] | None = None, **settings: str) -> Iterator[Driver]:
+    """A provider in this process, which is there at once; without a kubeconfig, it looks for the machine's own."""
+    engine = RecordingEngine()
+    with _serving(lambda server: engine_pb2_grpc.add_EngineServicer_to_server(engine, server)) as address:
+        servicer = Servicer(address)
+        with (
+            _serving(
+                lambda server: provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer, server)
+            ) as served,
+            grpc.insecure_channel(served) as channel,
+        ):
+            driver = Driver(channel, engine)
+            driver.configure(yaml.safe_dump(dict(kubeconfig)) if kubeconfig else "", **settings)
+            yield driver
+
+
+@contextlib.contextmanager
+def _serving(add: Callable[[grpc.Server], None]) -> Iterator[str]:
+    """The address of a gRPC server with one service."""
+    server = grpc.server(futures.ThreadPoolExecutor(8))
+    add(server)
+    address = f"127.0.0.1:{server.add_insecure_port('127.0.0.1:0')}"
+    server.start()
+    try:
+        yield address
+    finally:
+        server.stop(None).wait()

@@ -1,8 +1,7 @@
-"""Fixtures of the helm tests: a session with the API server, the resource, a chart, inputs checked against it."""
+"""Fixtures of the helm tests: a session with the API server, the resource, a chart, a release of it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +10,12 @@ import yaml
 
 from embedded.fault import Fault
 from embedded.provider import helm_process
+from embedded.provider.api import Api
 from embedded.provider.engine import Engine
 from embedded.provider.helm_release import ReleaseResource
 from embedded.provider.session import Session
 from embedded.provider.settings import Settings
-from embedded.provider.values import Properties
-from tests.provider.helm_support import SETTINGS, URN
+from tests.provider.helm_support import SETTINGS, Release
 
 
 @pytest.fixture(scope="session")
@@ -52,13 +51,6 @@ def chart(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def inputs(helm: ReleaseResource, chart: Path, namespace: str) -> Callable[..., Properties]:
-    """Checked inputs of a release of the chart in the test's own namespace."""
-
-    def make(**given: Any) -> Properties:
-        news = {"chart": str(chart), "name": "web", "namespace": namespace} | given
-        checked, failures = helm.check({}, news, b"seed", URN)
-        assert failures == []
-        return checked
-
-    return make
+def release(helm: ReleaseResource, chart: Path, api: Api, namespace: str) -> Release:
+    """A release of the chart in the test's own namespace, which a test makes."""
+    return Release(helm, chart, api, namespace)

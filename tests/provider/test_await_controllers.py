@@ -6,8 +6,6 @@ provider/pkg/await/*.go of pulumi-kubernetes v4.32.
 
 from __future__ import annotations
 
-import subprocess
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -18,8 +16,9 @@ from embedded.provider import await_network
 from embedded.provider.api import Api
 from embedded.provider.await_ready import unready_reasons
 from embedded.provider.gvk import GVK
-from embedded.toolchain import tools
+from tests.provider import control_plane
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
+from tests.provider.objects import workload
 from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.await_fixtures"]
@@ -28,8 +27,8 @@ Object = dict[str, Any]
 Wait = Callable[..., Waiting]
 
 POD = GVK("", "v1", "Pod")
-LABELS = {"app": "web"}
-
+NOW = 0.1
+"""A wait that looks once more and is over."""
 
 CONTROLLERS = (
     "daemonset",
@@ -48,25 +47,8 @@ def controllers(kubeconfig: dict[str, Any], tmp_path_factory: pytest.TempPathFac
     """The controllers of these tests, beside the few that the session's control plane has."""
     folder = tmp_path_factory.mktemp("controllers")
     (folder / "kubeconfig").write_text(yaml.safe_dump(kubeconfig))
-    names = ",".join(f"{name}-controller" for name in CONTROLLERS)
-    options = [f"--kubeconfig={folder / 'kubeconfig'}", f"--controllers={names}", "--leader-elect=false"]
-    program = str(tools().path("kube-controller-manager"))
-    # setpriv: the controllers end with the tests even where those are killed.
-    argv = ["setpriv", "--pdeathsig", "KILL", program, *options, "--secure-port=0"]
-    with (folder / "log").open("wb") as log, subprocess.Popen(argv, stdout=log, stderr=log) as process:
+    with control_plane.controllers(folder, *CONTROLLERS):
         yield
-        process.kill()
-
-
-def a_workload(kind: str, namespace: str, **spec: Any) -> Object:
-    pod: Object = {"metadata": {"labels": LABELS}, "spec": {"containers": [{"name": "main", "image": "none:1"}]}}
-    full = {"replicas": 2, "selector": {"matchLabels": LABELS}, "template": pod} | spec
-    return {
-        "apiVersion": "apps/v1",
-        "kind": kind,
-        "metadata": {"name": "web", "namespace": namespace},
-        "spec": {key: value for key, value in full.items() if value is not None},
-    }
 
 
 def a_job(namespace: str, **spec: Any) -> Object:
@@ -110,7 +92,7 @@ def end_pod(api: Api, pod: Object, exit_code: int, message: str = "") -> None:
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
 def test_workload_is_ready_when_its_last_pod_is(api: Api, namespace: str, wait: Wait, kind: str) -> None:
     parallel = {"podManagementPolicy": "Parallel", "serviceName": "web"} if kind == "StatefulSet" else {}
-    waiting = wait(create(api, a_workload(kind, namespace, **parallel)))
+    waiting = wait(create(api, workload(kind, namespace, **parallel)))
     first, second = pods(api, namespace, 2)
     run_pod(api, first)
     waiting.says("(1/2 Pods ready)")
@@ -122,7 +104,7 @@ def test_workload_is_ready_when_its_last_pod_is(api: Api, namespace: str, wait: 
 
 
 def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, namespace: str, wait: Wait) -> None:
-    deployment = a_workload("Deployment", namespace, replicas=1, strategy={"type": "Recreate"})
+    deployment = workload("Deployment", namespace, replicas=1, strategy={"type": "Recreate"})
     waiting = wait(create(api, deployment))
     run_pod(api, pods(api, namespace, 1)[0])
     assert waiting.end().result is not None
@@ -138,12 +120,19 @@ def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, nam
 
 
 def test_deployment_error_carries_its_pods_reason_once(api: Api, namespace: str, wait: Wait) -> None:
-    deployment = create(api, a_workload("Deployment", namespace))
+    deployment = create(api, workload("Deployment", namespace))
     trouble = {"reason": "ErrImagePull", "message": "none:1: not found"}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
     for pod in pods(api, namespace, 2):
         set_status(api, pod, containerStatuses=[status | {"state": {"waiting": trouble}}])
-    error = wait(deployment, 3).end().error
+    gvk = GVK.of(deployment)
+
+    def settled() -> Object | None:
+        """The Deployment, once its controller has seen the pods: what is waited for has all from the beginning."""
+        live = api.get(gvk, "web", namespace)
+        return live if live.get("status", {}).get("unavailableReplicas") == 2 else None
+
+    error = wait(eventually(settled), NOW).end().error
     assert error is not None
     assert "timed out" in error.message
     assert error.reasons[0].endswith("and 1 more] container 'main': [ErrImagePull] none:1: not found")
@@ -155,15 +144,20 @@ def test_deployment_that_quota_forbids_says_so(api: Api, namespace: str, wait: W
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
     made = create(api, quota | {"spec": {"hard": {"pods": "0"}}})
     assert wait(made).end().result is not None
-    deployment = create(api, a_workload("Deployment", namespace))
-    eventually(lambda: "exceeded quota" in str(api.get(GVK.of(deployment), "web", namespace).get("status")))
-    error = wait(deployment, 3).end().error
+    deployment = create(api, workload("Deployment", namespace))
+    gvk = GVK.of(deployment)
+
+    def forbidden() -> Object | None:
+        live = api.get(gvk, "web", namespace)
+        return live if "exceeded quota" in str(live.get("status")) else None
+
+    error = wait(eventually(forbidden), NOW).end().error
     assert error is not None
     assert any("exceeded quota" in reason for reason in error.reasons)
 
 
 def test_daemon_set_without_nodes_is_ready(api: Api, namespace: str, wait: Wait) -> None:
-    daemon_set = a_workload("DaemonSet", namespace, replicas=None)
+    daemon_set = workload("DaemonSet", namespace, replicas=None)
     daemon_set["spec"]["template"]["spec"]["nodeSelector"] = {"no": "such-node"}
     assert wait(create(api, daemon_set)).end().result is not None
 
@@ -189,7 +183,7 @@ def test_failed_job_fails_at_once_with_its_pods_last_words(api: Api, namespace: 
 
 
 def test_suspended_job_is_waited_for_until_the_time_is_up(api: Api, namespace: str, wait: Wait) -> None:
-    error = wait(create(api, a_job(namespace, suspend=True)), 2).end().error
+    error = wait(create(api, a_job(namespace, suspend=True)), NOW).end().error
     assert error is not None
     assert "timed out" in error.message
     assert "suspended" in error.reasons[0]
@@ -206,7 +200,7 @@ def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
     spec |= {"resources": {"requests": {"storage": "1Mi"}}}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
     try:
-        waiting = wait(create(api, claim), LONG_SECONDS if ready else 3).end()
+        waiting = wait(create(api, claim), LONG_SECONDS if ready else NOW).end()
         assert (waiting.result is not None) == ready
         if waiting.error:
             assert "the claim is Pending" in waiting.error.reasons[0]
@@ -217,20 +211,25 @@ def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
 def test_service_waits_for_its_pods_and_then_until_they_settle(
     api: Api, namespace: str, wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(await_network, "SETTLE_SECONDS", 2.0)
+    monkeypatch.setattr(await_network, "SETTLE_SECONDS", LONG_SECONDS)
     # Endpoints exist for pods on nodes only.
     node = create(api, {"apiVersion": "v1", "kind": "Node", "metadata": {"name": namespace}})
-    deployment = a_workload("Deployment", namespace, replicas=1)
+    deployment = workload("Deployment", namespace, replicas=1)
     deployment["spec"]["template"]["spec"] |= {"nodeName": namespace, "terminationGracePeriodSeconds": 0}
     create(api, deployment)
     pod = pods(api, namespace, 1)[0]
     not_ready = [{"type": "Ready", "status": "False"}]
     set_status(api, pod, phase="Running", conditions=not_ready, podIP="10.1.2.3", podIPs=[{"ip": "10.1.2.3"}])
     service = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web", "namespace": namespace}}
-    waiting = wait(create(api, service | {"spec": {"selector": LABELS, "ports": [{"port": 80}]}}))
+    waiting = wait(create(api, service | {"spec": {"selector": {"app": "web"}, "ports": [{"port": 80}]}}))
     waiting.says("1 of 1 endpoints are not ready")
     run_pod(api, pod)
-    started = time.monotonic()
+    waiting.says("is ready")
+    # It goes on waiting: it hears of a change that comes now.
+    waiting.lines.clear()
+    set_status(api, pod, conditions=not_ready)
+    waiting.says("1 of 1 endpoints are not ready")
+    monkeypatch.setattr(await_network, "SETTLE_SECONDS", 0.0)
+    run_pod(api, pod)
     assert waiting.end().result is not None
-    assert time.monotonic() - started >= 1.9
     api.delete(GVK.of(node), namespace)

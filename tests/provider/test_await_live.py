@@ -17,6 +17,7 @@ from embedded.provider.api_error import ApiError
 from embedded.provider.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
 from embedded.provider.gvk import GVK
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
+from tests.provider.objects import NO_AWAIT, config_map, never_ready
 from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.await_fixtures"]
@@ -24,40 +25,29 @@ pytest_plugins = ["tests.provider.await_fixtures"]
 Object = dict[str, Any]
 
 
-def a_config_map(namespace: str, wait_for: str | None = None, **data: str) -> Object:
-    annotations = {"pulumi.com/waitFor": wait_for} if wait_for else {}
-    metadata = {"name": "settings", "namespace": namespace, "annotations": annotations}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
-
-
-def a_pod(namespace: str, **annotations: str) -> Object:
-    named = {f"pulumi.com/{key}": value for key, value in annotations.items()}
-    return {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "web", "namespace": namespace, "annotations": named},
-        "spec": {"containers": [{"name": "main", "image": "tensorplane.local/none:1"}]},
-    }
+def awaited_map(namespace: str, wait_for: str, **data: str) -> Object:
+    """A ConfigMap that is waited for."""
+    return config_map(namespace, data, annotations={"pulumi.com/waitFor": wait_for})
 
 
 def test_config_map_is_not_awaited(api: Api, namespace: str) -> None:
-    made = create(api, a_config_map(namespace))
+    made = create(api, config_map(namespace))
     assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
 
 
 def test_skip_await_returns_at_once(api: Api, namespace: str) -> None:
-    made = create(api, a_pod(namespace, skipAwait="true"))
+    made = create(api, never_ready(namespace, **NO_AWAIT))
     assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
 
 
 def test_wait_for_returns_the_live_object_once_the_path_has_the_value(
     api: Api, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
-    waiting = wait(create(api, a_config_map(namespace, "jsonpath={.data.state}=done", state="new")))
+    waiting = wait(create(api, awaited_map(namespace, "jsonpath={.data.state}=done", state="new")))
     waiting.says("found 'new'")
-    api.apply(a_config_map(namespace, state="half"), manager=MANAGER, force=True)
+    api.apply(config_map(namespace, {"state": "half"}), manager=MANAGER, force=True)
     waiting.says("found 'half'")
-    api.apply(a_config_map(namespace, state="done"), manager=MANAGER, force=True)
+    api.apply(config_map(namespace, {"state": "done"}), manager=MANAGER, force=True)
     live = waiting.end().result
     assert live is not None
     assert live["data"] == {"state": "done"}
@@ -66,37 +56,38 @@ def test_wait_for_returns_the_live_object_once_the_path_has_the_value(
 def test_malformed_wait_for_is_an_error_of_the_made_object(
     api: Api, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
-    error = wait(create(api, a_config_map(namespace, "state=done"))).end().error
+    error = wait(create(api, awaited_map(namespace, "state=done"))).end().error
     assert error is not None
     assert "pulumi.com/waitFor" in error.message
 
 
 def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    pod = create(api, a_pod(namespace, timeoutSeconds="2"))
+    pod = create(api, never_ready(namespace, **{"pulumi.com/timeoutSeconds": "1"}))
     trouble = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "none:1"'}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
-    set_status(api, pod, phase="Pending", containerStatuses=[status | {"state": {"waiting": trouble}}])
+    # The wait begins with the whole evidence, and so has it when its time is up.
+    pod = set_status(api, pod, phase="Pending", containerStatuses=[status | {"state": {"waiting": trouble}}])
     error = wait(pod, None).end().error
     assert error is not None
-    assert "timed out waiting to be Ready (after 2 s)" in error.message
+    assert "timed out waiting to be Ready (after 1 s)" in error.message
     assert error.reasons == ["container 'main': [ImagePullBackOff] Back-off pulling image \"none:1\""]
     assert error.obj["status"]["containerStatuses"]
 
 
 def test_warning_events_become_reasons(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    pod = create(api, a_pod(namespace))
+    pod = create(api, never_ready(namespace))
     meta = pod["metadata"]
-    about = {"apiVersion": "v1", "kind": "Pod", "name": "web", "namespace": namespace, "uid": meta["uid"]}
+    about = {"apiVersion": "v1", "kind": "Pod", "name": "never", "namespace": namespace, "uid": meta["uid"]}
     event = {"apiVersion": "v1", "kind": "Event", "metadata": {"name": "e", "namespace": namespace}}
     words = {"type": "Warning", "reason": "FailedMount", "message": 'configmap "code" not found'}
     create(api, event | words | {"involvedObject": about})
-    error = wait(pod, 1).end().error
+    error = wait(pod, 0.1).end().error
     assert error is not None
-    assert error.reasons == ['[FailedMount] configmap "code" not found (web)']
+    assert error.reasons == ['[FailedMount] configmap "code" not found (never)']
 
 
 def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    pod = create(api, a_pod(namespace))
+    pod = create(api, never_ready(namespace))
     waiting = wait(pod)
     waiting.says("to be scheduled")
     set_status(api, pod, phase="Failed", reason="Evicted", message="low on memory")
@@ -107,7 +98,7 @@ def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callab
 
 
 def test_cancellation_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    waiting = wait(create(api, a_pod(namespace)))
+    waiting = wait(create(api, never_ready(namespace)))
     waiting.says("to be scheduled")
     waiting.cancelled.set()
     error = waiting.end().error
@@ -116,10 +107,10 @@ def test_cancellation_ends_the_wait(api: Api, namespace: str, wait: Callable[...
 
 
 def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
-    pod = create(api, a_pod(namespace))
+    pod = create(api, never_ready(namespace))
     waiting = wait(pod)
     waiting.says("to be scheduled")
-    api.delete(GVK.of(pod), "web", namespace)
+    api.delete(GVK.of(pod), "never", namespace)
     error = waiting.end().error
     assert error is not None
     assert "was deleted" in error.message
@@ -127,10 +118,10 @@ def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Wa
 
 def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
     """await.go: Read returns the initialization error of the kinds that have `awaitRead`."""
-    pod = create(api, a_pod(namespace))
-    assert unready_reasons(api, pod) == [f"Waiting for Pod '{namespace}/web' to be scheduled"]
-    assert unready_reasons(api, create(api, a_config_map(namespace))) == []
-    skipped = {**pod, "metadata": pod["metadata"] | {"annotations": {"pulumi.com/skipAwait": "true"}}}
+    pod = create(api, never_ready(namespace))
+    assert unready_reasons(api, pod) == [f"Waiting for Pod '{namespace}/never' to be scheduled"]
+    assert unready_reasons(api, create(api, config_map(namespace))) == []
+    skipped = {**pod, "metadata": pod["metadata"] | {"annotations": NO_AWAIT}}
     assert unready_reasons(api, skipped) == []
 
 
@@ -152,27 +143,25 @@ def delete(
 
 
 def test_deletion_of_what_is_gone_returns_at_once(api: Api, namespace: str) -> None:
-    made = create(api, a_config_map(namespace))
+    made = create(api, config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
     delete(api, made, LONG_SECONDS)
 
 
 def test_another_object_of_the_same_name_is_not_waited_for(api: Api, namespace: str) -> None:
-    made = create(api, a_config_map(namespace))
+    made = create(api, config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
-    create(api, a_config_map(namespace))
+    create(api, config_map(namespace))
     delete(api, made, LONG_SECONDS)
 
 
 def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> None:
     """deleted.go warns: "finalizers might be preventing deletion (…)" (issue 1418)."""
-    config_map = a_config_map(namespace)
-    config_map["metadata"]["finalizers"] = ["example.org/hold"]
-    made = create(api, config_map)
+    made = create(api, config_map(namespace, finalizers=["example.org/hold"]))
     gvk = GVK.of(made)
     api.delete(gvk, "settings", namespace)
-    with pytest.raises(AwaitError, match=r"still there after 1 s") as failure:
-        delete(api, made, 1)
+    with pytest.raises(AwaitError, match=r"still there after 0\.1 s") as failure:
+        delete(api, made, 0.1)
     assert failure.value.reasons == ["finalizers might be preventing deletion (example.org/hold)"]
 
     def release(line: str) -> None:
@@ -183,11 +172,10 @@ def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> N
 
 
 def test_cancellation_ends_the_wait_for_deletion(api: Api, namespace: str) -> None:
-    made = create(api, a_config_map(namespace))
+    made = create(api, config_map(namespace))
     cancelled = threading.Event()
-    threading.Timer(0.5, cancelled.set).start()
     with pytest.raises(AwaitError, match="cancelled"):
-        delete(api, made, LONG_SECONDS, cancelled)
+        delete(api, made, LONG_SECONDS, cancelled, log=lambda line: cancelled.set())
 
 
 def create_patiently(api: Api, obj: Object) -> Object:

@@ -6,7 +6,6 @@ import contextlib
 import copy
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlparse
@@ -17,9 +16,9 @@ from embedded.provider import kubeconfig as kubeconfigs
 from embedded.provider.api import Api
 from embedded.provider.await_ready import wait_deleted, wait_ready
 from embedded.provider.gvk import GVK
-from tests.support.waiting import PATIENT_SECONDS
-
-MANAGER = "test"
+from tests.provider.await_support import LONG_SECONDS, MANAGER
+from tests.provider.objects import config_map
+from tests.support.waiting import eventually
 
 
 class Proxy:
@@ -29,6 +28,9 @@ class Proxy:
         self._target = (host, port)
         self._ends: list[socket.socket] = []
         self._is_cut = False
+        self._lock = threading.Lock()
+        self.refused = 0
+        """How many connections were refused."""
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port = self._listener.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
@@ -37,21 +39,27 @@ class Proxy:
         with contextlib.suppress(OSError):  # the listener was closed
             while True:
                 client, _ = self._listener.accept()
-                if self._is_cut:
-                    client.close()
-                    continue
-                server = socket.create_connection(self._target)
-                self._ends += [client, server]
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=_forward, args=pair, daemon=True).start()
+                with self._lock:
+                    self._take(client)
+
+    def _take(self, client: socket.socket) -> None:
+        if self._is_cut:
+            client.close()
+            self.refused += 1
+            return
+        server = socket.create_connection(self._target)
+        self._ends += [client, server]
+        for pair in ((client, server), (server, client)):
+            threading.Thread(target=_forward, args=pair, daemon=True).start()
 
     def cut(self) -> None:
-        self._is_cut = True
-        for end in self._ends:
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
-            end.close()
-        self._ends.clear()
+        with self._lock:
+            self._is_cut = True
+            for end in self._ends:
+                with contextlib.suppress(OSError):
+                    end.shutdown(socket.SHUT_RDWR)
+                end.close()
+            self._ends.clear()
 
     def mend(self) -> None:
         self._is_cut = False
@@ -88,46 +96,39 @@ def through_proxy(kubeconfig: dict[str, Any], proxy: Proxy) -> Api:
     return Api(kubeconfigs.connect(config))
 
 
-@pytest.mark.parametrize("away_seconds", [0.0, 3.0])
+@pytest.mark.parametrize("refusals", [0, 2], ids=["for a moment", "until connections were refused"])
 def test_readiness_reached_while_disconnected_is_seen(
-    api: Api, through_proxy: Api, proxy: Proxy, namespace: str, away_seconds: float
+    api: Api, through_proxy: Api, proxy: Proxy, namespace: str, refusals: int
 ) -> None:
-    metadata = {"name": "it", "namespace": namespace, "annotations": {"pulumi.com/waitFor": "jsonpath={.data.done}"}}
-    config_map = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
-    made = api.create(config_map, manager=MANAGER)
-    watched = threading.Event()
+    awaited = config_map(namespace, annotations={"pulumi.com/waitFor": "jsonpath={.data.done}"})
+    lines: list[str] = []
 
-    def disturb() -> None:
-        watched.wait(PATIENT_SECONDS)
+    def disturb(line: str) -> None:
+        lines.append(line)
+        if len(lines) > 1:
+            return
         proxy.cut()
-        api.apply(config_map | {"data": {"done": "yes"}}, manager=MANAGER, force=True)
-        time.sleep(away_seconds)
+        api.apply(awaited | {"data": {"done": "yes"}}, manager=MANAGER, force=True)
+        eventually(lambda: proxy.refused >= refusals)
         proxy.mend()
 
-    helper = threading.Thread(target=disturb)
-    helper.start()
-    never = threading.Event()
-    live = wait_ready(through_proxy, made, timeout=PATIENT_SECONDS, cancelled=never, log=lambda line: watched.set())
-    helper.join()
+    made = api.create(awaited, manager=MANAGER)
+    live = wait_ready(through_proxy, made, timeout=LONG_SECONDS, cancelled=threading.Event(), log=disturb)
     assert live["data"] == {"done": "yes"}
 
 
 def test_deletion_while_disconnected_is_seen(api: Api, through_proxy: Api, proxy: Proxy, namespace: str) -> None:
-    made = api.create(
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "it", "namespace": namespace}}, manager=MANAGER
-    )
-    watched = threading.Event()
+    made = api.create(config_map(namespace, finalizers=["example.org/first"]), manager=MANAGER)
+    gvk = GVK.of(made)
 
-    def disturb() -> None:
-        watched.wait(PATIENT_SECONDS)
-        time.sleep(0.5)
-        proxy.cut()
-        api.delete(GVK.of(made), "it", namespace)
-        proxy.mend()
+    def disturb(line: str) -> None:
+        if "example.org/first" in line:
+            # The watch has begun once it tells of another one.
+            api.patch(gvk, "settings", namespace, {"metadata": {"finalizers": ["example.org/second"]}}, manager=MANAGER)
+        elif "example.org/second" in line:
+            proxy.cut()
+            api.patch(gvk, "settings", namespace, {"metadata": {"finalizers": None}}, manager=MANAGER)
+            api.delete(gvk, "settings", namespace)
+            proxy.mend()
 
-    helper = threading.Thread(target=disturb)
-    helper.start()
-    wait_deleted(
-        through_proxy, made, timeout=PATIENT_SECONDS, cancelled=threading.Event(), log=lambda line: watched.set()
-    )
-    helper.join()
+    wait_deleted(through_proxy, made, timeout=LONG_SECONDS, cancelled=threading.Event(), log=disturb)

@@ -7,7 +7,6 @@ pulumi-kubernetes v4.32.
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -69,15 +68,15 @@ def test_what_is_not_known_yet_stays_unknown(provider: Driver) -> None:
     assert provider.check(CONFIG_MAP, news) == news
 
 
-def test_the_providers_namespace_is_the_default(kubeconfig: dict[str, Any], tmp_path: Path) -> None:
-    with configured(tmp_path, kubeconfig, namespace="team") as provider:
+def test_the_providers_namespace_is_the_default(kubeconfig: dict[str, Any]) -> None:
+    with configured(kubeconfig, namespace="team") as provider:
         assert provider.check(CONFIG_MAP, unnamed(name="x"))["metadata"]["namespace"] == "team"
         assert provider.check(CONFIG_MAP, unnamed(name="x", namespace="y"))["metadata"]["namespace"] == "y"
         cluster_wide = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "x"}}
         assert "namespace" not in provider.check("kubernetes:core/v1:Namespace", cluster_wide)["metadata"]
 
 
-def test_a_kind_without_its_crd_is_taken_to_be_namespaced(kubeconfig: dict[str, Any], tmp_path: Path) -> None:
+def test_a_kind_without_its_crd_is_taken_to_be_namespaced(kubeconfig: dict[str, Any]) -> None:
     """Source: the comment on IsNoNamespaceInfoErr in Check; a CRD checked before says better."""
     thing = {"apiVersion": "later.example/v1", "kind": "Thing", "metadata": {"name": "x"}}
     crd = {
@@ -86,7 +85,7 @@ def test_a_kind_without_its_crd_is_taken_to_be_namespaced(kubeconfig: dict[str, 
         "metadata": {"name": "things.later.example"},
         "spec": {"group": "later.example", "scope": "Cluster", "names": {"kind": "Thing", "plural": "things"}},
     }
-    with configured(tmp_path, kubeconfig, namespace="team") as provider:
+    with configured(kubeconfig, namespace="team") as provider:
         token = "kubernetes:later.example/v1:Thing"
         assert provider.check(token, thing)["metadata"]["namespace"] == "team"
         provider.check("kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition", crd)

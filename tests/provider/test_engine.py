@@ -23,8 +23,8 @@ from embedded.paths import PROJECT
 from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
-from embedded.toolchain import tools
-from tests.support.waiting import PATIENT_SECONDS, eventually
+from tests.hosts import engine as hosts
+from tests.support.waiting import eventually
 
 CM = GVK("", "v1", "ConfigMap")
 NAMESPACE = GVK("", "v1", "Namespace")
@@ -40,22 +40,10 @@ class Engine:
         self.state.mkdir()
         self._kubeconfig = folder / "kubeconfig"
         self._kubeconfig.write_text(yaml.safe_dump(kubeconfig))
-        launcher = folder / "bin" / "pulumi-resource-kubernetes"
-        launcher.parent.mkdir()
-        command = f'exec {sys.executable} -m embedded.provider "$@"'
-        launcher.write_text(f"#!/bin/sh\nexport PYTHONPATH={PROJECT}\n{command}\n")
-        launcher.chmod(0o755)
         self.user = folder / "user"
         """The user's home folder."""
-        self._environment = {
-            **{name: value for name, value in os.environ.items() if name != "KUBECONFIG"},
-            "HOME": str(self.user),
-            "PATH": os.pathsep.join([str(launcher.parent), str(tools().path("pulumi").parent), os.environ["PATH"]]),
-            "PULUMI_BACKEND_URL": f"file://{self.state}",
-            "PULUMI_CONFIG_PASSPHRASE": "tests",
-            "PULUMI_HOME": str(folder / "home"),
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-        }
+        cli = hosts.Engine.at(folder)
+        self._environment = {**cli.environment(self.state, HOME=str(self.user)), "KUBECONFIG": ""}
 
     def start(self, *steps: dict[str, Any]) -> subprocess.Popen[str]:
         request = {"kubeconfig": str(self._kubeconfig), "steps": steps}
@@ -71,7 +59,7 @@ class Engine:
     def run(self, *steps: dict[str, Any]) -> list[Any]:
         """The engine's answers, one per step."""
         with self.start(*steps) as process:
-            answer, _ = process.communicate(timeout=PATIENT_SECONDS)
+            answer, _ = process.communicate()
         answers: list[Any] = json.loads(answer)
         return answers
 
@@ -133,6 +121,7 @@ def test_a_programs_life(engine: Engine, api: Api) -> None:
         api.get(NAMESPACE, namespace)
 
 
+@pytest.mark.nightly("four engine runs; test_diff.py tells it")
 def test_an_unchanged_job_does_not_run_again_after_a_refresh(engine: Engine, namespace: str) -> None:
     made, refreshed, previewed, again = engine.run(
         step("up", "job", namespace=namespace),
@@ -144,6 +133,7 @@ def test_an_unchanged_job_does_not_run_again_after_a_refresh(engine: Engine, nam
     assert refreshed["changes"] == previewed["changes"] == again["changes"] == {"same": 3}
 
 
+@pytest.mark.nightly("three engine runs; test_kubeconfig.py tells it")
 def test_the_machines_own_kubeconfig_is_used(engine: Engine, kubeconfig: dict[str, Any]) -> None:
     """`kind: existing` names a context; a program without a provider has the current one."""
     config = engine.user / ".kube" / "config"
@@ -156,6 +146,7 @@ def test_the_machines_own_kubeconfig_is_used(engine: Engine, kubeconfig: dict[st
     assert previewed["create"] == made["create"] == destroyed["delete"]
 
 
+@pytest.mark.nightly("four engine runs")
 def test_another_secret_of_variables_has_another_name(engine: Engine, api: Api) -> None:
     """A run's name follows from it, and so a changed secret makes a new run; no name tells anything of the secret."""
     made, again, changed, back = engine.run(
@@ -181,6 +172,7 @@ def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
 
 
+@pytest.mark.nightly("killed")
 def test_after_kill_9_the_next_run_follows_pulumi(engine: Engine, api: Api, namespace: str) -> None:
     """The pod is there but not in the state. Source: Creation in await.go, upsertExistingObjects of the Provider."""
     with engine.start(step("up", "waiting_pod", namespace=namespace, skip=False)) as run:

@@ -21,6 +21,7 @@ from embedded.provider.helm_release import ReleaseResource
 from embedded.provider.session import Session
 from embedded.provider.values import UNKNOWN, plain
 from embedded.toolchain import golang
+from tests.support import charts
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 
@@ -42,15 +43,7 @@ def chart_folder(name: str) -> Path:
         return Path(folder.stdout.strip()) / "charts" / name
 
 
-def templated(session: Session, chart: versions.Chart, values: dict[str, Any]) -> list[dict[str, Any]]:
-    """What helm makes of a chart with these values."""
-    helm = Helm(program(), session.kubeconfig, {}, session.cancelled)
-    release = {"chart": str(chart_folder(chart.name)), "version": "", "devel": False, "verify": False}
-    with located(helm, release) as found:
-        arguments = ("template", "--include-crds", "--values", "-", "--namespace", chart.namespace, "--", chart.name)
-        return list(objects(helm.run(*arguments, found.reference, values=plain(values))))
-
-
+@pytest.mark.nightly("told by every end-to-end `make up`")
 @pytest.mark.parametrize(("chart", "chart_values"), CASES)
 def test_chart_passes_check_and_preview_with_the_stacks_values(
     helm: ReleaseResource, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
@@ -70,11 +63,16 @@ def test_chart_passes_check_and_preview_with_the_stacks_values(
     assert helm.create(urn, inputs, preview=True)[1]["status"] is UNKNOWN
 
 
+@pytest.mark.nightly("told by the embedded cluster, which has only that image")
 @pytest.mark.parametrize(("chart", "chart_values"), CASES)
 def test_chart_renders_the_stacks_image_and_one_replica(
     session: Session, chart: versions.Chart, chart_values: Callable[[], dict[str, Any]]
 ) -> None:
-    rendered = templated(session, chart, chart_values())
+    helm = Helm(program(), session.kubeconfig, {}, session.cancelled)
+    folder = {"chart": str(chart_folder(chart.name)), "version": "", "devel": False, "verify": False}
+    words = ("template", "--include-crds", "--values", "-", "--namespace", chart.namespace, "--", chart.name)
+    with located(helm, folder) as found:
+        rendered = list(objects(helm.run(*words, found.reference, values=plain(chart_values()))))
     deployments = [obj for obj in rendered if obj["kind"] == "Deployment"]
     assert [obj["spec"]["replicas"] for obj in deployments] == [1]
     images = {box["image"] for box in deployments[0]["spec"]["template"]["spec"]["containers"]}
@@ -84,8 +82,10 @@ def test_chart_renders_the_stacks_image_and_one_replica(
 
 
 @pytest.mark.parametrize("metrics", ["none", "annotations", "serviceMonitor"])
-def test_kueues_metrics_are_found_the_way_that_is_asked_for(session: Session, metrics: kueue.KueueMetrics) -> None:
-    rendered = templated(session, versions.KUEUE, kueue.values(metrics=metrics))
+def test_kueues_metrics_are_found_the_way_that_is_asked_for(metrics: kueue.KueueMetrics) -> None:
+    chart = versions.KUEUE
+    values = plain(kueue.values(metrics=metrics))
+    rendered = charts.rendered(chart.name, chart_folder(chart.name), chart.namespace, values).values()
     (service,) = (
         obj for obj in rendered if obj["kind"] == "Service" and obj["metadata"]["name"].endswith("-metrics-service")
     )

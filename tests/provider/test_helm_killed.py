@@ -12,20 +12,19 @@ import signal
 import subprocess
 import sys
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
-from embedded.provider.helm_release import ReleaseError, ReleaseResource
-from embedded.provider.values import Properties, plain
-from tests.provider.helm_support import NEVER_READY, OTHER_URN, URN, settings_of
+from embedded.provider.helm_release import ReleaseError
+from embedded.provider.values import plain
+from tests.provider.helm_support import OTHER_URN, URN, Release
+from tests.support.processes import is_alive
 from tests.support.waiting import eventually
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
+pytestmark = pytest.mark.nightly("killed")
 
 KILLED = """
 import json, sys, yaml
@@ -40,7 +39,7 @@ getattr(ReleaseResource(session), work["verb"])(*work["arguments"])
 """
 
 
-def kill_half_way(kubeconfig: dict[str, Any], api: Api, namespace: str, verb: str, *arguments: Any) -> None:
+def kill_half_way(release: Release, kubeconfig: dict[str, Any], verb: str, *arguments: Any) -> None:
     """Runs an operation in a process of its own, and kills that with SIGKILL while its helm waits for a pod."""
     work = json.dumps({"kubeconfig": kubeconfig, "verb": verb, "arguments": arguments})
     child = subprocess.Popen([sys.executable, "-c", textwrap.dedent(KILLED)], stdin=subprocess.PIPE, text=True)
@@ -49,10 +48,10 @@ def kill_half_way(kubeconfig: dict[str, Any], api: Api, namespace: str, verb: st
     child.stdin.close()
     helms = eventually(lambda: [pid for pid in children_of(child.pid) if is_waiting_helm(pid)])
     assert all("open sesame" not in command_line(pid) and "token" not in command_line(pid) for pid in helms)
-    eventually(lambda: api.list(GVK("", "v1", "Pod"), namespace))  # made after the release was recorded
+    eventually(release.pods)  # made after the release was recorded
     os.kill(child.pid, signal.SIGKILL)
     child.wait()
-    eventually(lambda: not any(Path(f"/proc/{pid}").exists() for pid in helms))
+    eventually(lambda: not any(is_alive(pid) for pid in helms))
 
 
 def children_of(pid: int) -> list[int]:
@@ -75,43 +74,27 @@ def is_waiting_helm(pid: int) -> bool:
     return any(verb in command_line(pid) for verb in (" install ", " upgrade "))
 
 
-def test_killed_install_is_taken_up_by_the_next_run(
-    helm: ReleaseResource,
-    inputs: Callable[..., Properties],
-    kubeconfig: dict[str, Any],
-    chart: Path,
-    api: Api,
-    namespace: str,
-) -> None:
-    (chart / "templates" / "never.yaml").write_text(NEVER_READY)
-    given = inputs(values={"greeting": "open sesame"}, timeout=120)
-    kill_half_way(kubeconfig, api, namespace, "create", URN, given)
-    found = helm.read(f"{namespace}/web", given, given)
-    assert found is not None
-    assert found[2]["status"]["status"] == "pending-install"
+def test_killed_install_is_taken_up_by_the_next_run(release: Release, kubeconfig: dict[str, Any]) -> None:
+    never = release.never_ready()
+    given = release.inputs(values={"greeting": "open sesame"}, timeout=3600)
+    kill_half_way(release, kubeconfig, "create", URN, given)
+    assert release.read(given)["status"]["status"] == "pending-install"
     with pytest.raises(ReleaseError, match="not made by this resource"):
-        helm.create(OTHER_URN, given)
-    (chart / "templates" / "never.yaml").unlink()
-    _, outputs = helm.create(URN, inputs(values={"greeting": "open sesame"}))
+        release.helm.create(OTHER_URN, given)
+    never.unlink()
+    _, outputs = release.create(values={"greeting": "open sesame"})
     assert outputs["status"]["status"] == "deployed"
-    assert settings_of(api, namespace)["greeting"] == "open sesame"
-    assert [pod["metadata"]["name"] for pod in api.list(GVK("", "v1", "Pod"), namespace)] == []
+    assert release.settings()["greeting"] == "open sesame"
+    assert release.pods() == []
 
 
-def test_killed_upgrade_is_taken_up_by_the_next_run(
-    helm: ReleaseResource,
-    inputs: Callable[..., Properties],
-    kubeconfig: dict[str, Any],
-    chart: Path,
-    api: Api,
-    namespace: str,
-) -> None:
-    identity, outputs = helm.create(URN, inputs())
-    (chart / "templates" / "never.yaml").write_text(NEVER_READY)
-    given = inputs(values={"size": 8}, timeout=120)
-    kill_half_way(kubeconfig, api, namespace, "update", identity, URN, plain(outputs), given)
-    (chart / "templates" / "never.yaml").unlink()
-    outputs = helm.update(identity, URN, outputs, inputs(values={"size": 9}))
+def test_killed_upgrade_is_taken_up_by_the_next_run(release: Release, kubeconfig: dict[str, Any]) -> None:
+    identity, outputs = release.create()
+    never = release.never_ready()
+    given = release.inputs(values={"size": 8}, timeout=3600)
+    kill_half_way(release, kubeconfig, "update", identity, URN, plain(outputs), given)
+    never.unlink()
+    outputs = release.update(outputs, values={"size": 9})
     assert outputs["status"]["status"] == "deployed"
-    assert settings_of(api, namespace)["size"] == "9"
-    assert [pod["metadata"]["name"] for pod in api.list(GVK("", "v1", "Pod"), namespace)] == []
+    assert release.settings()["size"] == "9"
+    assert release.pods() == []

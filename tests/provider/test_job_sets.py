@@ -41,14 +41,17 @@ def job_sets(api: Api) -> Iterator[None]:
     (definition,) = (yaml.safe_load(file.read_text()) for file in (tools().charts / "jobset" / "crds").iterdir())
     kind, name = GVK.of(definition), definition["metadata"]["name"]
     api.create(definition, manager="tests")
-    eventually(lambda: _is_established(api.get(kind, name)))
+    eventually(lambda: _is_served(api))
     yield
     api.delete(kind, name)
 
 
-def _is_established(definition: Object) -> bool:
-    conditions = definition.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Established" and each["status"] == "True" for each in conditions)
+def _is_served(api: Api) -> bool:
+    """A moment after the CRD is called established."""
+    try:
+        return api.list(GVK("jobset.x-k8s.io", "v1alpha2", "JobSet"), "default") == []
+    except ApiError:
+        return False
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.provider.driver import Driver, Failed, started
+from tests.provider.driver import Failed, configured
 
 NAMESPACE = "kubernetes:core/v1:Namespace"
 DEFAULT = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "default"}}
@@ -37,29 +37,25 @@ def write(file: Path, config: dict[str, Any]) -> Path:
     return file
 
 
-def assert_it_reaches_the_cluster(home: Path, **settings: str) -> None:
-    with started(home) as provider:
-        provider.configure("", **settings)
-        assert read_default(provider) == "default"
+def assert_it_reaches_the_cluster(**settings: str) -> None:
+    with configured(None, **settings) as provider:
+        assert provider.read(NAMESPACE, "default", DEFAULT)[0] == "default"
 
 
-def read_default(provider: Driver) -> str:
-    return provider.read(NAMESPACE, "default", DEFAULT)[0]
-
-
-def why_not(home: Path, **settings: str) -> str:
+def why_not(**settings: str) -> str:
     """The one line that says why the cluster cannot be reached."""
-    with started(home) as provider:
-        provider.configure("", **settings)
-        with pytest.raises(Failed, match="the Kubernetes cluster cannot be reached") as failure:
-            read_default(provider)
+    with (
+        configured(None, **settings) as provider,
+        pytest.raises(Failed, match="the Kubernetes cluster cannot be reached") as failure,
+    ):
+        provider.read(NAMESPACE, "default", DEFAULT)
     assert len(failure.value.message.splitlines()) == 1
     return failure.value.message
 
 
 def test_the_users_kubeconfig_is_found(kubeconfig: dict[str, Any], home: Path) -> None:
     write(home / ".kube" / "config", kubeconfig)
-    assert_it_reaches_the_cluster(home)
+    assert_it_reaches_the_cluster()
 
 
 def test_a_file_beside_the_kubeconfig_may_be_named_by_a_relative_path(kubeconfig: dict[str, Any], home: Path) -> None:
@@ -68,7 +64,7 @@ def test_a_file_beside_the_kubeconfig_may_be_named_by_a_relative_path(kubeconfig
     config["clusters"][0]["cluster"]["certificate-authority"] = "ca.crt"
     write(home / ".kube" / "config", config)
     (home / ".kube" / "ca.crt").write_bytes(base64.b64decode(authority))
-    assert_it_reaches_the_cluster(home)
+    assert_it_reaches_the_cluster()
 
 
 def test_several_files_are_one_and_the_first_decides(
@@ -88,7 +84,7 @@ def test_several_files_are_one_and_the_first_decides(
     }
     files = [home / "is-not-there", empty, users, rest, write(home / "other", other)]
     monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, files)))
-    assert_it_reaches_the_cluster(home)
+    assert_it_reaches_the_cluster()
 
 
 def test_a_context_is_chosen_by_its_name(kubeconfig: dict[str, Any], home: Path) -> None:
@@ -97,9 +93,9 @@ def test_a_context_is_chosen_by_its_name(kubeconfig: dict[str, Any], home: Path)
     config["contexts"].append({"name": "elsewhere", "context": {"cluster": "elsewhere", "user": "tests"}})
     config["current-context"] = "elsewhere"
     write(home / ".kube" / "config", config)
-    assert_it_reaches_the_cluster(home, context="tests")
-    assert "https://127.0.0.1:1" in why_not(home)
-    assert "nowhere" in why_not(home, context="nowhere")
+    assert_it_reaches_the_cluster(context="tests")
+    assert "https://127.0.0.1:1" in why_not()
+    assert "nowhere" in why_not(context="nowhere")
 
 
 PLUGIN = """#!/bin/sh
@@ -132,13 +128,13 @@ def with_plugin(kubeconfig: dict[str, Any], folder: Path, credential: str) -> di
 def test_an_exec_plugin_gives_the_credentials(kubeconfig: dict[str, Any], home: Path) -> None:
     token = kubeconfig["users"][0]["user"]["token"]
     write(home / ".kube" / "config", with_plugin(kubeconfig, home / ".kube", token))
-    assert_it_reaches_the_cluster(home)
+    assert_it_reaches_the_cluster()
     assert json.loads((home / ".kube" / "bin" / "asked").read_text())["kind"] == "ExecCredential"
 
 
 def test_an_exec_plugin_that_fails_is_named(kubeconfig: dict[str, Any], home: Path) -> None:
     write(home / ".kube" / "config", with_plugin(kubeconfig, home / ".kube", ""))
-    assert f"its exec plugin {home}/.kube/bin/plugin returned no credentials" in why_not(home)
+    assert f"its exec plugin {home}/.kube/bin/plugin returned no credentials" in why_not()
 
 
 @pytest.mark.parametrize(
@@ -148,8 +144,8 @@ def test_a_file_that_is_no_kubeconfig_is_named(home: Path, text: str) -> None:
     file = home / ".kube" / "config"
     file.parent.mkdir()
     file.write_text(text)
-    assert f"kubeconfig: {file} is neither a kubeconfig nor a path to one" in why_not(home)
+    assert f"kubeconfig: {file} is neither a kubeconfig nor a path to one" in why_not()
 
 
 def test_no_kubeconfig_at_all_is_said(home: Path) -> None:
-    assert f"{home}/.kube/config does not exist" in why_not(home)
+    assert f"{home}/.kube/config does not exist" in why_not()

@@ -6,7 +6,6 @@ provider/pkg/await/await.go of pulumi-kubernetes v4.32, unless a test names anot
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,15 +13,10 @@ import pytest
 from embedded.provider.api import Api
 from embedded.provider.api_error import ApiError
 from embedded.provider.gvk import GVK
-from embedded.provider.values import Properties
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
+from tests.provider.objects import config_map
 
 CM = GVK("", "v1", "ConfigMap")
-
-
-def config_map(namespace: str, data: dict[str, str], name: str = "settings", **metadata: Any) -> Properties:
-    meta = {"name": name, "namespace": namespace, **metadata}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": data}
 
 
 def test_create_update_read_delete(provider: Driver, api: Api, namespace: str) -> None:
@@ -77,12 +71,10 @@ def test_creating_what_exists_fails_and_says_what_to_do(provider: Driver, api: A
     assert api.get(CM, "settings", namespace)["data"] == {"mine": "yes"}
 
 
-def test_upsert_existing_objects_takes_them_over(
-    kubeconfig: dict[str, Any], api: Api, namespace: str, tmp_path: Path
-) -> None:
+def test_upsert_existing_objects_takes_them_over(kubeconfig: dict[str, Any], api: Api, namespace: str) -> None:
     """Source: the documentation of the Provider's input upsertExistingObjects."""
     api.create(config_map(namespace, {"mine": "yes"}), manager="someone")
-    with configured(tmp_path, kubeconfig, upsertExistingObjects="true") as provider:
+    with configured(kubeconfig, upsertExistingObjects="true") as provider:
         _, state = provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     assert state["data"] == {"mine": "yes", "a": "1"}
 

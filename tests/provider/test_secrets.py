@@ -12,6 +12,7 @@ import pytest
 
 from embedded.provider.values import Properties, Secret, has_secret
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver, Failed
+from tests.provider.objects import CONTAINER, NO_AWAIT, config_map, never_ready
 
 PASSWORD = "correct-horse-battery"
 ENCODED = base64.b64encode(PASSWORD.encode()).decode()
@@ -50,12 +51,7 @@ def test_the_contents_of_a_secret_are_always_secret(provider: Driver, namespace:
 
 def test_a_secret_input_is_secret_in_the_state_at_the_same_place(provider: Driver, namespace: str) -> None:
     metadata = {"name": "x", "namespace": namespace, "annotations": {"token": Secret(PASSWORD), "plain": "seen"}}
-    inputs: Properties = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "data": Secret({"a": PASSWORD}),
-    }
+    inputs = {**config_map(namespace), "metadata": metadata, "data": Secret({"a": PASSWORD})}
     checked = provider.check(CONFIG_MAP, inputs)
     identity, state = provider.create(CONFIG_MAP, checked)
     _, read, read_inputs = provider.read(CONFIG_MAP, identity, checked, state)
@@ -69,12 +65,8 @@ def test_a_secret_input_is_secret_in_the_state_at_the_same_place(provider: Drive
 def test_a_list_with_a_secret_in_it_is_secret_as_a_whole(provider: Driver, namespace: str) -> None:
     """Source: the note on arrays in annotateSecrets: its items may change places."""
     env = [{"name": "TOKEN", "value": Secret(PASSWORD)}, {"name": "PLAIN", "value": "seen"}]
-    inputs: Properties = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "x", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}},
-        "spec": {"containers": [{"name": "main", "image": "a:1", "env": env}], "terminationGracePeriodSeconds": 0},
-    }
+    inputs = never_ready(namespace, **NO_AWAIT)
+    inputs["spec"]["containers"] = [{**CONTAINER, "env": env}]
     _, state = provider.create("kubernetes:core/v1:Pod", inputs)
     assert isinstance(state["spec"]["containers"], Secret)
     assert not has_secret(state["spec"]["dnsPolicy"])
@@ -82,8 +74,7 @@ def test_a_list_with_a_secret_in_it_is_secret_as_a_whole(provider: Driver, names
 
 
 def test_errors_do_not_show_secrets(provider: Driver, namespace: str) -> None:
-    metadata = {"name": "x", "namespace": namespace, "labels": {"token": Secret(f"{PASSWORD} !")}}
-    inputs: Properties = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {}}
+    inputs = config_map(namespace, labels={"token": Secret(f"{PASSWORD} !")})
     with pytest.raises(Failed) as failure:
         provider.create(CONFIG_MAP, inputs)
     assert "metadata.labels" in failure.value.message

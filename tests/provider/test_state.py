@@ -10,7 +10,6 @@ from __future__ import annotations
 import copy
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from google.protobuf import json_format, struct_pb2
@@ -19,6 +18,7 @@ from pulumi.runtime.proto import provider_pb2
 from embedded.provider.api import Api
 from embedded.provider.values import Properties, Secret, decode, plain
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver
+from tests.provider.objects import config_map
 
 NAMES = {
     "deployment": "kubernetes:apps/v1:Deployment",
@@ -81,12 +81,7 @@ def test_a_recorded_object_is_updated_under_its_own_field_manager(provider: Driv
 
 
 def test_a_written_state_has_the_official_fields(provider: Driver, namespace: str) -> None:
-    inputs: dict[str, Any] = {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": "x", "namespace": namespace},
-        "data": {"a": "1"},
-    }
+    inputs = config_map(namespace, {"a": "1"})
     _, state = provider.create(CONFIG_MAP, inputs)
     assert {key for key in state if key.startswith("__")} == {"__inputs", "__initialApiVersion", "__fieldManager"}
     assert state["__inputs"] == inputs

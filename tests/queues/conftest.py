@@ -8,20 +8,17 @@ import pytest
 from kubernetes import config as kubeconfig
 
 from components import versions
-from driver import linked_project
-from driver.deploy import open_stack
+from components.queues import quota_return, usage
 from driver.kube import Kube
-from driver.target import Target
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
-from embedded.paths import Instance
 from embedded.provider.api import Api
 from embedded.step import Step
 from stack import StackConfig
+from tests.queues import agents
+from tests.queues.docs_job import example, pod
 from tests.queues.jobs import Jobs
 from tests.queues.random_jobs import SETTINGS, settings_of_fleet
-from tests.support import cluster_fixture
+from tests.support import counts, simulated
+from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 
@@ -32,27 +29,25 @@ def settings() -> StackConfig:
 
 
 @pytest.fixture(scope="package")
-def fleet_instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Simulated]:
     """The cluster with the fleet's nodes, and the images of what gangs and queues need."""
-    folder = tmp_path_factory.mktemp("fleet")
-    with cluster_fixture.running(folder / "state", simulated_nodes=True, storage=True) as instance:
-        alive = processes.find(instance)
-        assert alive
-        images = [f"{chart.image}:{chart.image_tag}" for chart in (versions.JOBSET, versions.KUEUE)]
-        ImageStore(Places(instance), alive).load(images, Step("images"))
-        yield instance
+    images = [f"{chart.image}:{chart.image_tag}" for chart in (versions.JOBSET, versions.KUEUE)]
+    # The stacks of random mutants have kinds of the CSI driver.
+    with simulated.cluster(tmp_path_factory.mktemp("fleet"), images, storage=bool(counts.shard())) as made:
+        yield made
 
 
 @pytest.fixture(scope="package")
-def jobs(tmp_path_factory: pytest.TempPathFactory, fleet_instance: Instance, settings: StackConfig) -> Jobs:
-    """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues."""
-    folder = tmp_path_factory.mktemp("queues")
-    opened = open_stack(Target("", fleet_instance))
-    stack = linked_project.with_settings(opened, folder, SETTINGS.read_text())
-    stack.prepare(Step("pulumi up"))
-    stack.up(Step("pulumi up"))
-    api = Api(kubeconfig.new_client_from_config(str(fleet_instance.kubeconfig)))
-    made = Jobs(Kube.of(fleet_instance.kubeconfig), api, settings)
+def jobs(fleet: Simulated, settings: StackConfig) -> Jobs:
+    """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues and its policies in force."""
+    fleet.stack(SETTINGS.read_text()).up(Step("pulumi up"))
+    kubeconfig_file = fleet.instance.kubeconfig
+    api = Api(kubeconfig.new_client_from_config(str(kubeconfig_file)))
+    made = Jobs(Kube.of(kubeconfig_file), api, settings)
+    for account in (quota_return.ACCOUNT, usage.ACCOUNT):
+        agents.stop(made, account)
+    eventually(lambda: "create a JobSet with the label" in made.refusal(example(labels={})))
+    eventually(lambda: "Kueue did not admit this pod" in made.refusal(pod(example())))
     made.clear()
     eventually(made.are_gone)
     return made

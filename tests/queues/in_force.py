@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
 from components.base.labels import TENSORPLANE
+from components.queues import admission
+from components.queues.flavors import Flavor
 from embedded.provider.api import GVK
 from tests.queues.jobs import Jobs, Object
 
@@ -14,8 +16,19 @@ _REGISTRATION = "admissionregistration.k8s.io/v1"
 
 
 @contextmanager
-def policy(jobs: Jobs, namespace: str, spec: Mapping[str, Any]) -> Iterator[None]:
-    """Until the end of the block. The API server enforces it a moment after it is made."""
+def policy(
+    jobs: Jobs,
+    namespace: str,
+    made_for: Callable[[admission.Spaces], Mapping[str, Any]],
+    kinds: Mapping[str, Sequence[Flavor]],
+    *,
+    only_job_sets: bool = True,
+) -> Iterator[None]:
+    """For a team in this namespace, until the end of the block. The API server enforces it a moment after it is made.
+
+    `kinds`: the flavors of each queue.
+    """
+    spaces = admission.Spaces(jobs.stack, [namespace], [], kinds, gpus=True, only_job_sets=only_job_sets)
     among = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
     made: list[Object] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(TENSORPLANE)}},
@@ -23,7 +36,7 @@ def policy(jobs: Jobs, namespace: str, spec: Mapping[str, Any]) -> Iterator[None
             "apiVersion": _REGISTRATION,
             "kind": "ValidatingAdmissionPolicy",
             "metadata": {"name": namespace},
-            "spec": {"failurePolicy": "Fail", **_of_api(spec)},
+            "spec": {"failurePolicy": "Fail", **_of_api(made_for(spaces))},
         },
         {
             "apiVersion": _REGISTRATION,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components import queues, versions
-from components.base.labels import FLAVOR, PRIORITY_LABEL, QUEUE_LABEL
+from components.base.labels import FLAVOR, JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
 from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
 from components.node_groups import placement as node_placement
@@ -24,6 +25,7 @@ from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.provider.api import GVK, Api, ApiError
 from stack import ResolvedStack, StackConfig
+from tests.support.waiting import eventually
 from workloads.manifests import job_set, pod
 from workloads.role import Role
 
@@ -32,7 +34,6 @@ JOB_SET = GVK.parse(versions.JOBSET_API, "JobSet")
 WORKLOAD = GVK.parse(versions.KUEUE_API, "Workload")
 POD = GVK("", "v1", "Pod")
 WORKLOADS = f"/apis/{versions.KUEUE_API}/workloads"
-_OWNER = "jobset.sigs.k8s.io/jobset-name"
 _ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
 _ACCOUNT = "default"
 """A service account that every namespace has."""
@@ -89,6 +90,18 @@ class Jobs:
             for each in reversed(made):
                 at = each["metadata"]
                 self.api.delete(GVK.parse(versions.KUEUE_API, each["kind"]), at["name"], at.get("namespace"))
+            # Kueue keeps them until nothing uses them; another block may make some of the same names.
+            eventually(lambda: not any(map(self._exists, made)))
+
+    def _exists(self, thing: Object) -> bool:
+        at = thing["metadata"]
+        try:
+            self.api.get(GVK.parse(versions.KUEUE_API, thing["kind"]), at["name"], at.get("namespace"))
+        except ApiError as error:
+            if error.not_found:
+                return False
+            raise
+        return True
 
     def _placed(self, kinds: Iterable[Flavor], levels: Sequence[str]) -> Iterator[Object]:
         """The kinds of machines as Kueue has them when it knows levels of the network."""
@@ -160,6 +173,19 @@ class Jobs:
             {"apiVersion": versions.JOBSET_API, "kind": "JobSet", "metadata": metadata, "spec": made}, manager="test"
         )
 
+    def admitted(self, name: str, of_queue: str, pod_sets: Sequence[PodSet], **more: Any) -> None:
+        """The same, until it is admitted."""
+        self.create(name, of_queue, pod_sets, **more)
+        eventually(lambda: self.holds_quota(name))
+
+    def refusal(self, thing: Object) -> str:
+        """Why the API server would refuse to create it; nothing where it would not."""
+        try:
+            self.api.create(thing, manager="test", dry_run=True)
+        except ApiError as error:
+            return str(error)
+        return ""
+
     def delete(self, name: str, namespace: str = "") -> None:
         """Takes a job away."""
         try:
@@ -187,30 +213,52 @@ class Jobs:
 
     def are_gone(self) -> bool:
         """Whether nothing is left of any job."""
-        return not self.kube.items(WORKLOADS) and not self.kube.items("/api/v1/pods", labelSelector=_OWNER)
+        of_job_sets = ("/apis/batch/v1/jobs", "/api/v1/pods")
+        left = (self.kube.items(path, labelSelector=JOB_SET_NAME) for path in of_job_sets)
+        return not self.kube.items(WORKLOADS) and not any(left)
 
     def seen(self) -> dict[str, Seen]:
         """The jobs that Kueue knows of and that are not done."""
-        return {
-            owner["name"]: self._seen(each)
-            for each in self.kube.items(WORKLOADS)
-            for owner in each["metadata"].get("ownerReferences", [])
-            if owner["kind"] == "JobSet" and not is_so(each, "Finished")
-        }
+        found = self.kube.items(WORKLOADS)
+        return {owner(each): self._seen(each) for each in found if owner(each) and not is_so(each, "Finished")}
 
     def holds_quota(self, name: str) -> bool:
         """Whether Kueue knows the job, which takes it a moment, and has admitted it."""
         found = self.seen().get(name)
         return found is not None and bool(found.given)
 
+    def workload(self, name: str) -> Object:
+        """Kueue's object for a job."""
+        (found,) = (one for one in self.kube.items(WORKLOADS) if owner(one) == name)
+        return found
+
     def history(self, seconds: float) -> Iterator[tuple[str, Object]]:
-        """The workloads from now on, at every revision: a name that is in use is never told as new again."""
-        known: set[str] = set()
-        for event, workload in self.api.watch(WORKLOAD, ns=self.stack, timeout=seconds):
-            name = workload["metadata"]["name"]
-            assert event != "ADDED" or name not in known, "the watch has missed revisions"
-            known.add(name)
-            yield event, workload
+        """The workloads of the stack's namespace at every revision from now on; ends after the time.
+
+        GAP where revisions are missing, because the API server no longer has them: what exists follows as ADDED.
+        """
+        path = f"/apis/{versions.KUEUE_API}/namespaces/{self.stack}/workloads"
+        known: dict[str, Object] = {}
+        version, end = "", time.monotonic() + seconds
+        while time.monotonic() < end:
+            if not version:
+                listed = self.kube.get(path) or {}
+                version, present = listed["metadata"]["resourceVersion"], {_name(one): one for one in listed["items"]}
+                yield "GAP", {}
+                yield from (("DELETED", known[name]) for name in known.keys() - present.keys())
+                yield from (("ADDED", one) for one in present.values())
+                known = present
+            for line in self.kube.lines(path, watch="true", resourceVersion=version, timeoutSeconds="60"):
+                event = json.loads(line)
+                if event["type"] == "ERROR":
+                    version = ""
+                    break
+                workload = event["object"]
+                version = workload["metadata"]["resourceVersion"]
+                known[_name(workload)] = workload
+                yield event["type"], workload
+                if event["type"] == "DELETED":
+                    del known[_name(workload)]
 
     def _seen(self, workload: Object) -> Seen:
         status = workload.get("status", {})
@@ -234,28 +282,37 @@ class Jobs:
         return self._kinds[flavor]
 
     def held(self, workload: Object) -> Counter[str]:
-        """The GPUs that a workload has been admitted to, by kind of machine."""
+        """The GPUs that a workload holds, by kind of machine. Kueue takes those of pods that have ended for free."""
         found: Counter[str] = Counter()
-        for each in workload.get("status", {}).get("admission", {}).get("podSetAssignments", []):
-            found[self._kind(each)] += int(each["resourceUsage"].get(GPU_RESOURCE, 0))
+        status = workload.get("status", {})
+        if is_so(workload, "Finished"):
+            return found
+        ended = {each["name"]: each["count"] for each in status.get("reclaimablePods", [])}
+        for each in status.get("admission", {}).get("podSetAssignments", []):
+            gpus = int(each["resourceUsage"].get(GPU_RESOURCE, 0))
+            found[self._kind(each)] += gpus * (each["count"] - ended.get(each["name"], 0)) // each["count"]
         return found
 
     def pods(self, of_job: str = "") -> list[Object]:
         """The pods of jobs that have a node."""
-        selector = f"{_OWNER}={of_job}" if of_job else _OWNER
+        selector = f"{JOB_SET_NAME}={of_job}" if of_job else JOB_SET_NAME
         found = self.kube.items("/api/v1/pods", labelSelector=selector)
         return [each for each in found if each["spec"].get("nodeName")]
 
+    def nodes(self, of_job: str) -> list[str]:
+        """The node of each of its pods."""
+        return [each["spec"]["nodeName"] for each in self.pods(of_job)]
+
     def running(self) -> Counter[str]:
         """How many pods of each job have a node, those that are done among them."""
-        return Counter(each["metadata"]["labels"][_OWNER] for each in self.pods())
+        return Counter(each["metadata"]["labels"][JOB_SET_NAME] for each in self.pods())
 
     def landed(self) -> Iterator[tuple[str, str, str]]:
         """The job, the role and the kind of machine of each pod."""
         machines = self._machines()
         for each in self.pods():
             labels = each["metadata"]["labels"]
-            yield labels[_OWNER], labels[_ROLE], machines.get(each["spec"]["nodeName"], "cpu")
+            yield labels[JOB_SET_NAME], labels[_ROLE], machines.get(each["spec"]["nodeName"], "cpu")
 
     def _machines(self) -> Mapping[str, str]:
         """The kind of each simulated node."""
@@ -265,7 +322,9 @@ class Jobs:
 
 def next_second() -> None:
     """Waits for it. Kueue tells jobs of the same second apart by their UIDs, which nobody can know before."""
-    time.sleep(1 - time.time() % 1)
+    now = int(time.time())
+    while int(time.time()) == now:
+        time.sleep(0.02)
 
 
 def workers(count: int, gpus: int, *, card: str | None = None, role: str = "worker") -> PodSet:
@@ -279,12 +338,22 @@ def chief() -> PodSet:
     return PodSet("chief", 1, Resources(cpus=0.1, memory_gib=0.05), together=False, interruptible=True)
 
 
+def owner(workload: Object) -> str:
+    """The job of a workload; nothing where it is of no JobSet."""
+    owners = workload["metadata"].get("ownerReferences", [])
+    return next((str(each["name"]) for each in owners if each["kind"] == "JobSet"), "")
+
+
 def is_so(workload: Object, condition: str) -> bool:
     """Whether a workload is in this condition."""
     return any(
         each["type"] == condition and each["status"] == "True"
         for each in workload.get("status", {}).get("conditions", [])
     )
+
+
+def _name(thing: Object) -> str:
+    return str(thing["metadata"]["name"])
 
 
 def _since(workload: Object) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 import yaml
 
 import stack
@@ -14,7 +15,6 @@ from tests.queues.jobs import Jobs, Object
 from tests.support import goldens, rendering
 from tests.support.rendering import PROJECT, settings_of
 
-_EXAMPLE = PROJECT / "examples" / "queues.yaml"
 _QUEUES = "kubernetes:kueue.x-k8s.io/"
 _EVERYTHING = """
 nodeGroups:
@@ -67,11 +67,16 @@ def _refused(jobs: Jobs, objects: Iterable[Object]) -> list[str]:
     return found
 
 
-def test_every_object_of_the_example_is_accepted(jobs: Jobs) -> None:
-    objects = _rendered(settings_of(_EXAMPLE), "kubernetes:")
-    kinds = {each["kind"] for each in objects}
+@pytest.fixture(scope="module")
+def example() -> list[Object]:
+    """The objects of examples/queues.yaml."""
+    return _rendered(settings_of(PROJECT / "examples" / "queues.yaml"), "kubernetes:")
+
+
+def test_every_object_of_the_example_is_accepted(jobs: Jobs, example: list[Object]) -> None:
+    kinds = {each["kind"] for each in example}
     assert {"ClusterQueue", "LocalQueue", "ResourceFlavor", "WorkloadPriorityClass", "JobSet", "ResourceQuota"} <= kinds
-    assert _refused(jobs, objects) == []
+    assert _refused(jobs, example) == []
 
 
 def test_the_queues_of_every_example_and_stack_are_accepted(jobs: Jobs) -> None:
@@ -87,8 +92,8 @@ def test_every_setting_of_queues_is_accepted(jobs: Jobs) -> None:
     assert _refused(jobs, objects) == []
 
 
-def test_what_kueue_does_not_know_is_refused(jobs: Jobs) -> None:
+def test_what_kueue_does_not_know_is_refused(jobs: Jobs, example: list[Object]) -> None:
     """The API server does look."""
-    first, *_ = _rendered(settings_of(_EXAMPLE), f"{_QUEUES}v1beta2:ClusterQueue")
+    first, *_ = (each for each in example if each["kind"] == "ClusterQueue")
     misspelled = {**first, "spec": {**first["spec"], "cohort": "any"}}
     assert "cohort" in "".join(_refused(jobs, [misspelled]))

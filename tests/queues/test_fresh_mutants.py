@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from embedded.provider.api import GVK, ApiError
 from tests.mutants import fresh, oracle
 from tests.queues.jobs import Jobs
+from tests.support import counts
 from tests.unit.conftest import environment
 
 __all__ = ["environment"]
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("a stack is built for each mutant")]
 
-COUNT = int(os.environ.get("TENSORPLANE_MUTANTS", "60"))
-SEED = os.environ.get("TENSORPLANE_SEED", "20261123")
+COUNT = counts.of("mutants of settings that a cluster judges", quick=60, nightly=5000)
+SEED = counts.seed()
 _SPACE = "mutants"
 """A namespace in the place of those that the stacks would make."""
 

@@ -1,31 +1,31 @@
-"""Random jobs in all queues against a model of the rules: who is admitted, on which kind of machine, who is stopped.
-
-`make test` makes a few. The nightly run makes TENSORPLANE_JOBS of them from TENSORPLANE_SEED.
-"""
+"""Random jobs in all queues against a model of the rules: who is admitted, on which kind of machine, who is stopped."""
 
 from __future__ import annotations
 
-import os
 import random
 import time
+
+import pytest
 
 from components.queues.room import PodSet
 from embedded.provider.api import ApiError
 from stack import StackConfig
-from tests.queues.jobs import Jobs, Seen, chief, next_second, workers
+from tests.queues.jobs import Jobs, Seen, next_second
 from tests.queues.model import Job, Model
 from tests.queues.random_jobs import any_pods, as_rules_see, rules_of
-from tests.support.waiting import PATIENT_SECONDS, eventually
+from tests.support import counts
+from tests.support.waiting import PATIENT_SECONDS
 
-SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
-JOBS = int(os.environ.get("TENSORPLANE_JOBS", "20"))
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("a minute for 20 jobs; test_preemption.py has one case")]
+SEED = counts.seed()
+JOBS = counts.of("random jobs in queues", quick=20, nightly=500)
 MOST = 16
 """Jobs at a time."""
 _TIDE = 6
 _COMING = (("research", "research", "batch", "serving"), ("production", "production", "production", "research"))
 """Whose jobs come, by turns for so many jobs: those who borrow, then those who take back what is theirs."""
 _SECONDS, _STILL = PATIENT_SECONDS, 0.6
-"""How long Kueue may take, and how long it has to stay as it is."""
+"""How long Kueue may take, and how long it has to stay as it is. What it does later, the next step finds."""
 
 
 class Trial:
@@ -124,27 +124,3 @@ def test_kueue_admits_and_stops_whom_the_rules_say(queues: Jobs, settings: Stack
     while trial.made < JOBS or trial.model.jobs:
         trial.step()
     assert trial.made == JOBS
-
-
-def test_who_borrowed_last_gives_back_alone_and_goes_on_afterwards(queues: Jobs) -> None:
-    def states() -> dict[str, tuple[bool, int]]:
-        return {name: (bool(job.given) and not job.moving, job.evictions) for name, job in queues.seen().items()}
-
-    for name in ("first", "second"):
-        queues.create(name, "research", [chief(), workers(1, 4, card="h100-80gb")])
-        eventually(lambda name=name: states().get(name) == (True, 0))  # type: ignore[misc]
-        next_second()
-    queues.create("owner", "production", [workers(4, 4, card="h100-80gb")])
-    eventually(lambda: states() == {"first": (True, 0), "second": (False, 1), "owner": (True, 0)})
-    assert queues.seen()["first"].given == {"chief": "cpu", "worker": "h100-80gb"}
-    eventually(lambda: queues.finish("owner", 4))
-    eventually(lambda: states() == {"first": (True, 0), "second": (True, 1)})
-    assert queues.seen()["second"].given == {"chief": "cpu", "worker": "h100-80gb"}
-    eventually(lambda: {role for name, role, _ in queues.landed() if name == "second"} == {"chief", "worker"})
-
-
-def test_low_priority_looks_for_what_is_its_own_before_it_borrows(queues: Jobs) -> None:
-    for name, pods in (("old", workers(2, 4, card="t4")), ("any", workers(1, 4))):
-        queues.create(name, "research", [pods])
-        eventually(lambda name=name: queues.holds_quota(name))  # type: ignore[misc]
-    assert queues.seen()["any"].given == {"worker": "a100-80gb"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from typing import Any
@@ -23,21 +24,35 @@ _PARAMETER = re.compile(r"\{\{inputs\.parameters\.([\w-]+)\}\}")
 _SMALL = {"cpus": 0.1, "memoryGib": 0.1}
 
 
-def _job_set(accelerator: str | None) -> Object:
-    """The JobSet of the stage, as Argo would create it, in the queue `research` of the fleet."""
+pytestmark = pytest.mark.nightly("its template is told by tests/unit/workloads/manifests/test_pipeline.py")
+_MACHINES = {"anywhere": "cpu", "on-t4": "t4", "on-a100": "a100-80gb"}
+"""Where the stage of each pipeline runs; `cpu` is where no accelerator is named."""
+
+
+def _job_sets() -> list[Object]:
+    """The JobSet of each stage, as Argo would create it, in the queue `research` of the fleet."""
     fleet = yaml.safe_load(SETTINGS.read_text())["config"]
     tree: dict[str, Any] = {key.removeprefix("tensorplane:"): value for key, value in fleet.items()}
     example = settings_of(PROJECT / "examples" / "image-classification.yaml").tree
-    train = example["workloads"]["classify"]["stages"]["train"]
-    train["job"] |= {"queue": "research", "resources": _SMALL}
-    if accelerator:
-        train["accelerator"] = accelerator
-    more = {section: example[section] for section in ("volumes", "datasets", "workloads")}
+    pipelines: dict[str, Any] = {}
+    for name, machine in _MACHINES.items():
+        pipelines[name] = copy.deepcopy(example["workloads"]["classify"])
+        train = pipelines[name]["stages"]["train"]
+        train["job"] |= {"queue": "research", "resources": _SMALL}
+        if machine != "cpu":
+            train["accelerator"] = machine
+    # The pipelines publish to the example's model server.
+    more = {section: example[section] for section in ("volumes", "datasets")}
+    servers = {name: each for name, each in example["workloads"].items() if name != "classify"}
+    more["workloads"] = servers | pipelines
     resolved = stack.load(Settings({**tree, **more, "namespace": "tensorplane-dev"}))
-    pipeline = resolved.config.workloads["classify"]
-    assert isinstance(pipeline, PipelineArgs)
-    steps = steps_of(pipeline, facts_of("classify", pipeline, resolved.platform))["train"]
-    found: Object = json.loads(_PARAMETER.sub(r"a-\1", json.dumps(steps.job_set())))
+    found = []
+    for name in _MACHINES:
+        pipeline = resolved.config.workloads[name]
+        assert isinstance(pipeline, PipelineArgs)
+        steps = steps_of(pipeline, facts_of(name, pipeline, resolved.platform))["train"]
+        made: Object = json.loads(_PARAMETER.sub(rf"{name}-\1", json.dumps(steps.job_set())))
+        found.append(_bare(made))
     return found
 
 
@@ -53,9 +68,10 @@ def _bare(job: Object) -> Object:
     return job
 
 
-@pytest.mark.parametrize("accelerator", [None, "t4", "a100-80gb"])
-def test_one_parameter_decides_where_the_queue_places_the_stage(queues: Jobs, accelerator: str | None) -> None:
-    job = _bare(_job_set(accelerator))
-    queues.api.create(job, manager="test")
-    eventually(lambda: queues.running()[job["metadata"]["name"]] == 2)
-    assert {kind for _, _, kind in queues.landed()} == {accelerator or "cpu"}
+def test_one_parameter_decides_where_the_queue_places_the_stage(queues: Jobs) -> None:
+    made = _job_sets()
+    for job in made:
+        queues.api.create(job, manager="test")
+    names = [job["metadata"]["name"] for job in made]
+    eventually(lambda: all(queues.running()[name] == 2 for name in names))
+    assert {(job, kind) for job, _, kind in queues.landed()} == set(zip(names, _MACHINES.values(), strict=True))

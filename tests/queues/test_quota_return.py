@@ -9,79 +9,41 @@ import pytest
 
 from agents.quota_return.record import REASON
 from cli.commands.why import query
-from components import versions
-from components.base.labels import ACCELERATOR, COMPONENT, FLAVOR, NO_ACCELERATOR
+from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
 from components.queues.quota_return import ACCOUNT
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
-from embedded.paths import Instance
 from embedded.provider.api import GVK
-from embedded.step import Step
-from tests.queues.jobs import WORKLOADS, Jobs, Object, workers
-from tests.queues.test_admission import TEAM, example, template_of
+from tests.queues import agents
+from tests.queues.docs_job import TEAM, example, template_of
+from tests.queues.jobs import Jobs, Object, workers
+from tests.queues.limits import limited
+from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 T4 = "t4"
 _ALL = [workers(4, 4, card=T4)]
 """All of that kind that queue research may hold."""
-_DEPLOYMENT = GVK("apps", "v1", "Deployment")
 _NODE = GVK("", "v1", "Node")
-# More than pods ever take to start here: a job that gets its nodes must not be taken for one that cannot start.
-_QUICK = {"SECONDS_TO_START": "15", "SECONDS_TO_TRY_AGAIN": "3", "SECONDS_BETWEEN_LOOKS": "1"}
-_EMBEDDED = {"name": "NODES_ARE_ADDED", "value": "false"}
+# Who gets its nodes later than that returns its quota once more, and is tried again.
+_QUICK = {"SECONDS_TO_START": "5", "SECONDS_TO_TRY_AGAIN": "3", "SECONDS_BETWEEN_LOOKS": "1"}
 
 
-@pytest.fixture(scope="module")
-def quick(jobs: Jobs, fleet_instance: Instance) -> Iterator[None]:
-    """The program, in seconds instead of minutes."""
-    alive = processes.find(fleet_instance)
-    assert alive
-    ImageStore(Places(fleet_instance), alive).load((versions.EMBEDDED_IMAGES.python,), Step("Python's image"))
-    _restart(jobs, _QUICK)
-    yield
-    _set(jobs, [{"name": name, "$patch": "delete"} for name in _QUICK] + [_EMBEDDED])
-
-
-def _restart(jobs: Jobs, env: dict[str, str]) -> None:
-    """The program with these variables, when it runs."""
-    _set(jobs, [{"name": name, "value": value} for name, value in env.items()])
-    eventually(lambda: _is_ready(jobs, env))
-
-
-def _set(jobs: Jobs, env: list[dict[str, str]]) -> None:
-    pod = {"containers": [{"name": "main", "env": env}]}
-    body = {"spec": {"template": {"spec": pod}}}
-    kind = "application/strategic-merge-patch+json"
-    jobs.api.patch(_DEPLOYMENT, ACCOUNT, jobs.stack, body, manager="test", content_type=kind)
-
-
-def _is_ready(jobs: Jobs, env: dict[str, str]) -> bool:
-    """Whether the program runs with these variables, and none that had others is left."""
-    pods = jobs.kube.items(f"/api/v1/namespaces/{jobs.stack}/pods", labelSelector=f"{COMPONENT}=quota-return")
-    return len(pods) == 1 and all(
-        env.items() <= {one["name"]: one["value"] for one in pod["spec"]["containers"][0]["env"]}.items()
-        and any(each["type"] == "Ready" and each["status"] == "True" for each in pod["status"].get("conditions", ()))
-        for pod in pods
-    )
-
-
-@pytest.fixture
-def impatient(quick: None, queues: Jobs) -> Jobs:
-    """Such queues, with no jobs."""
-    return queues
-
-
-def _workload(jobs: Jobs, name: str) -> Object:
-    (found,) = (one for one in jobs.kube.items(WORKLOADS) if one["metadata"]["ownerReferences"][0]["name"] == name)
-    return found
+@pytest.fixture(params=["false"], ids=["none added"])
+def impatient(request: pytest.FixtureRequest, queues: Jobs, fleet: Simulated) -> Iterator[Jobs]:
+    """Queues with the program, in seconds instead of minutes. The parameter: whether anything adds nodes."""
+    with agents.running(queues, fleet, ACCOUNT, _QUICK | {"NODES_ARE_ADDED": request.param}):
+        yield queues
 
 
 def _returned(jobs: Jobs, name: str) -> str:
     """Why a job has returned its quota; nothing where it holds it."""
     if name not in jobs.seen() or jobs.holds_quota(name):
         return ""
-    return str(_workload(jobs, name)["metadata"].get("annotations", {}).get(REASON, ""))
+    return str(_annotations(jobs, name).get(REASON, ""))
+
+
+def _annotations(jobs: Jobs, name: str) -> Object:
+    found: Object = jobs.workload(name)["metadata"].get("annotations", {})
+    return found
 
 
 def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_taken(impatient: Jobs) -> None:
@@ -93,28 +55,18 @@ def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_t
     jobs.api.create(waits, manager="test")
     eventually(lambda: jobs.running()["pulls"] == 2)
     # Of all that are refused, this is the refusal that no policy of the stack's foresees.
-    quota = {"name": "none", "namespace": TEAM}
-    jobs.api.create(
-        {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": quota, "spec": {"hard": {"count/pods": "2"}}},
-        manager="test",
-    )
-    eventually(lambda: "hard" in jobs.api.get(GVK("", "v1", "ResourceQuota"), "none", TEAM).get("status", {}))
-    try:
-        jobs.create("refused", "research", _ALL, namespace=TEAM)
-        eventually(lambda: jobs.holds_quota("refused"))
-        jobs.create("next", "research", _ALL, namespace="speech")
-        eventually(lambda: jobs.running()["next"] == 4)
-        reason = str(_workload(jobs, "refused")["metadata"]["annotations"][REASON])
+    with limited(jobs, "none", count_pods="2"):
+        jobs.admitted("refused", "research", _ALL, namespace=TEAM)
+        jobs.admitted("next", "research", _ALL, namespace="speech")
+        reason = str(_annotations(jobs, "refused")[REASON])
         assert reason.startswith("its pods are refused: exceeded quota: none")
         told = query.ask(jobs.kube, jobs.stack, f"{TEAM}/refused", {})
         assert "exceeded quota: none" in f"{told.verdict} {told.lines}"
         # It has waited longer, for an image.
         assert jobs.holds_quota("pulls")
-    finally:
-        jobs.api.delete(GVK("", "v1", "ResourceQuota"), "none", TEAM)
     jobs.delete("next", "speech")
     eventually(lambda: jobs.running()["refused"] == 4)
-    eventually(lambda: REASON not in _workload(jobs, "refused")["metadata"].get("annotations", {}))
+    eventually(lambda: REASON not in _annotations(jobs, "refused"))
 
 
 @pytest.fixture
@@ -133,6 +85,7 @@ def without_nodes(impatient: Jobs) -> Iterator[Callable[[], None]]:
     cordon(None)
 
 
+@pytest.mark.nightly("another reason of the same program, which its unit tests decide")
 def test_where_nothing_adds_nodes_a_job_without_one_returns_its_quota(
     impatient: Jobs, without_nodes: Callable[[], None]
 ) -> None:
@@ -142,11 +95,12 @@ def test_where_nothing_adds_nodes_a_job_without_one_returns_its_quota(
     eventually(lambda: impatient.running()["homeless"] == 4)
 
 
+@pytest.mark.nightly("another reason of the same program, which its unit tests decide")
+@pytest.mark.parametrize("impatient", ["true"], indirect=True, ids=["some added"])
 def test_where_nodes_are_added_a_job_waits_for_one_until_its_autoscaler_says_no(
     impatient: Jobs, without_nodes: Callable[[], None]
 ) -> None:
     jobs = impatient
-    _restart(jobs, _QUICK | {"NODES_ARE_ADDED": "true"})
     jobs.create("homeless", "research", _ALL, namespace=TEAM)
     waiting = eventually(lambda: len(found := _unschedulable(jobs)) == 4 and found) or []
     _say(jobs, waiting[0], "pod didn't trigger scale-up: 1 max node group size reached")

@@ -23,7 +23,7 @@ from tests.support import computed
 PACKAGES = ("aws", "azure-native", "gcp", "kubernetes")
 _CHANGES = provider_pb2.DiffResponse.DiffChanges
 _KINDS = provider_pb2.PropertyDiff.Kind
-_CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
+CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
@@ -65,10 +65,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def DiffConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
         old, new = decode(request.olds), decode(request.news)
-        if kinds.token(request.urn) == "pulumi:providers:kubernetes":
-            changed, replaces = provider_config.diff(old, new)
-            return _difference({key: "UPDATE_REPLACE" if key in replaces else "UPDATE" for key in changed})
-        return _difference(cloud_diff.changes(old, new))
+        return _difference(compared_settings(kinds.token(request.urn), old, new))
 
     def Configure(self, request: Any, context: Any) -> Any:  # noqa: N802
         # Plain values only; the engine itself marks the outputs of secret inputs.
@@ -76,16 +73,17 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         inputs = decode(request.news)
-        if kinds.token(request.urn) == _CONFIG_MAP:
+        if kinds.token(request.urn) == CONFIG_MAP:
             inputs = with_digests(inputs)
         return provider_pb2.CheckResponse(inputs=encode(inputs))
 
     def Diff(self, request: Any, context: Any) -> Any:  # noqa: N802
-        return _difference(*self._compare(request))
+        inputs, state, news = decode(request.old_inputs), decode(request.olds), decode(request.news)
+        return _difference(*self.compared(request.urn, request.id, inputs, state, news, list(request.ignoreChanges)))
 
     def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
         inputs, token, name = decode(request.properties), kinds.token(request.urn), kinds.name(request.urn)
-        state = inputs if has_unknown(inputs) else {**_always(token, name), **computed.of(token, name, inputs)}
+        state = inputs if has_unknown(inputs) else created(token, name, inputs)
         return provider_pb2.CreateResponse(id=f"{name}-id", properties=encode(state))
 
     def Update(self, request: Any, context: Any) -> Any:  # noqa: N802
@@ -97,23 +95,33 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Invoke(self, request: Any, context: Any) -> Any:  # noqa: N802
         return provider_pb2.InvokeResponse(**{"return": encode(computed.ANSWERED[request.tok])})
 
-    def _compare(self, request: Any) -> tuple[dict[str, str], bool]:
+    def compared(
+        self, urn: str, identity: str, inputs: Properties, state: Properties, news: Properties, ignored: list[str]
+    ) -> tuple[dict[str, str], bool]:
         """What differs, by path, and whether the old object goes before the new one comes."""
-        token = kinds.token(request.urn)
-        inputs, state, news = decode(request.old_inputs), decode(request.olds), decode(request.news)
-        ignored = list(request.ignoreChanges)
+        token = kinds.token(urn)
         if token == kinds.HELM_RELEASE:
             release = helm_release.ReleaseResource(self._session)
-            return release.diff(request.id, state, inputs, news, ignored).details, True
+            return release.diff(identity, state, inputs, news, ignored).details, True
         if token.startswith("kubernetes:"):
             state = {**state, checkpoint.INPUTS: inputs}
-            found = kubernetes_diff.diff(self._session, request.urn, state, news, ignored)
+            found = kubernetes_diff.diff(self._session, urn, state, news, ignored)
             return found.detailed, found.delete_before_replace
         return cloud_diff.changes(inputs, news), False
 
 
-def _always(token: str, name: str) -> Properties:
-    return {"arn": f"arn:aws:::{name}"} if token.startswith("aws:") else {}
+def compared_settings(token: str, old: Properties, new: Properties) -> dict[str, str]:
+    """What differs in the settings of a provider, by path."""
+    if token != "pulumi:providers:kubernetes":
+        return cloud_diff.changes(old, new)
+    changed, replaces = provider_config.diff(old, new)
+    return {key: "UPDATE_REPLACE" if key in replaces else "UPDATE" for key in changed}
+
+
+def created(token: str, name: str, inputs: Mapping[str, Any]) -> Properties:
+    """The state of a new resource."""
+    always = {"arn": f"arn:aws:::{name}"} if token.startswith("aws:") else {}
+    return {**always, **computed.of(token, name, inputs)}
 
 
 def with_digests(config_map: Properties) -> Properties:

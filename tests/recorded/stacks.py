@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -22,7 +21,7 @@ FILES = {
 }
 """The settings of each stack, by its name: the project's own, and the examples."""
 NAME = "tensorplane"
-_TIMEOUT_SECONDS = 400
+INSTANCE_HOME = "/instance-home"
 
 Step = Mapping[str, Any]
 """What the engine would do to one resource, as `pulumi preview --json` tells it."""
@@ -66,7 +65,6 @@ class Stacks:
             env=dict(self.environment),
             capture_output=True,
             text=True,
-            timeout=_TIMEOUT_SECONDS,
         )
         assert done.returncode == 0, f"pulumi {' '.join(arguments)}\n{done.stdout}{done.stderr}"
         return done.stdout
@@ -86,19 +84,6 @@ def opened(root: Path, program: Path | None = None) -> Iterator[Stacks]:
     if program:
         (folder / "__main__.py").unlink()
         (folder / "__main__.py").symlink_to(program)
-    kept = {name: text for name, text in os.environ.items() if not name.startswith(("PULUMI_", "TENSORPLANE_"))}
     with provider.serving() as served:
-        yield Stacks(
-            folder,
-            {
-                **kept,
-                **served,
-                "PATH": os.pathsep.join([str(engine.programs), os.environ.get("PATH", os.defpath)]),
-                "PULUMI_HOME": str(engine.home / "pulumi-home"),
-                "PULUMI_BACKEND_URL": f"file://{state}",
-                "PULUMI_CONFIG_PASSPHRASE": "correct",
-                "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
-                "PULUMI_SKIP_UPDATE_CHECK": "1",
-                "TENSORPLANE_HOME": "/instance-home",
-            },
-        )
+        more = {"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "TENSORPLANE_HOME": INSTANCE_HOME}
+        yield Stacks(folder, engine.environment(state, **served, **more))

@@ -1,14 +1,14 @@
-"""Stacks deployed by an earlier commit, previewed with today's program: nothing is created, deleted or replaced."""
+"""Stacks deployed by an earlier commit, updated by today's program: nothing is created, deleted or replaced."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
-from tests.recorded import recording, stacks, verdict
+from tests.recorded import in_process, recording, stacks, verdict
 from tests.recorded.record import STATES
 from tests.recorded.stacks import Stacks, Step
 from tests.recorded.verdict import Expected
@@ -95,6 +95,12 @@ LATER = {
 """Examples that the recorded commit did not have."""
 
 
+NAMES = sorted(stacks.FILES.keys() - LATER)
+ENGINE = ("dev", "prod")
+"""Stacks that `make test` previews by the engine, too."""
+NIGHTLY = pytest.mark.nightly("an engine run; told without the engine")
+
+
 @pytest.fixture(scope="module")
 def previewed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
@@ -111,21 +117,59 @@ def previewed(
         pool.shutdown(cancel_futures=True)
 
 
+def _recorded(name: str) -> str:
+    return (STATES / f"{name}.json").read_text()
+
+
 def _steps(project: Stacks, name: str) -> list[Step]:
-    recorded = (STATES / f"{name}.json").read_text()
     project.add(name, stacks.FILES[name])
-    project.restore(name, recording.deployment(recorded, stacks.NAME, name))
+    project.restore(name, recording.deployment(_recorded(name), stacks.NAME, name))
     return project.preview(name)
 
 
-@pytest.mark.parametrize("name", sorted(stacks.FILES.keys() - LATER))
-def test_nothing_deployed_is_replaced(name: str, previewed: Mapping[str, Future[list[Step]]]) -> None:
+def _unexpected(steps: Sequence[Step]) -> list[str]:
+    return [str(each) for each in verdict.unexpected(steps, EXPECTED)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_deployed_is_replaced(name: str) -> None:
+    assert _unexpected(in_process.steps(name, _recorded(name))) == []
+
+
+@pytest.mark.parametrize("name", [name if name in ENGINE else pytest.param(name, marks=NIGHTLY) for name in NAMES])
+def test_the_engine_replaces_nothing_either(name: str, previewed: Mapping[str, Future[list[Step]]]) -> None:
     steps = previewed[name].result()
-    recorded = json.loads((STATES / f"{name}.json").read_text())
     compared = {step["oldState"]["urn"].split("::", 2)[2] for step in steps if "oldState" in step}
-    assert compared == {one["urn"] for one in recorded}, "the engine compares with all that is recorded"
-    assert [str(each) for each in verdict.unexpected(steps, EXPECTED)] == []
+    assert compared == {one["urn"] for one in json.loads(_recorded(name))}, "the engine compares all that is recorded"
+    assert _unexpected(steps) == []
+
+
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim models"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "other", "violations"),
+    [
+        ('["ReadWriteMany"]', '["ReadWriteOnce"]', [f"replace {_CLAIM}"]),
+        ("Volume$kubernetes:core", "Storage$kubernetes:core", [f"create {_CLAIM}", f"delete {_CLAIM}"]),
+        (
+            '"jobSet":"digits-5ceca896"',
+            '"other":""',
+            [
+                "delete kubernetes:core/v1:ConfigMap digits-runtime",
+                "replace kubernetes:core/v1:ConfigMap digits-files",
+                "replace kubernetes:jobset.x-k8s.io/v1alpha2:JobSet digits",
+            ],
+        ),
+    ],
+    ids=["immutable field", "moved", "run"],
+)
+def test_another_stack_than_the_deployed_one_is_a_violation(recorded: str, other: str, violations: list[str]) -> None:
+    text = _recorded("dev")
+    assert recorded in text
+    found = _unexpected(in_process.steps("dev", text.replace(recorded, other)))
+    assert sorted(each.partition(": ")[0] for each in found) == violations
 
 
 def test_every_stack_is_recorded() -> None:
-    assert {path.stem for path in STATES.glob("*.json")} == stacks.FILES.keys() - LATER
+    assert {path.stem for path in STATES.glob("*.json")} == {*NAMES}

@@ -10,6 +10,8 @@ import pytest
 from tests.recorded import recording, stacks, verdict
 from tests.recorded.verdict import Expected
 
+pytestmark = pytest.mark.nightly("thirteen engine runs of a small program")
+
 BEFORE = """
     import pulumi
     import pulumi_aws as aws

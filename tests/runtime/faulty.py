@@ -43,8 +43,7 @@ def _at_step(step: str) -> None:
 
 
 def _after(seconds: str) -> None:
-    timer = threading.Timer(float(seconds), _end)
-    timer.daemon = True
+    timer = threading.Timer(float(seconds), _end)  # the end of a program that is faster waits for it
     _in_lines(lambda line: timer.start() if "loss=" in line and not timer.ident else None)
 
 

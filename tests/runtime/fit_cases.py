@@ -21,7 +21,7 @@ from tensorplane.keras import repair
 
 layers = keras.layers
 BATCH, STEPS = 12, 50
-_EPOCHS = STEPS // 7 + 1
+_EPOCHS = int(os.environ.get("EPOCHS", STEPS // 7 + 1))
 _PERMUTATIONS = 2
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,8 @@ class KillAt(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         STEPS_LEFT[0] -= 1
         if STEPS_LEFT[0] == 0:
             os.kill(os.getpid(), signal.SIGTERM if "GENTLY" in os.environ else signal.SIGKILL)
+            while not tensorplane.StopRequest().came:  # another thread notes it; this one may be much faster
+                time.sleep(0.01)
 
 
 STEPS_LEFT = [int(os.environ.get("KILL_AFTER", "0"))]

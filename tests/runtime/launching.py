@@ -1,32 +1,46 @@
-"""Starts the digits program as its workers would run, reads their lines, and leaves no process behind."""
+"""Starts programs as the workers of a run, reads what they print, and leaves no process behind."""
 
 from __future__ import annotations
 
+import atexit
+import functools
+import importlib.util
+import itertools
 import json
+import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
-import threading
-from collections.abc import Iterator, Mapping
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
-import sklearn.datasets
-
+from tensorplane.stop import EXIT_SAVED
 from tests.support.environment import of_machine
 from tests.support.ports import free_ports
-from tests.support.waiting import PATIENT_SECONDS
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 PROJECT = Path(__file__).resolve().parents[2]
 LIBRARY = PROJECT / "runtime"
 """The folder that training processes have on PYTHONPATH."""
-_DIGITS = Path(sklearn.datasets.__file__).parent / "data" / "digits.csv.gz"
 
+PATIENT = f"""
+import functools
+from tensorflow.python.eager import context
+configure = context.Context.configure_coordination_service
+context.Context.configure_coordination_service = functools.partialmethod(
+    configure, heartbeat_timeout_in_ms={1000 * int(PATIENT_SECONDS)}
+)
+"""
+"""For workers that a slow machine does not run for ten seconds: their peers wait for them."""
 
 _HOLDS = """
-import builtins, os, pathlib, runpy, time
+import builtins, os, pathlib, runpy, sys, time
 say, go = builtins.print, pathlib.Path(os.environ["GO"])
 
 def held(*words, **how):
@@ -35,50 +49,184 @@ def held(*words, **how):
         time.sleep(0.01)
 
 builtins.print = held
-runpy.run_path("train.py", run_name="__main__")
+del sys.argv[0]
+runpy.run_path(sys.argv[0], run_name="__main__")
 """
-"""Runs the program, and holds it after a line: however fast it is, it has not come further when a test acts."""
+"""Runs a program, and holds it after a line: however fast it is, it has not come further when a test acts."""
+
+_numbers = itertools.count()
+
+
+def of_library(**more: str) -> dict[str, str]:
+    """What a program has that uses the library."""
+    quiet = {"TF_CPP_MIN_LOG_LEVEL": "2", "PYTHONFAULTHANDLER": "1"}
+    return {**of_machine(), "PYTHONPATH": str(LIBRARY), **quiet, **more}
+
+
+class _Forks:
+    """The process of `warm.py`, once for all tests of a session."""
+
+    def __init__(self) -> None:
+        self._asks, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        with theirs:
+            argv = [sys.executable, str(Path(__file__).with_name("warm.py")), str(theirs.fileno())]
+            self._process = subprocess.Popen(
+                argv, env=of_library(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            )
+        atexit.register(self._end)
+
+    def ask(self, descriptors: Sequence[int] = (), **what: object) -> Any:
+        """Asks one thing, and waits for the answer."""
+        socket.send_fds(self._asks, [json.dumps(what).encode()], descriptors)
+        answer = self._asks.recv(100)
+        assert answer, "the process that starts programs has ended"
+        return json.loads(answer)
+
+    def _end(self) -> None:
+        """Ends it, and all programs."""
+        self._asks.close()
+        self._process.wait()
+
+
+_forks = functools.cache(_Forks)
+
+
+class Process:
+    """A program in a fork of a process that has imported TensorFlow, so it begins at once."""
+
+    def __init__(
+        self, argv: Sequence[str], folder: Path, environment: Mapping[str, str], log: Path, then: str = PATIENT
+    ) -> None:
+        """`log`: the file that it prints into. `then`: code to run when it imports TensorFlow."""
+        self._log = log
+        self._code: int | None = None
+        with log.open("w") as file:
+            self.pid: int = _forks().ask(
+                [file.fileno()], argv=argv, folder=str(folder), environment=environment, then=then
+            )
+
+    @property
+    def output(self) -> str:
+        """What it has printed, as standard output and as standard error."""
+        return self._log.read_text(errors="replace")
+
+    def poll(self) -> int | None:
+        """Its exit code once it has ended, with the minus of a signal."""
+        if self._code is None and (status := _forks().ask(ended=self.pid)) is not None:
+            self._code = os.waitstatus_to_exitcode(status)
+        return self._code
+
+    def wait(self, seconds: float = PATIENT_SECONDS) -> int:
+        """Waits for its end. One that hangs is aborted, so that its output ends with its stacks."""
+        try:
+            eventually(lambda: self.poll() is not None, seconds, about=lambda: self.output)
+        except AssertionError:
+            self.send_signal(signal.SIGABRT)
+            raise
+        assert self._code is not None
+        return self._code
+
+    def send_signal(self, number: int) -> None:
+        """Sends a signal, unless it has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def until(self, pattern: str) -> str:
+        """Waits for a line that matches."""
+        of_line = re.compile(rf"^.*(?:{pattern}).*\n", re.MULTILINE)
+
+        def found() -> re.Match[str] | None:
+            ended = self.poll() is not None
+            line = of_line.search(self.output)
+            assert line or not ended, f"no line matched {pattern!r}:\n{self.output}"
+            return line
+
+        line = eventually(found, about=lambda: self.output)
+        assert line
+        return line[0]
+
+    def end(self) -> None:
+        """Kills it."""
+        self.send_signal(signal.SIGKILL)
+        self.wait()
 
 
 class Workers:
-    """The processes of one run: worker 0 is the chief, and the one that prints."""
+    """The processes of one run. Worker 0 is the chief, and mostly the one that prints."""
 
-    def __init__(self, processes: list[subprocess.Popen[str]], go: Path) -> None:
+    def __init__(self, processes: Sequence[Process], go: Path) -> None:
         self.processes, self._go = processes, go
-        self.lines: list[str] = []
 
     def go(self) -> None:
         """Lets a chief go on that is held."""
         self._go.touch()
 
     def until(self, pattern: str) -> str:
-        """Reads the chief's lines up to one that matches."""
-        with self._in_time():
-            for line in self.processes[0].stdout or ():
-                self.lines.append(line)
-                if re.search(pattern, line):
-                    return line
-        raise AssertionError(f"no line matched {pattern!r}:\n{''.join(self.lines)}")
+        """Waits for a line of the chief's that matches."""
+        return self.processes[0].until(pattern)
 
-    def finish(self) -> list[int]:
-        """Reads to the end; the exit codes."""
-        with self._in_time():
-            self.lines.extend(self.processes[0].stdout or ())
-        return [process.wait(PATIENT_SECONDS) for process in self.processes]
+    def finish(self, seconds: float = PATIENT_SECONDS) -> list[int]:
+        """The exit codes. Once one has ended with an error, the others are killed, as JobSet does with a gang."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            codes = [process.poll() for process in self.processes]
+            if all(code is not None for code in codes) or not {None, 0, EXIT_SAVED}.issuperset(codes):
+                break
+            time.sleep(0.05)
+        for process in self.processes:
+            # Of one that hangs, the output ends with its stacks.
+            process.send_signal(signal.SIGABRT if time.monotonic() >= end else signal.SIGKILL)
+        return [process.wait() for process in self.processes]
 
-    @contextmanager
-    def _in_time(self) -> Iterator[None]:
-        """Ends a chief that hangs in this block: with PYTHONFAULTHANDLER, its lines then end with its stacks."""
-        timer = threading.Timer(PATIENT_SECONDS, self.processes[0].send_signal, [signal.SIGABRT])
-        timer.start()
-        try:
-            yield
-        finally:
-            timer.cancel()
+    def kill(self) -> None:
+        """Kills all at once: none sees that another has ended."""
+        for number in (signal.SIGSTOP, signal.SIGKILL):
+            for process in self.processes:
+                process.send_signal(number)
+        assert self.finish() == [-signal.SIGKILL] * len(self.processes)
 
     @property
     def output(self) -> str:
-        return "".join(self.lines)
+        return self.processes[0].output
+
+    @property
+    def outputs(self) -> list[str]:
+        return [process.output for process in self.processes]
+
+
+@contextmanager
+def gang(
+    folder: Path,
+    program: Path | str,
+    *arguments: str,
+    tasks: Sequence[Mapping[str, str]] = ({},),
+    hold_after: str = "",
+    then: str = PATIENT,
+    **environment: str,
+) -> Iterator[Workers]:
+    """Starts a process of a program for each task, which names its own variables. None outlives the block.
+
+    `program`: a script, or the text of one. `hold_after`: a part of the line after which the first one waits, and so
+    the others with it.
+    """
+    folder.mkdir(exist_ok=True)
+    if isinstance(program, str):
+        (folder / "program.py").write_text(program)
+        program = folder / "program.py"
+    go, holds = folder / "go", folder / "hold.py"
+    go.unlink(missing_ok=True)
+    holds.write_text(_HOLDS)
+    processes: list[Process] = []
+    try:
+        for task in tasks:
+            held = [str(holds)] if hold_after and not processes else []
+            own = of_library(GO=str(go), HOLD_AFTER=hold_after, **{**environment, **task})
+            log = folder / f"{next(_numbers)}.log"
+            processes.append(Process([*held, str(program), *arguments], folder, own, log, then))
+        yield Workers(processes, go)
+    finally:
+        for process in processes:
+            process.end()
 
 
 class Program:
@@ -88,10 +236,17 @@ class Program:
         self.folder = folder
         for name in ("train.py", "data.py"):
             shutil.copy(PROJECT / "examples/digits" / name, folder)
-        shutil.copy(_DIGITS, folder)
+        # Not imported, which takes seconds.
+        package = importlib.util.find_spec("sklearn")
+        assert package and package.origin
+        shutil.copy(Path(package.origin).parent / "datasets/data/digits.csv.gz", folder)
 
     def checkpoints(self, run: str) -> Path:
         return self.folder / "checkpoints" / run
+
+    def variables(self, run: str) -> dict[str, str]:
+        """What a pod of this run has."""
+        return {"MODEL_DIR": str(self.folder / "models" / run), "CHECKPOINT_DIR": str(self.checkpoints(run))}
 
     @contextmanager
     def run(
@@ -102,49 +257,13 @@ class Program:
         settings: Mapping[str, str],
         hold_after: str = "",
         script: str = "train.py",
-        show: int = 0,
+        then: str = PATIENT,
     ) -> Iterator[Workers]:
-        """Starts one run. Whatever of it is still there at the end is killed.
-
-        `hold_after`: a part of the line after which the chief waits, and the others with it. `script`: what the chief
-        runs. `show`: the worker whose lines are kept.
-        """
-        processes: list[subprocess.Popen[str]] = []
-        go = self.folder / "go"
-        go.unlink(missing_ok=True)
-        (self.folder / "hold.py").write_text(_HOLDS)
-        try:
-            for environment in environments(workers):
-                environment |= {
-                    **of_machine(),
-                    "PYTHONPATH": str(LIBRARY),
-                    "TF_CPP_MIN_LOG_LEVEL": "2",
-                    "PYTHONFAULTHANDLER": "1",
-                    "MODEL_DIR": str(self.folder / "models" / run),
-                    "CHECKPOINT_DIR": str(self.checkpoints(run)),
-                    "GO": str(go),
-                    "HOLD_AFTER": hold_after,
-                    **settings,
-                }
-                own = "train.py" if processes else "hold.py" if hold_after else script
-                lines = subprocess.PIPE if len(processes) == show else subprocess.DEVNULL
-                processes.append(
-                    subprocess.Popen(
-                        [sys.executable, own],
-                        cwd=self.folder,
-                        env=environment,
-                        text=True,
-                        stdout=lines,
-                        stderr=subprocess.STDOUT,
-                    )
-                )
-            yield Workers(processes, go)
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-                if process.stdout:
-                    process.stdout.close()
+        """Starts one run. `hold_after` and `then` as for `gang`."""
+        own = {**self.variables(run), **settings}
+        tasks, path = environments(workers), self.folder / script
+        with gang(self.folder, path, tasks=tasks, hold_after=hold_after, then=then, **own) as started:
+            yield started
 
 
 def environments(workers: int) -> list[dict[str, str]]:

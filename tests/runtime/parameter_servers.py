@@ -1,91 +1,76 @@
-"""A cluster with parameter servers on this machine: a chief's program, and servers forked from one process."""
+"""A cluster with parameter servers on this machine: a chief's program, and its servers."""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from tests.runtime.launching import LIBRARY, Program, Workers
-from tests.support.environment import of_machine
+from tests.runtime.launching import PATIENT, Process, Program, Workers, gang, of_library
 from tests.support.ports import free_ports
+from tests.support.waiting import PATIENT_SECONDS
 
-_FORKS = """
-import json, os, signal, sys
-import tensorflow  # once for all servers, which takes seconds
+_SERVER = f"""
+import os
 from tensorplane.parameter_server import server
 
-children = {}
-for line in sys.stdin:
-    name, config = json.loads(line)
-    if config is None:
-        print(os.waitstatus_to_exitcode(os.waitpid(children.pop(name), 0)[1]), flush=True)
-        continue
-    child = os.fork()
-    if child == 0:
-        os.environ["TF_CONFIG"] = json.dumps(config)
-        signal.pthread_sigmask(signal.SIG_SETMASK, ())
-        os._exit(server.main())
-    children[name] = child
-    print(child, flush=True)
+server._LOST_SECONDS = {PATIENT_SECONDS}
+code = server.main()
+os._exit(code)
 """
+
+ALL_ANSWER = f"""{PATIENT}
+from tensorplane.parameter_server import servers
+servers._SILENT_SECONDS = servers._GOODBYE_SECONDS = {PATIENT_SECONDS}
+"""
+"""For chiefs whose servers are all there at the end: a slow machine may not run one for a while."""
 
 Task = tuple[str, int]
 
 
-@dataclass
 class Servers:
     """The ps and worker processes of one cluster."""
 
-    cluster: Mapping[str, list[str]]
-    forks: subprocess.Popen[str]
-    ids: dict[Task, int] = field(default_factory=dict)
+    def __init__(self, cluster: Mapping[str, list[str]], folder: Path) -> None:
+        self.cluster, self._folder, self._logs = cluster, folder, itertools.count()
+        self._program = folder / "server.py"
+        self._program.write_text(_SERVER)
+        self.processes: dict[Task, Process] = {}
 
     def start(self, task: Task, cluster: Mapping[str, list[str]] | None = None) -> None:
-        """Start, or replace, one server."""
-        kind, index = task
-        config = {"cluster": cluster or self.cluster, "task": {"type": kind, "index": index}}
-        self.ids[task] = self._ask(task, config)
+        """Starts, or replaces, one server."""
+        own = of_library(**variables(cluster or self.cluster, *task))
+        log = self._folder / f"{task[0]}-{task[1]}.{next(self._logs)}.log"
+        self.processes[task] = Process([str(self._program)], self._folder, own, log)
 
     def start_all(self) -> None:
-        """Start all servers of the cluster."""
+        """Starts all servers of the cluster."""
         for kind in ("ps", "worker"):
             for index in range(len(self.cluster[kind])):
                 self.start((kind, index))
 
     def restart(self) -> None:
         """What JobSet does to the gang: all end, then all start."""
-        for task in list(self.ids):
-            self.kill(task)
-            self.code(task)
+        self.end()
         self.start_all()
 
     def kill(self, task: Task, number: int = signal.SIGKILL) -> None:
-        """Send one server a signal."""
-        os.kill(self.ids[task], number)
+        """Sends one server a signal."""
+        os.kill(self.processes[task].pid, number)
 
     def code(self, task: Task) -> int:
-        """Wait for the end of one server; its exit code."""
-        del self.ids[task]
-        return self._ask(task, None)
+        """Waits for the end of one server; its exit code."""
+        return self.processes.pop(task).wait()
 
-    def alive(self, task: Task) -> bool:
-        """Whether the server runs."""
-        return Path(f"/proc/{self.ids[task]}/stat").read_text().split()[2] != "Z"
-
-    def _ask(self, task: Task, config: object) -> int:
-        assert self.forks.stdin and self.forks.stdout
-        self.forks.stdin.write(json.dumps([f"{task[0]}{task[1]}", config]) + "\n")
-        self.forks.stdin.flush()
-        while not (line := self.forks.stdout.readline()).strip().lstrip("-").isdecimal():
-            assert line, "the process that starts servers has ended"
-        return int(line)
+    def end(self) -> None:
+        """Kills all."""
+        for process in self.processes.values():
+            process.end()
+        self.processes.clear()
 
 
 def cluster(workers: int = 2, ps: int = 2) -> dict[str, list[str]]:
@@ -94,59 +79,27 @@ def cluster(workers: int = 2, ps: int = 2) -> dict[str, list[str]]:
     return {"chief": free[:1], "worker": free[1 : 1 + workers], "ps": free[1 + workers :]}
 
 
-def environment(of: Mapping[str, list[str]], kind: str = "chief", index: int = 0) -> dict[str, str]:
-    """The variables of one task."""
-    return {
-        **of_machine(),
-        "PYTHONPATH": str(LIBRARY),
-        "TF_CPP_MIN_LOG_LEVEL": "2",
-        "PYTHONFAULTHANDLER": "1",
-        "TF_CONFIG": json.dumps({"cluster": of, "task": {"type": kind, "index": index}}),
-    }
+def variables(of: Mapping[str, list[str]], kind: str = "chief", index: int = 0) -> dict[str, str]:
+    """What tells one task its place."""
+    return {"TF_CONFIG": json.dumps({"cluster": of, "task": {"type": kind, "index": index}})}
 
 
 @contextmanager
-def servers_of(of: Mapping[str, list[str]]) -> Iterator[Servers]:
-    """The process that starts servers of a cluster; none of them outlives the block."""
-    quiet = {name: value for name, value in environment(of).items() if name != "TF_CONFIG"}
-    forks = subprocess.Popen(
-        [sys.executable, "-c", _FORKS],
-        env=quiet,
-        text=True,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
-    found = Servers(of, forks)
+def two_of_each(folder: Path) -> Iterator[Servers]:
+    """Two workers and two parameter servers; none of them outlives the block."""
+    found = Servers(cluster(), folder)
+    found.start_all()
     try:
         yield found
     finally:
-        for number in found.ids.values():
-            os.kill(number, signal.SIGKILL)
-        forks.kill()
-        forks.communicate()
+        found.end()
 
 
 @contextmanager
-def chief_of(folder: Path, of: Servers, *, steps: int) -> Iterator[Workers]:
+def chief_of(folder: Path, of: Servers, *, steps: int, hold_after: str = "", then: str = PATIENT) -> Iterator[Workers]:
     """The digits program, unchanged, as the chief."""
     program = Program(folder)
-    process = subprocess.Popen(
-        [sys.executable, "train.py"],
-        cwd=folder,
-        env={
-            **environment(of.cluster),
-            "MODEL_DIR": str(folder / "models"),
-            "CHECKPOINT_DIR": str(program.checkpoints("run")),
-            "STEPS": str(steps),
-            "CHECKPOINT_STEPS": "50",
-        },
-        text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        yield Workers([process], folder / "go")
-    finally:
-        process.kill()
-        process.communicate()
+    own = {**program.variables("run"), "STEPS": str(steps), "CHECKPOINT_STEPS": "50"}
+    tasks = [variables(of.cluster)]
+    with gang(folder, folder / "train.py", tasks=tasks, hold_after=hold_after, then=then, **own) as chief:
+        yield chief

@@ -6,8 +6,9 @@ import json
 import subprocess
 import sys
 
-from tests.runtime.launching import LIBRARY
-from tests.support.environment import of_machine
+import pytest
+
+from tests.runtime.launching import of_library
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -28,6 +29,7 @@ with tf.train.MonitoredTrainingSession(master=server.target, is_chief=True) as s
 """
 
 
+@pytest.mark.nightly("two imports of TensorFlow for programs of its version 1")
 def test_a_worker_computes_without_the_others() -> None:
     cluster = {"ps": [f"127.0.0.1:{free_ports(1)[0]}"], "worker": [f"127.0.0.1:{port}" for port in free_ports(2)]}
     server, worker = processes = [_started(cluster, kind) for kind in ("ps", "worker")]
@@ -43,5 +45,5 @@ def test_a_worker_computes_without_the_others() -> None:
 
 def _started(cluster: dict[str, list[str]], kind: str) -> subprocess.Popen[str]:
     config = {"cluster": cluster, "task": {"type": kind, "index": 0}}
-    environment = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CONFIG": json.dumps(config)}
+    environment = of_library(TF_CONFIG=json.dumps(config))
     return subprocess.Popen([sys.executable, "-c", _PROGRAM], env=environment, stdout=subprocess.PIPE, text=True)

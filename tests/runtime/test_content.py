@@ -14,8 +14,7 @@ from tensorflow import keras
 
 import tensorplane
 from tensorplane import content
-from tests.runtime.launching import LIBRARY
-from tests.support.environment import of_machine
+from tests.runtime.launching import of_library
 
 _PROGRAM = """
 import sys
@@ -37,11 +36,11 @@ tensorplane.publish(model, Path(sys.argv[1]))
 """
 
 
+@pytest.mark.nightly("two imports of TensorFlow, with other seeds of Python's hashes")
 def test_two_processes_train_the_same_model(tmp_path: Path) -> None:
-    env = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "3"}
     for name in ("one", "two"):
         command = [sys.executable, "-c", _PROGRAM, str(tmp_path / name), str(len(name))]
-        subprocess.run(command, env={**env, "PYTHONHASHSEED": str(len(name))}, check=True)
+        subprocess.run(command, env=of_library(PYTHONHASHSEED=str(len(name))), check=True)
     one, two = (json.loads((tmp_path / name / "1" / content.FILE).read_text()) for name in ("one", "two"))
     assert one == two
     assert {"signature serving_default", "variable sequential/dense/kernel"} <= set(one)

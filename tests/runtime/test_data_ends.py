@@ -15,6 +15,7 @@ from tensorplane.cluster import Place
 from tensorplane.loop import Loop
 from tensorplane.schedule import Schedule
 from tensorplane.stop import EXIT_SAVED, StopRequest
+from tests.support.waiting import PATIENT_SECONDS
 
 
 class _Stop(StopRequest):
@@ -74,7 +75,7 @@ def test_training_returns_while_the_pipeline_has_not_ended(tmp_path: Path) -> No
     data = tf.data.Dataset.from_generator(examples, output_signature=(tf.TensorSpec([], tf.int64),))
     try:
         loop.run(data, Schedule(20), Checkpoints(tmp_path, Place(), step=step), _Stop(came=False))
-        assert ending.wait(60)
+        assert ending.wait(PATIENT_SECONDS)
     finally:
         may_end.set()
     assert int(step) == 20

@@ -247,7 +247,7 @@ def test_adopted_files_are_the_dataset_s_own(dataset: Dataset, folder: Path) -> 
 def test_retention_keeps_what_is_needed_and_deletes_the_rest(dataset: Dataset) -> None:
     commits = [put(dataset, a=f"{number}", same="same") for number in range(8)]
     dataset.label("kept", commits[1])
-    dataset.label("lease", commits[2], seconds=60)
+    dataset.label("lease", commits[2], seconds=10**6)
     dataset.label("ended", commits[3], seconds=0)
     used = dataset.resolve(commits[4]).version
     opened = dataset.open(commits[5])

@@ -1,33 +1,65 @@
 """Committers that are killed at any call to the file system, two at once, beside readers: only whole versions are seen.
 
-`make test` kills a handful; TENSORPLANE_KILLS is how many, and TENSORPLANE_SEED which.
+In the nightly run, the seed decides at which.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from tensorplane.datasets import Dataset
 from tests.runtime import dataset_committer
+from tests.support import counts
 from tests.support.rendering import PROJECT
 
-SEED = os.environ.get("TENSORPLANE_SEED", "1")
-KILLS = int(os.environ.get("TENSORPLANE_KILLS", "20"))
+SEED = counts.seed()
+KILLS = counts.of("kills of committers", quick=20, nightly=300)
 NAMES = ("ann", "bob")
 POLLS_PER_KILL = 34
 """At least 10,000 polls for 300 kills."""
+_ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{PROJECT}:{PROJECT / 'runtime'}"}
 
 
+_COMMITS = """
+import sys
+from pathlib import Path
+from tests.runtime import dataset_committer
+
+root, call = sys.argv[1:]
+dataset_committer.kill_at(int(call))
+dataset_committer.commit(Path(root), "ann", collect=False)
+"""
+
+
+@pytest.mark.parametrize("call", [1, 20, 60, 90])
+def test_a_committer_that_is_killed_leaves_the_version_before_or_the_whole_next_one(tmp_path: Path, call: int) -> None:
+    root = tmp_path / "dataset"
+    assert [dataset_committer.commit(root, "ann", collect=False) for _ in range(2)] == [1, 2]
+    killed = subprocess.run([sys.executable, "-c", _COMMITS, str(root), str(call)], env=_ENVIRONMENT)
+    assert killed.returncode == -signal.SIGKILL
+    dataset = Dataset(root)
+    left = dataset_committer.value(dataset.open(), "ann")
+    assert left in (2, 3)
+    assert not list(dataset.damaged())
+    assert dataset_committer.commit(root, "ann", collect=False) == left + 1
+
+
+@pytest.mark.counted
+@pytest.mark.nightly("kills; the test above has some")
 def test_killed_committers_leave_whole_versions_and_lose_no_update(tmp_path: Path) -> None:
     root = tmp_path / "dataset"
-    environment = {**os.environ, "PYTHONPATH": f"{PROJECT}:{PROJECT / 'runtime'}"}
     program = [sys.executable, dataset_committer.__file__, str(root)]
     committers = [
-        subprocess.Popen([*program, name, f"{KILLS // 2}", SEED], env=environment, stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [*program, name, f"{KILLS // 2}", f"{SEED}"], env=_ENVIRONMENT, stdout=subprocess.PIPE, text=True
+        )
         for name in NAMES
     ]
     dataset, polls, seen = Dataset(root), 0, dict.fromkeys(NAMES, 0)

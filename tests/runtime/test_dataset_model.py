@@ -1,13 +1,12 @@
 """Random operations on a dataset against a reference in Python.
 
-`make test` makes some hundreds; the nightly run makes TENSORPLANE_DATA_OPERATIONS of them from TENSORPLANE_SEED.
+They follow from the seed.
 """
 
 from __future__ import annotations
 
 import io
 import itertools
-import os
 import random
 import tempfile
 from collections.abc import Callable, Iterator
@@ -17,9 +16,10 @@ import pytest
 
 from tensorplane.datasets import Commit, Conflict, Dataset, Refused, tree
 from tensorplane.datasets.retention import Rule
+from tests.support import counts
 
-SEED = os.environ.get("TENSORPLANE_SEED", "1")
-OPERATIONS = int(os.environ.get("TENSORPLANE_DATA_OPERATIONS", "150"))
+SEED = counts.seed()
+OPERATIONS = counts.of("operations on datasets", quick=150, nightly=10000)
 PATHS = [*"abcdefgh", "a/b", "a/c", "a/b/c", "b/c/d", "d/e", "d/f", "d/g", "d/h", "d/i", "Å/ö"]
 
 _LOOKED_AT = 5
@@ -31,6 +31,8 @@ Files = dict[str, tuple[bytes, bool]]
 """Content and executable bit by path."""
 
 
+@pytest.mark.counted
+@pytest.mark.nightly("150 random operations; test_dataset.py has examples of each")
 def test_random_operations(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tree, "LEAF", 3)  # so that small folders are split too
     with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else None) as made:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tensorplane.datasets import Dataset
+from tensorplane.datasets import Dataset, __main__
 from tests.runtime.launching import LIBRARY
 
 
@@ -19,15 +20,23 @@ class _Program:
     def __init__(self, root: Path) -> None:
         self.root = root
 
-    def run(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> subprocess.CompletedProcess[bytes]:
+    def ended(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> subprocess.CompletedProcess[bytes]:
         argv = [sys.executable, "-m", "tensorplane.datasets", verb, str(self.root)]
-        given = json.dumps(asked).encode() + b"\n" + contents
+        given = _given(asked, contents)
         return subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": str(LIBRARY)})
 
+    def answer(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> bytes:
+        """What the program writes; in this process."""
+        answer = io.BytesIO()
+        __main__.main(verb, str(self.root), io.BytesIO(_given(asked, contents)), answer)
+        return answer.getvalue()
+
     def __call__(self, verb: str, asked: dict[str, Any], contents: bytes = b"") -> Any:
-        done = self.run(verb, asked, contents)
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout or b"null")
+        return json.loads(self.answer(verb, asked, contents) or b"null")
+
+
+def _given(asked: dict[str, Any], contents: bytes) -> bytes:
+    return json.dumps(asked).encode() + b"\n" + contents
 
 
 @pytest.fixture
@@ -49,14 +58,16 @@ def test_files_are_put_and_sent(program: _Program) -> None:
     program("put", {"files": {"e": _file(b"new")}, "sent": ["e"], "base": made["id"], "at": "b"}, b"new")
     found = program("files", {"reference": "main"})
     assert sorted(found["files"]) == ["a", "b/e", "d"]
-    done = program.run("send", {"files": [found["files"]["b/e"], found["files"]["a"]]})
-    assert done.stdout == b"newone"
+    asked = {"files": [found["files"]["b/e"], found["files"]["a"]]}
+    done = program.ended("send", asked)
+    assert (done.returncode, done.stdout) == (0, b"newone")
+    assert program.answer("send", asked) == b"newone"
     program("put", {"files": {"x": _file(b"")}, "sent": ["x"], "base": found["commit"]["id"], "add": True})
     assert sorted(program("files", {})["files"]) == ["a", "b/e", "d", "x"]
 
 
 def test_a_file_that_changed_while_it_was_sent_is_refused(program: _Program) -> None:
-    done = program.run("put", {"files": {"a": _file(b"one")}, "sent": ["a"]}, b"two")
+    done = program.ended("put", {"files": {"a": _file(b"one")}, "sent": ["a"]}, b"two")
     assert (done.returncode, done.stderr) == (1, b"'a': changed while it was sent; run the same command again\n")
     assert not Dataset(program.root).branches()
 

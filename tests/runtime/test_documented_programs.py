@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,9 +10,7 @@ import pytest
 import tensorflow as tf
 
 from embedded.paths import PROJECT
-from tests.runtime.launching import LIBRARY, environments
-from tests.support.environment import of_machine
-from tests.support.waiting import PATIENT_SECONDS
+from tests.runtime.launching import environments, gang
 
 ONE_PROCESS, TWO_WORKERS, EVALUATOR = range(3)
 KERAS_FIT, LOOP, INPUT = range(3)
@@ -28,28 +24,11 @@ def _program(page: str, index: int) -> str:
 
 def _outputs(program: str, folder: Path, tasks: Sequence[Mapping[str, str]] = ({},)) -> list[str]:
     """What each process of the program prints. All must succeed."""
-    (folder / "train.py").write_text(program)
     (folder / "models").mkdir(exist_ok=True)
-    of_run = {"CHECKPOINT_DIR": str(folder / "run"), "CHECKPOINT_STEPS": "20", "MODEL_DIR": str(folder / "models")}
-    of_process = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TF_CPP_MIN_LOG_LEVEL": "2", "STEPS": "100"}
-    processes = [
-        subprocess.Popen(
-            [sys.executable, "train.py"],
-            cwd=folder,
-            env={**of_process, **of_run, **task},
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-        )
-        for task in tasks
-    ]
-    try:
-        outputs = [process.communicate(timeout=PATIENT_SECONDS)[0] for process in processes]
-    finally:
-        for process in processes:
-            process.kill()
-    assert [process.returncode for process in processes] == [0] * len(processes), outputs[0][-3000:]
-    return outputs
+    of_run = {"CHECKPOINT_DIR": str(folder / "guide"), "CHECKPOINT_STEPS": "20", "MODEL_DIR": str(folder / "models")}
+    with gang(folder, program, tasks=tasks, STEPS="100", **of_run) as started:
+        assert started.finish() == [0] * len(tasks), started.output[-3000:]
+    return started.outputs
 
 
 def test_the_guide_changes_three_lines_and_publishes() -> None:
@@ -70,30 +49,24 @@ def test_the_guides_program_runs_in_one_process(tmp_path: Path) -> None:
     _outputs(_program("training.md", ONE_PROCESS), tmp_path)
 
 
-def test_the_guides_program_trains_on_two_workers_and_publishes(tmp_path: Path) -> None:
+def test_the_guides_program_trains_on_two_workers_and_publishes_while_an_evaluator_measures(tmp_path: Path) -> None:
     chief, other = _outputs(_program("training.md", TWO_WORKERS), tmp_path, environments(2))
     assert "step=80 " in chief
     assert "step=" not in other, "the chief alone prints progress"
     model = tf.saved_model.load(str(tmp_path / "models" / "1"))
     assert float(model.serve(tf.constant([[1.0]]))[0, 0]) == pytest.approx(4, abs=1), "3 x + 1, after five epochs"
-
-
-def test_the_guides_evaluator_measures_what_is_trained(tmp_path: Path) -> None:
-    _outputs(_program("training.md", TWO_WORKERS), tmp_path)
-    # It goes on until its pod is ended.
-    once = _program("training.md", EVALUATOR) + "    break\n"
-    (output,) = _outputs(once, tmp_path)
-    (loss,) = re.findall(r"^tensorplane: step=80 held_out_loss=([\d.]+)", output, re.MULTILINE)
+    # The evaluator goes on until its pod is ended.
+    (evaluated,) = _outputs(_program("training.md", EVALUATOR) + "    break\n", tmp_path)
+    (loss,) = re.findall(r"^tensorplane: step=80 held_out_loss=([\d.]+)", evaluated, re.MULTILINE)
     assert float(loss) < 1
 
 
 def test_the_loop_trains_and_publishes(tmp_path: Path) -> None:
     (output,) = _outputs(_program("training-library.md", LOOP), tmp_path)
     assert "version=1 resumed=False" in output
-    (again,) = _outputs(_program("training-library.md", LOOP), tmp_path)
-    assert "version=1 resumed=True" in again
 
 
+@pytest.mark.nightly("nearly the program of the guide, which `make test` runs")
 def test_keras_fit_trains_on_two_workers(tmp_path: Path) -> None:
     chief, _ = _outputs(_program("training-library.md", KERAS_FIT), tmp_path, environments(2))
     assert "step=48 " in chief

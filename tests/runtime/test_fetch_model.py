@@ -11,7 +11,7 @@ import threading
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -153,7 +153,7 @@ def test_the_digest_is_checked(tmp_path: Path) -> None:
     ],
 )
 def test_what_is_no_model_is_one_line(tmp_path: Path, source: Source, told: str) -> None:
-    with _serving(source):
+    with _serving(replace(source, statuses=[*source.statuses], headers=[])) as source:
         found = fetch_model.main([str(tmp_path / "x"), "--url", f"{source.url}?token=secret"])
     assert found.startswith(f"{source.url}: {told}")
     assert "\n" not in found

@@ -14,6 +14,7 @@ import tensorplane
 
 _X = np.arange(10, dtype="float32").reshape(10, 1)
 _Y = 2 * _X
+_NIGHTLY = pytest.mark.nightly("as in `make test`, with another part")
 
 
 def _model() -> Any:
@@ -23,7 +24,7 @@ def _model() -> Any:
     return model
 
 
-@pytest.mark.parametrize("split", [0.25, 0.3, 0.5])
+@pytest.mark.parametrize("split", [0.3, *(pytest.param(each, marks=_NIGHTLY) for each in (0.25, 0.5))])
 def test_the_same_samples_are_held_out(split: float) -> None:
     keywords: dict[str, Any] = {"batch_size": 4, "epochs": 2, "validation_split": split, "shuffle": False}
     own = tensorplane.fit(_model(), _X, _Y, **keywords).history

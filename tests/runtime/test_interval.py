@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from pathlib import Path
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.interval import MeasuredInterval, best_seconds, lost_share, since_start
 from tensorplane.cluster import Place
+from tests.support.clock import Clock
 
 _SAVE = st.floats(0.01, 60)
 _BETWEEN = st.floats(600, 30 * 86400)
@@ -45,14 +47,7 @@ def test_dearer_saves_and_rarer_interruptions_never_shorten_the_interval(
     assert interval <= between
 
 
-class _Clock:
-    now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def _train(measured: MeasuredInterval, clock: _Clock, *, step: float, save: float, saves: int) -> Iterator[int]:
+def _train(measured: MeasuredInterval, clock: Clock, *, step: float, save: float, saves: int) -> Iterator[int]:
     """Trains with steps and saves of these seconds; the interval after each save. Half of a save is its thread's."""
     number, due = 0, measured.steps()
     while saves:
@@ -73,14 +68,14 @@ def _train(measured: MeasuredInterval, clock: _Clock, *, step: float, save: floa
 def test_interval_is_found_from_the_times_of_steps_and_saves(
     step: float, save: float, between: float, restart: float
 ) -> None:
-    clock = _Clock()
+    clock = Clock(1000.0)
     measured = MeasuredInterval(between, clock=clock, restart=lambda: restart)
     *_, found = _train(measured, clock, step=step, save=save, saves=6)
     wanted = max(1, round(best_seconds(save, between, restart) / step))
     assert math.isclose(found, wanted, rel_tol=0.02, abs_tol=1)
 
 
-def _saving_after_ten_steps(between: float, clock: _Clock) -> MeasuredInterval:
+def _saving_after_ten_steps(between: float, clock: Clock) -> MeasuredInterval:
     """An interval that has seen ten steps of one second each; the save of the tenth begins."""
     measured = MeasuredInterval(between, clock=clock, restart=lambda: 0.0)
     for number in range(1, 11):
@@ -91,7 +86,7 @@ def _saving_after_ten_steps(between: float, clock: _Clock) -> MeasuredInterval:
 
 
 def test_time_of_a_write_counts_although_training_goes_on() -> None:
-    clock = _Clock()
+    clock = Clock(1000.0)
     measured = _saving_after_ten_steps(1800, clock)
     for number in (11, 12, 13):
         clock.now += 1.5
@@ -100,7 +95,7 @@ def test_time_of_a_write_counts_although_training_goes_on() -> None:
 
 
 def test_steps_that_vary_do_not_make_saves_free() -> None:
-    clock = _Clock()
+    clock = Clock(1000.0)
     measured = _saving_after_ten_steps(3600, clock)
     clock.now += 0.5
     measured.steps()
@@ -110,7 +105,7 @@ def test_steps_that_vary_do_not_make_saves_free() -> None:
 
 
 def test_slow_first_steps_are_not_the_step_time() -> None:
-    clock = _Clock()
+    clock = Clock(1000.0)
     measured = MeasuredInterval(3600, clock=clock, restart=lambda: 30.0)
     for number, seconds in enumerate([20, 5, 1, 1, 1, 1, 1, 1, 1], 1):
         clock.now += seconds
@@ -127,9 +122,13 @@ def test_age_of_a_process_is_known() -> None:
 def test_checkpointer_computes_its_interval_from_the_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CHECKPOINT_INTERRUPTION_MINUTES", "60")
     monkeypatch.delenv("CHECKPOINT_STEPS", raising=False)
+    clock = Clock()
+    begin = functools.partialmethod(MeasuredInterval.__init__, clock=clock)
+    monkeypatch.setattr(MeasuredInterval, "__init__", begin)
     step = tf.Variable(0, dtype=tf.int64)
     checkpoints, saved = Checkpointer(tmp_path, Place(), step=step), list[int]()
     for number in range(1, 400):
+        clock.now += 1e-5
         step.assign(number)
         if checkpoints.due(number):
             checkpoints.save(number)

@@ -4,26 +4,21 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tensorplane import kept_log
+from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.kept_log import KeptLog
-from tests.support.environment import of_machine
-from tests.support.rendering import PROJECT
+from tests.runtime.launcher import launched
 from tests.support.waiting import PATIENT_SECONDS
-
-PRINTS = "import sys; print('to standard output'); print('to standard error', file=sys.stderr); sys.exit({code})"
 
 
 def _launch(folder: Path, code: int = 0, **more: str) -> subprocess.CompletedProcess[str]:
-    launch = PROJECT / "runtime" / "tensorplane" / "launch.py"
-    environment = {**of_machine(), "TENSORPLANE_RUN": str(folder / "checkpoints" / "digits-1"), **more}
     (folder / "checkpoints").mkdir(exist_ok=True)
-    argv = [sys.executable, "-I", str(launch), sys.executable, "-c", PRINTS.format(code=code)]
-    return subprocess.run(argv, env=environment, cwd=folder, capture_output=True, text=True, timeout=PATIENT_SECONDS)
+    prints = f"import sys; print('to standard output'); print('to standard error', file=sys.stderr); sys.exit({code})"
+    return launched(folder, prints, **{RUN: str(folder / "checkpoints" / "digits-1"), **more})
 
 
 def _kept(folder: Path) -> dict[str, str]:
@@ -65,10 +60,13 @@ def test_a_slow_volume_costs_lines_and_not_time(tmp_path: Path) -> None:
     log = KeptLog(fifo)  # opening it waits for a reader
     for _ in range(10_000):
         log.write(b"x" * 1000)
+    os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # it hangs no longer
+    log.close()
 
 
 def test_a_large_log_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept_log, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(kept_log, "_CLOSE_SECONDS", PATIENT_SECONDS)
     log = KeptLog(tmp_path / "worker-0.1.log")
     for number in range(35):
         log.write(f"{number:99}\n".encode())

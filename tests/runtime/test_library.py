@@ -15,11 +15,7 @@ from tensorplane.cluster import Place
 from tensorplane.data.order import Order
 from tensorplane.loop import Loop
 from tensorplane.publish import publish
-
-# Before its first use: TensorFlow settles its devices then. Two replicas are to be had without a GPU this way.
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-)
+from tests.runtime import two_replicas
 
 
 def _environment(cluster: dict[str, list[str]], kind: str, index: int) -> dict[str, str]:
@@ -111,7 +107,7 @@ def test_batches_from_a_later_step_on_are_those_of_the_whole_run() -> None:
 
 
 def test_a_batch_that_cannot_be_shared_is_refused() -> None:
-    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    strategy = two_replicas.strategy()
     with pytest.raises(ValueError, match="global_batch: 9 is not a multiple of 2 replicas; set 8 or 10"):
         Order(examples=10, global_batch=9, seed=1).batches(strategy, tf.identity, first_step=0)
 

@@ -21,9 +21,7 @@ from tensorflow import keras
 import tensorplane
 from tensorplane import code_archive, lineage, of_job, provenance, seeds
 from tensorplane.datasets import Dataset, reads
-from tests.runtime.launching import LIBRARY, PROJECT, environments
-from tests.support.environment import of_machine
-from tests.support.waiting import PATIENT_SECONDS
+from tests.runtime.launching import LIBRARY, PROJECT, environments, gang
 from workloads.manifests import lineage as manifests
 from workloads.manifests.run import Decisive
 
@@ -197,7 +195,7 @@ def test_a_version_keeps_the_files_of_its_job(tmp_path: Path, monkeypatch: pytes
 
 
 _PROGRAM = """
-import os, sys, time
+import os
 import tensorflow as tf, keras, tensorplane
 from tensorplane.cluster import Place
 
@@ -218,7 +216,7 @@ if not chief:
     assert tensorplane.publish(copied, base) is None
     print("left", flush=True)
     os._exit(0)
-sys.stdin.readline()
+print("waits", flush=True)
 from pathlib import Path
 for name, model in (("copied", copied), ("own", own)):
     assert tensorplane.publish(model, Path(base) / name) == 1
@@ -231,33 +229,13 @@ os._exit(0)
 
 
 def test_the_chief_publishes_when_the_other_workers_have_left(tmp_path: Path) -> None:
-    shared = {
-        **of_machine(),
-        "PYTHONPATH": str(LIBRARY),
-        "BASE": str(tmp_path),
-        "TF_CPP_MIN_LOG_LEVEL": "3",
-    }
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM],
-            env={**shared, **environment},
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
-        for environment in environments(2)
-    ]
-    chief, other = workers
-    try:
-        said, errors = other.communicate(timeout=PATIENT_SECONDS)
-        assert said == "left\n", errors
-        said, errors = chief.communicate("go\n", timeout=PATIENT_SECONDS)
-        assert said == "published\n", errors[-3000:]
-    finally:
-        for worker in workers:
-            worker.kill()
-            worker.wait()
+    with gang(tmp_path, _PROGRAM, tasks=environments(2), hold_after="waits", BASE=str(tmp_path)) as workers:
+        chief, other = workers.processes
+        assert other.wait() == 0, other.output
+        assert "left\n" in other.output
+        workers.go()
+        assert chief.wait() == 0, chief.output[-3000:]
+        assert "published\n" in chief.output
 
 
 def test_two_runs_that_publish_at_once_get_a_version_each(tmp_path: Path) -> None:

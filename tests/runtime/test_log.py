@@ -17,6 +17,7 @@ from tensorplane import log, loop, metrics
 from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
 from tensorplane.progress import Progress
+from tests.support.clock import Clock
 
 
 def test_a_line_is_names_and_values(capsys: pytest.CaptureFixture[str]) -> None:
@@ -36,15 +37,8 @@ def test_programs_of_deployed_runs_find_say_where_it_was() -> None:
     assert vars(loop)["say"] is log.say
 
 
-class _Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
 def test_the_estimate_leaves_out_the_first_steps_with_their_tracing() -> None:
-    clock = _Clock()
+    clock = Clock()
     pace = log.Pace(100, 1100, clock)
     clock.now = 60
     assert pace.report(200) == {"steps_per_second": "1.7", "percent": "18.2", "eta_seconds": "540"}
@@ -53,7 +47,7 @@ def test_the_estimate_leaves_out_the_first_steps_with_their_tracing() -> None:
 
 
 def test_the_estimate_contains_saves_and_validations() -> None:
-    clock = _Clock()
+    clock = Clock()
     pace = log.Pace(0, 1000, clock)
     for step, now in ((10, 5), (110, 15), (210, 125)):
         clock.now = now
@@ -62,19 +56,19 @@ def test_the_estimate_contains_saves_and_validations() -> None:
 
 
 def test_data_without_a_known_end_has_no_estimate() -> None:
-    clock = _Clock()
+    clock = Clock()
     pace = log.Pace(0, None, clock)
     clock.now = 2
     assert pace.report(10) == {"steps_per_second": "5.0"}
 
 
-def _progress(clock: _Clock, environment: Mapping[str, str], *, index: int = 0, steps: int | None = 100) -> Progress:
+def _progress(clock: Clock, environment: Mapping[str, str], *, index: int = 0, steps: int | None = 100) -> Progress:
     place = Place(2, index)
     return Progress(place, 0, steps, examples_per_step=64, environment=environment, clock=clock)
 
 
 def test_a_loop_that_asks_reports_the_first_and_the_last_step_and_one_in_two_seconds() -> None:
-    clock = _Clock()
+    clock = Clock()
     progress = _progress(clock, {})
     reported = []
     for step in range(1, 101):
@@ -87,13 +81,13 @@ def test_a_loop_that_asks_reports_the_first_and_the_last_step_and_one_in_two_sec
 
 @pytest.mark.parametrize("steps", [60, None])
 def test_a_trial_of_a_sweep_also_reports_where_trials_are_compared(steps: int | None) -> None:
-    progress = _progress(_Clock(), {"TENSORPLANE_RUNGS": "10:3"}, steps=steps)
+    progress = _progress(Clock(), {"TENSORPLANE_RUNGS": "10:3"}, steps=steps)
     progress.report(1)
     assert {step for step in range(2, 60) if progress.due(step)} == {10, 30}
 
 
 def test_only_the_chief_prints(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    clock = _Clock()
+    clock = Clock()
     for index in (1, 0):
         progress = _progress(clock, {"TENSORBOARD_DIR": str(tmp_path / str(index))}, index=index)
         clock.now += 1
@@ -105,7 +99,7 @@ def test_only_the_chief_prints(capsys: pytest.CaptureFixture[str], tmp_path: Pat
 
 
 def test_tensorboard_reads_the_scalars(tmp_path: Path) -> None:
-    clock = _Clock()
+    clock = Clock()
     progress = _progress(clock, {"TENSORBOARD_DIR": str(tmp_path)})
     for step in (10, 20):
         clock.now += 1
@@ -133,7 +127,7 @@ def test_prometheus_reads_the_metrics(capsys: pytest.CaptureFixture[str]) -> Non
     port = metrics.serve({"TENSORPLANE_METRICS_PORT": "0"})
     assert port
     before = _values(_scraped(port))
-    clock = _Clock()
+    clock = Clock()
     progress = _progress(clock, {"TENSORPLANE_METRICS_PORT": "0"}, index=1)
     clock.now += 4
     progress.report(8, loss=0.5, waited_seconds=0.25)

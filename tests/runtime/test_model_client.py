@@ -9,6 +9,7 @@ import pytest
 
 from tensorplane.model_client import Unavailable, results
 from tests.stream.model_server import ModelServer
+from tests.support.ports import free_ports
 
 
 class Scripted(ModelServer):
@@ -65,7 +66,7 @@ def test_every_other_answer_is_no_result(server: Scripted, answer: tuple[int, An
 
 def test_a_server_that_is_not_there_is_unavailable(server: Scripted) -> None:
     with pytest.raises(Unavailable, match="URLError"):
-        results("http://127.0.0.1:9/v1/models/double:predict", [b"1"])
+        results(f"http://127.0.0.1:{free_ports(1)[0]}/v1/models/double:predict", [b"1"])
 
 
 def test_predictions_that_belong_to_no_record_are_none(server: Scripted) -> None:

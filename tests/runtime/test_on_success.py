@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -15,12 +14,11 @@ import pytest
 from tensorplane import launch, publish, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.publish import copy_newest
+from tests.runtime.launcher import WRITES, argv, run, started
 from tests.runtime.launching import LIBRARY
-from tests.support.environment import of_machine
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads.manifests.launcher import Then
 
-_LAUNCH = str(LIBRARY / "tensorplane" / "launch.py")
 _TRAINS = """
 import os
 from pathlib import Path
@@ -38,28 +36,20 @@ class Job:
     def __init__(self, folder: Path) -> None:
         self.folder, self.models, self.served = folder, folder / "models", folder / "served"
         (folder / "train.py").write_text(_TRAINS)
-        self.checkpoints = {RUN: str(folder / "digits-1"), launch.WRITES: "true"}
+        self.checkpoints = {RUN: str(folder / "digits-1"), **WRITES}
 
     def arguments(self, hook: str = "", *, publishes: bool = False) -> list[str]:
         """The launcher's, as a job's manifest has them."""
         command = [sys.executable, "-c", hook, "word"] if hook else []
         then = Then(command, str(self.served) if publishes else None)
-        # Without its pause between two tries.
-        code = (
-            f"import sys; sys.path.insert(0, {str(LIBRARY)!r}); from pathlib import Path;"
-            "from tensorplane import launch; launch._PAUSE_SECONDS = 0;"
-            f"sys.exit(launch.main(sys.argv[1:], Path({str(self.folder / 'steps')!r})))"
-        )
-        return [sys.executable, "-c", code, *then.options(), sys.executable, str(self.folder / "train.py")]
+        return argv(self.folder, *then.options(), sys.executable, str(self.folder / "train.py"))
 
     def environment(self, **more: str) -> dict[str, str]:
-        lineage = '{"run": "digits-1"}'
-        own = {**of_machine(), "PYTHONPATH": str(LIBRARY), "TENSORPLANE_LINEAGE": lineage}
+        own = {"PYTHONPATH": str(LIBRARY), "TENSORPLANE_LINEAGE": '{"run": "digits-1"}'}
         return {**own, "MODEL_DIR": str(self.models), **more}
 
-    def run(self, arguments: Sequence[str], **more: str) -> subprocess.CompletedProcess[str]:
-        environment = self.environment(**more)
-        return subprocess.run(arguments, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=environment)
+    def run(self, arguments: list[str], **more: str) -> subprocess.CompletedProcess[str]:
+        return run(arguments, **self.environment(**more))
 
     def count(self, what: str) -> int:
         found = self.folder / what
@@ -164,10 +154,10 @@ def test_the_version_of_another_run_is_not_published(tmp_path: Path) -> None:
 
 
 def test_a_run_publishes_its_own_newest_version_after_another_run(tmp_path: Path) -> None:
-    for number, run in enumerate(("digits-1", "digits-2"), 1):
-        (source := tmp_path / run).mkdir()
-        (source / "weights").write_text(run)
-        assert publish(partial(shutil.copytree, source), tmp_path / "models", run=run) == number
+    for number, name in enumerate(("digits-1", "digits-2"), 1):
+        (source := tmp_path / name).mkdir()
+        (source / "weights").write_text(name)
+        assert publish(partial(shutil.copytree, source), tmp_path / "models", run=name) == number
     assert copy_newest(tmp_path / "models", tmp_path / "served", run="digits-1") == 1
     assert (tmp_path / "served" / "1" / "weights").read_text() == "digits-1"
 
@@ -175,7 +165,7 @@ def test_a_run_publishes_its_own_newest_version_after_another_run(tmp_path: Path
 def test_asked_to_stop_meanwhile_it_is_done_by_the_next_pod(job: Job) -> None:
     began = job.folder / "began"
     waits = job.arguments(f"import time; open({str(began)!r}, 'w').close(); time.sleep(100000)")
-    with subprocess.Popen(waits, env=job.environment(**job.checkpoints)) as child:
+    with started(waits, **job.environment(**job.checkpoints)) as child:
         eventually(began.exists)
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED

@@ -56,6 +56,7 @@ def test_they_are_installed_once_and_imported_from_the_volume(requirements: Path
     assert [path.name for path in folder.parent.iterdir()] == ["1a2b"], "no draft is left"
 
 
+@pytest.mark.nightly("three processes with pip at once")
 def test_pods_of_one_gang_install_them_together(requirements: Path, tmp_path: Path) -> None:
     folder = tmp_path / "volume" / "1a2b"
     with ThreadPoolExecutor(3) as pool:

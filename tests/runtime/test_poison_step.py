@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tensorplane import launch
-from tensorplane.checkpoints.run_folder import RUN
-from tensorplane.failures import Failure, Failures
+from tensorplane.failures import MOST, Failure, Failures
+from tests.runtime.launcher import WRITES, of_run
 from tests.runtime.launching import LIBRARY
-from tests.support.waiting import PATIENT_SECONDS
 
 _AT_STEP = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import first_step\n"
 _BOOM = "raise ValueError(f'bad example in process {__import__(\"os\").getpid()}')"
 
 
-def _start(folder: Path, step: int, failure: str, *, pod: int = 0) -> subprocess.CompletedProcess[str]:
+def _start(folder: Path, step: int, failure: str) -> subprocess.CompletedProcess[str]:
     """One start of a pod whose command reaches a step and then does `failure`."""
-    (folder / "train.py").write_text(f"{_AT_STEP}first_step.done({step})\n{failure}\n")
-    argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
-    environment = {RUN: str(folder / "digits-1"), "JOB_COMPLETION_INDEX": str(pod), launch.WRITES: "true"}
-    return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=environment)
+    return of_run(folder, f"{_AT_STEP}first_step.done({step})\n{failure}\n", **WRITES)
 
 
 def test_third_time_in_a_row_ends_the_job_with_the_reason(tmp_path: Path) -> None:
@@ -53,23 +47,29 @@ def test_what_tensorflow_logs_after_the_traceback_is_not_the_reason(tmp_path: Pa
     assert "restarts would not help: ValueError: bad example" in ended[-1].stderr.splitlines()[-1]
 
 
+_TWICE = Failure.of(1, b"ValueError: bad example", 120)
+
+
 @pytest.mark.parametrize(
-    ("step", "between"),
-    [
-        (120, "raise KeyError('other')"),
-        (140, _BOOM),
-        (120, "pass"),
-    ],
+    "between",
+    [Failure.of(1, b"KeyError: other", 120), Failure.of(1, b"ValueError: bad example", 140), None],
     ids=["another failure", "another step", "success"],
 )
-def test_what_comes_in_between_begins_the_count_again(tmp_path: Path, step: int, between: str) -> None:
-    codes = [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
-    if between == "pass":
-        Failures(tmp_path / "digits-1", os.uname().nodename).forget()
+def test_what_comes_in_between_begins_the_count_again(tmp_path: Path, between: Failure | None) -> None:
+    failures = Failures(tmp_path, "digits-1-worker-0-0")
+    assert [failures.count(_TWICE) for _ in range(2)] == [1, 2]
+    if between:
+        assert failures.count(between) == 1
     else:
-        assert _start(tmp_path, step, between).returncode == 1
-    codes += [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
-    assert codes == [1, 1, 1, 1]
+        failures.forget()
+    assert [failures.count(_TWICE) for _ in range(2)] == [1, 2]
+
+
+def test_a_success_is_one_that_comes_in_between(tmp_path: Path) -> None:
+    assert _start(tmp_path, 120, _BOOM).returncode == 1
+    assert list((tmp_path / "digits-1").glob("failure-*.json"))
+    assert _start(tmp_path, 140, "pass").returncode == 0
+    assert not list((tmp_path / "digits-1").glob("failure-*.json"))
 
 
 @pytest.mark.parametrize(
@@ -81,7 +81,7 @@ def test_what_comes_in_between_begins_the_count_again(tmp_path: Path, step: int,
     ],
 )
 def test_faults_of_peers_and_nodes_are_never_the_steps(tmp_path: Path, failure: str, code: int) -> None:
-    assert [_start(tmp_path, 120, failure).returncode for _ in range(4)] == [code] * 4
+    assert [_start(tmp_path, 120, failure).returncode for _ in range(MOST)] == [code] * MOST
 
 
 def test_crash_of_machine_code_counts(tmp_path: Path) -> None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
+import queue
+import signal
 import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
-from tensorplane import launch
-from tensorplane.checkpoints.run_folder import RUN
-from tests.runtime.launching import LIBRARY
-from tests.support.environment import of_machine
+from tensorplane import launch, run_deadline
+from tensorplane.run_deadline import RunDeadline
+from tests.runtime.launcher import WRITES, of_run
 from tests.support.waiting import PATIENT_SECONDS
 
 _SAVES = """
@@ -28,12 +28,11 @@ time.sleep(100000)
 _HANGS = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(100000)"
 
 
-def _run(folder: Path, program: str, seconds: float, grace: float = 30) -> subprocess.CompletedProcess[str]:
-    (folder / "train.py").write_text(program)
-    argv = [sys.executable, "-I", str(LIBRARY / "tensorplane" / "launch.py"), sys.executable, str(folder / "train.py")]
-    env = {**of_machine(), RUN: str(folder / "digits-1"), launch.WRITES: "true"}
-    env |= {"TENSORPLANE_DEADLINE": str(seconds), "TENSORPLANE_GRACE": str(grace)}
-    return subprocess.run(argv, capture_output=True, text=True, timeout=PATIENT_SECONDS, env=env)
+def _run(
+    folder: Path, program: str, seconds: float, grace: float = PATIENT_SECONDS
+) -> subprocess.CompletedProcess[str]:
+    limits = {run_deadline.SECONDS: str(seconds), run_deadline.GRACE: str(grace)}
+    return of_run(folder, program, **WRITES, **limits)
 
 
 def _reason(seconds: float) -> str:
@@ -42,7 +41,7 @@ def _reason(seconds: float) -> str:
 
 
 def test_it_saves_at_the_deadline_and_does_not_start_again(tmp_path: Path) -> None:
-    for seconds in (3, 30, 300):
+    for seconds in (1, 10, 100):
         folder = tmp_path / str(seconds)
         folder.mkdir()
         ended = _run(folder, _SAVES, seconds)
@@ -55,16 +54,26 @@ def test_it_saves_at_the_deadline_and_does_not_start_again(tmp_path: Path) -> No
     assert (again.returncode, again.stdout, again.stderr) == (launch.EXIT_SAME, "", f"{_reason(seconds)}\n")
 
 
+def test_sigkill_follows_after_the_grace_period_unless_the_command_has_ended() -> None:
+    sent: queue.Queue[int] = queue.Queue()
+    RunDeadline(began=0, seconds=1, grace=0).watch(sent.put)
+    assert [sent.get(timeout=PATIENT_SECONDS) for _ in range(2)] == [signal.SIGTERM, signal.SIGKILL]
+    RunDeadline(began=time.time(), seconds=PATIENT_SECONDS).watch(sent.put).set()
+    assert sent.empty()
+
+
+@pytest.mark.nightly("waits for its deadline; the test above in the launcher")
 def test_a_command_that_does_not_stop_is_killed_after_the_grace_period(tmp_path: Path) -> None:
     ended = _run(tmp_path, _HANGS, 3, grace=0.1)
     assert (ended.returncode, ended.stderr) == (launch.EXIT_SAME, f"{_reason(3)}\n")
 
 
 def test_it_counts_from_the_first_start_of_the_run(tmp_path: Path) -> None:
+    before = time.time()
     assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == 90
     record = tmp_path / "digits-1" / "run.json"
     began = json.loads(record.read_text())["began"]
-    assert time.time() - 600 < began <= time.time()
+    assert before <= began <= time.time()
     assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == 90
     assert json.loads(record.read_text())["began"] == began
     record.write_text(json.dumps({**json.loads(record.read_text()), "began": began - 2000}))

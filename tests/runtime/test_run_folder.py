@@ -4,45 +4,17 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tensorplane.checkpoints.run_folder import RECORD, RunFolder, TakenOver
+from tests.support import counts
+from tests.support.interrupted import Killed, interrupted
 
-_CALLS = ("mkdir", "rename", "replace", "symlink", "unlink")
-
-
-class Killed(BaseException):
-    """What ends a process between two calls to the system."""
-
-
-@contextmanager
-def interrupted(before: int, act: Callable[[], None]) -> Iterator[None]:
-    """Calls `act` before the call number `before` that changes the file system."""
-    count = 0
-    real = {name: getattr(os, name) for name in _CALLS}
-
-    def counted(name: str) -> Callable[..., Any]:
-        def call(*args: Any, **options: Any) -> Any:
-            nonlocal count
-            count += 1
-            if count == before:
-                act()
-            return real[name](*args, **options)
-
-        return call
-
-    with pytest.MonkeyPatch.context() as patch:
-        for name in _CALLS:
-            patch.setattr(os, name, counted(name))
-        yield
+_DRAWS = counts.of("takeovers of a run's folder", quick=50, nightly=2000)
 
 
 def test_a_new_run_is_found_by_all_who_read(tmp_path: Path) -> None:
@@ -111,7 +83,8 @@ def test_a_record_that_is_damaged_is_no_end(tmp_path: Path) -> None:
     assert not RunFolder(tmp_path / "digits-1").finished
 
 
-@settings(max_examples=200)
+@pytest.mark.counted
+@settings(max_examples=_DRAWS)
 @given(kills=st.lists(st.integers(1, 12), max_size=4), old=st.booleans())
 def test_nothing_is_lost_wherever_takeovers_are_killed(
     tmp_path_factory: pytest.TempPathFactory, kills: list[int], old: bool
@@ -125,18 +98,16 @@ def test_nothing_is_lost_wherever_takeovers_are_killed(
         folder = RunFolder(path).take_over("1.0")
     (folder / "checkpoint").write_text("400")
 
-    def kill() -> None:
-        raise Killed
-
     for call in kills:
-        with interrupted(call, kill), contextlib.suppress(Killed):
+        with interrupted(call), contextlib.suppress(Killed):
             RunFolder(path).take_over("1.0")
     folder = RunFolder(path).take_over("1.0")
     assert (folder / "checkpoint").read_text() == "400"
     assert (path / "checkpoint").read_text() == "400"
 
 
-@settings(max_examples=200)
+@pytest.mark.counted
+@settings(max_examples=_DRAWS)
 @given(calls=st.lists(st.integers(1, 14), min_size=1, max_size=3), old=st.booleans(), first=st.booleans())
 def test_of_gangs_that_take_over_at_once_one_is_the_writer(
     tmp_path_factory: pytest.TempPathFactory, calls: list[int], old: bool, first: bool

@@ -18,6 +18,8 @@ from hypothesis import strategies as st
 
 from tensorplane.data.sample_cache import SampleCache
 from tests.runtime.launching import LIBRARY
+from tests.support import counts
+from tests.support.clock import Clock
 
 _EXAMPLES, _BYTES = 12, 5
 
@@ -26,15 +28,8 @@ def _records(indices: np.ndarray) -> np.ndarray:
     return (indices[:, None] * 16 + np.arange(_BYTES)).astype(np.uint8)
 
 
-class _Clock:
-    now = 0.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-def _cache(folder: Path, clock: _Clock | None = None) -> SampleCache:
-    return SampleCache(folder, _EXAMPLES, _BYTES, clock or _Clock())
+def _cache(folder: Path, clock: Clock | None = None) -> SampleCache:
+    return SampleCache(folder, _EXAMPLES, _BYTES, clock or Clock())
 
 
 def _fill(cache: SampleCache, *wanted: int, epoch: int = 0) -> list[int]:
@@ -63,13 +58,14 @@ _ACTIONS: st.SearchStrategy[tuple[str, list[int]]] = st.one_of(
 )
 
 
-@settings(max_examples=100)
+@pytest.mark.counted
+@settings(max_examples=counts.of("lives of a sample cache", quick=20, nightly=1000))
 @given(st.lists(st.tuples(st.integers(0, 2), _ACTIONS), max_size=30))
 def test_workers_that_are_killed_at_any_time_read_only_right_samples(
     actions: list[tuple[int, tuple[str, list[int]]]],
 ) -> None:
     with tempfile.TemporaryDirectory() as name:
-        folder, clock = Path(name), _Clock()
+        folder, clock = Path(name), Clock()
         workers = [_cache(folder, clock) for _ in range(3)]
         flushed: dict[int, float] = {}
         for worker, (action, indices) in actions:
@@ -97,7 +93,7 @@ def test_a_worker_reads_what_it_has_not_ended_and_others_do_not(tmp_path: Path) 
 
 @pytest.mark.parametrize(("seconds", "epoch"), [(11, 0), (0, 1)])
 def test_a_segment_ends_after_ten_seconds_and_with_the_epoch(tmp_path: Path, seconds: int, epoch: int) -> None:
-    clock = _Clock()
+    clock = Clock()
     one = _cache(tmp_path, clock)
     _fill(one, 1, 2)
     clock.now += seconds
@@ -106,7 +102,7 @@ def test_a_segment_ends_after_ten_seconds_and_with_the_epoch(tmp_path: Path, sec
 
 
 def test_later_segments_are_longer_so_that_there_are_few(tmp_path: Path) -> None:
-    clock = _Clock()
+    clock = Clock()
     one = SampleCache(tmp_path, 100_000, 1, clock)
     for index in range(0, 100_000, 40):
         clock.now += 20

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-import json
-import os
 import random
-import signal
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,10 +17,6 @@ from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
-from tests.runtime import dataset_committer
-
-KILLS = int(os.environ.get("TENSORPLANE_KILLS", "20"))
-SEED = os.environ.get("TENSORPLANE_SEED", "1")
 
 Work = Callable[[Mapping[str, Path], Path], None]
 
@@ -290,57 +282,3 @@ def test_directories_are_parts_and_so_are_files_beside_them() -> None:
         ("a.txt", ("a.txt",)),
         ("b", ("b/1",)),
     ]
-
-
-def test_steps_that_are_killed_at_any_call_make_each_result_exactly_once(volume: Volume) -> None:
-    """Each step is a process that kills itself at a seeded call to the file system, and is tried again."""
-    chance = random.Random(f"stages {SEED}")
-    killed = number = 0
-    while killed < KILLS:
-        texts = {f"t{place}": f"text {number if place == number % 4 else place}" for place in range(4)}
-        before = len(list(volume.made.log())) if volume.made.branches() else 0
-        killed += _killed_run(volume, chance, f"words-{number}", volume.put(**texts))
-        number += 1
-        assert volume.files() == {f"{name}.txt": text.upper() for name, text in texts.items()}
-        assert len(list(volume.made.log())) == before + 1, "one commit for each run"
-    assert not list(volume.made.damaged())
-
-
-def _killed_run(volume: Volume, chance: random.Random, run: str, version: str) -> int:
-    """One run: how often its steps were killed."""
-    stage = volume.stage()
-    todo, killed = _until_done(chance, lambda: json.dumps(plan.plan(stage, run, {"texts": version})))
-    for item in json.loads(todo):
-        killed += _until_done(chance, functools.partial(_pod, volume, stage, run, item))[1]
-    killed += _until_done(chance, lambda: commit(stage, run).id)[1]
-    return killed + _until_done(chance, functools.partial(_finish, stage, run))[1]
-
-
-def _finish(stage: Stage, run: str) -> str:
-    plan.finish(stage, run)
-    return ""
-
-
-def _pod(volume: Volume, stage: Stage, run: str, item: Mapping[str, str]) -> str:
-    volume.pod(stage, run, item)
-    return ""
-
-
-def _until_done(chance: random.Random, step: Callable[[], str]) -> tuple[str, int]:
-    """What a step returned in the attempt that was not killed, and how many were."""
-    for killed in range(10**6):
-        reader, writer = os.pipe()
-        call = chance.randint(1, 150 if killed < 3 else 10**6)
-        if not (child := os.fork()):
-            dataset_committer.kill_at(call)
-            os.write(writer, step().encode())
-            os._exit(0)
-        os.close(writer)
-        answer = os.read(reader, 1 << 16).decode()
-        status = os.waitpid(child, 0)[1]
-        os.close(reader)
-        if not os.WIFSIGNALED(status):
-            assert status == 0, "an attempt failed"
-            return answer, killed
-        assert os.WTERMSIG(status) == signal.SIGKILL
-    raise AssertionError

@@ -29,6 +29,12 @@ class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         super().__init__()
         self.n = tf.Variable(n)
 
+    def publish(self, base: Path, name: str, version: int | str) -> Path:
+        """Saves it as a version of a model below a folder; gives the model's folder."""
+        (base / name).mkdir(exist_ok=True)
+        self.save(base / name / str(version))
+        return base / name
+
     def save(self, folder: Path) -> None:
         """Writes it as a SavedModel, the way a trainer publishes one: beside, then by a rename."""
         floats = tf.TensorSpec([None], tf.float32, name="x")
@@ -59,10 +65,10 @@ class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
 
 
 class Server:
-    """A running stand-in."""
+    """A running stand-in over the models below `base`."""
 
-    def __init__(self, process: subprocess.Popen[str], grpc_port: int, rest_port: int, log: Path) -> None:
-        self.process, self.log = process, log
+    def __init__(self, process: subprocess.Popen[str], grpc_port: int, rest_port: int, base: Path) -> None:
+        self.process, self.base, self.log = process, base, base / "server.log"
         self.grpc_address, self.rest = f"127.0.0.1:{grpc_port}", f"http://127.0.0.1:{rest_port}"
 
     def text(self, path: str) -> str:
@@ -79,8 +85,14 @@ class Server:
     def send(self, method: str, path: str, body: bytes, headers: dict[str, str]) -> tuple[int, Any]:
         return self._ask(urllib.request.Request(self.rest + path, body, headers, method=method))
 
-    def predict(self, **body: Any) -> tuple[int, Any]:
-        return self.post("/v1/models/half:predict", body)
+    def predict(self, model: str = "half", **body: Any) -> tuple[int, Any]:
+        return self.post(f"/v1/models/{model}:predict", body)
+
+    def refusal(self, path: str, body: Any = None) -> tuple[int, str]:
+        """The code of a wrong request, and its error, which is all of the answer."""
+        code, answer = self.get(path) if body is None else self.post(path, body)
+        assert answer.keys() == {"error"}
+        return code, answer["error"]
 
     def wait(self, path: str, status: int, seconds: float = PATIENT_SECONDS) -> Any:
         """Asks until the answer has the status."""
@@ -127,8 +139,7 @@ def environment(packages: Path, base: Path) -> dict[str, str]:
 def running(packages: Path, base: Path, *flags: str) -> Iterator[Server]:
     """A stand-in over the models below `base`, stopped at the end."""
     grpc_port, rest_port = free_ports(2)
-    log = base / "server.log"
-    with log.open("w") as sink:
+    with (base / "server.log").open("w") as sink:
         process = subprocess.Popen(
             arguments(f"--port={grpc_port}", f"--rest_api_port={rest_port}", *flags),
             env=environment(packages, base),
@@ -137,7 +148,7 @@ def running(packages: Path, base: Path, *flags: str) -> Iterator[Server]:
             text=True,
         )
     try:
-        yield Server(process, grpc_port, rest_port, log)
+        yield Server(process, grpc_port, rest_port, base)
     finally:
         process.kill()
         process.wait()

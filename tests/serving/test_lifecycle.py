@@ -39,8 +39,9 @@ def test_versions_come_are_swapped_and_go_and_a_broken_one_does_no_harm(stubs: P
         (models / "3").mkdir()
         (models / "3" / "saved_model.pb").write_bytes(b"not a model")
         server.wait("/v1/models/half/versions/3", 200)
-        eventually(lambda: _status(server, 3)["state"] == "END")
-        assert _status(server, 3)["status"]["error_message"]
+        # It is tried again after a minute: the state and the error are of one answer.
+        ended = eventually(lambda: (found := _status(server, 3))["state"] == "END" and found)
+        assert ended["status"]["error_message"]
         assert server.predict(instances=[1.0]) == (200, {"predictions": [2.5]})
 
         shutil.rmtree(models / "3")
@@ -93,6 +94,7 @@ def test_a_flag_that_is_not_honoured_is_refused_by_name(stubs: Path, tmp_path: P
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.nightly("a start of TensorFlow for one line")
 def test_a_port_in_use_is_one_line_and_an_error(server: Server, stubs: Path, tmp_path: Path) -> None:
     port = server.grpc_address.partition(":")[2]
     done = subprocess.run(

@@ -1,26 +1,27 @@
 """Malformed requests get the right error with a message, and leave the server as it was: no crash, no growing memory.
 
-Each is a valid request with a mutation that the seed decides. The nightly count is TENSORPLANE_REQUESTS, with the seed
-TENSORPLANE_SEED.
+Each is a valid request with a mutation that the seed decides.
 """
 
 from __future__ import annotations
 
 import http.client
 import json
-import os
 import random
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc
+import pytest
 
 from tests.serving.server import Server
+from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS
 
-_REQUESTS = int(os.environ.get("TENSORPLANE_REQUESTS", "100"))
-_SEED = os.environ.get("TENSORPLANE_SEED", "1")
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("random requests; test_rest and test_grpc have a table of them")]
+_REQUESTS = counts.of("malformed requests", quick=100, nightly=1000)
+_SEED = counts.seed()
 _GROWTH_MIB = 40
 """What the allocator may keep; a leak of each of some hundred requests' messages would not fit."""
 _VALUES: Sequence[Any] = (

@@ -3,41 +3,47 @@
 from __future__ import annotations
 
 import math
-from pathlib import Path
+import re
+
+import pytest
 
 from cli.commands.models import signatures
 from cli.serving import traffic
-from tests.serving.server import HalfPlus, running
-from workloads.manifests import serving_config
+from tests.serving.server import Server
 from workloads.manifests.serving_config import METRICS_PATH
 
-
-def _models(folder: Path) -> Path:
-    (folder / "models" / "half").mkdir(parents=True)
-    HalfPlus(2.0).save(folder / "models" / "half" / "1")
-    return folder / "models"
+_REQUESTS = 5
 
 
-def test_tensorplane_models_reads_the_metrics_of_requests(stubs: Path, tmp_path: Path) -> None:
-    file = tmp_path / "monitoring"
-    file.write_text(serving_config.monitoring())
-    base = _models(tmp_path)
-    with running(stubs, base, f"--monitoring_config_file={file}") as server:
-        server.wait("/v1/models/half/metadata", 200)
-        looks = [traffic.read(server.text(METRICS_PATH))]
-        for _ in range(4):
-            server.predict(instances=[1.0])
-        server.predict(instances=["text"])
-        looks.append(traffic.read(server.text(METRICS_PATH)))
-    found = traffic.of("half", [(looks[0], looks[1])], seconds=2)
-    assert found.requests_per_second == 2.5
-    assert looks[1]["half"].latencies[math.inf] == 4
+@pytest.fixture(scope="module")
+def looks(server: Server) -> tuple[str, str]:
+    """The metrics before and after five requests of `metered`, of which one is wrong."""
+    before = server.text(METRICS_PATH)
+    for value in (*(_REQUESTS - 1) * [1.0], "text"):
+        server.predict("metered", instances=[value])
+    return before, server.text(METRICS_PATH)
+
+
+def test_tensorplane_models_reads_the_metrics_of_requests(looks: tuple[str, str]) -> None:
+    before, after = map(traffic.read, looks)
+    found = traffic.of("metered", [(before, after)], seconds=2)
+    assert found.requests_per_second == _REQUESTS / 2
+    assert after["metered"].latencies[math.inf] == _REQUESTS - 1
     assert found.p50_ms is not None and found.p99_ms is not None and 0 < found.p50_ms <= found.p99_ms
 
 
-def test_tensorplane_models_reads_the_signatures(stubs: Path, tmp_path: Path) -> None:
-    with running(stubs, _models(tmp_path)) as server:
-        found = signatures.read(server.wait("/v1/models/half/metadata", 200))
+def test_metrics_have_the_names_of_tf_serving(looks: tuple[str, str]) -> None:
+    _, shown = looks
+    counted = ':tensorflow:serving:request_count{model_name="metered",status='
+    assert f'{counted}"OK"}} {_REQUESTS - 1}' in shown
+    assert f'{counted}"INVALID_ARGUMENT"}} 1' in shown
+    of_rest = ':tensorflow:serving:request_latency_count{API="Predict",entrypoint="REST",model_name="metered"}'
+    assert f"{of_rest} {_REQUESTS - 1}" in shown
+    assert re.search(r":tensorflow:cc:saved_model:load_attempt_count\{.*/metered/1", shown)
+
+
+def test_tensorplane_models_reads_the_signatures(server: Server) -> None:
+    found = signatures.read(server.wait("/v1/models/metered/metadata", 200))
     assert found["two"]["inputs"] == {
         "a": {"dtype": "DT_FLOAT", "shape": [-1]},
         "b": {"dtype": "DT_INT32", "shape": [-1, 2]},

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Browser, Page, expect
 
 from cli.access import Access
 from cli.commands.runs import ask, page
@@ -71,8 +71,8 @@ def _facts(opened: Page) -> dict[str, str]:
     return dict(zip(labels, texts, strict=True))
 
 
-def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, tmp_path: Path) -> None:
-    with browser.page(url) as opened:
+def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, chromium: Browser, tmp_path: Path) -> None:
+    with browser.page(url, chromium) as opened:
         expect(opened.locator("#summary")).to_have_text(f"{RUN}: running for 3 min, about 75 s left, $0.02 so far")
         expect(opened.locator(".stage")).to_have_count(4)
         expect(opened.locator("#details")).to_be_hidden()
@@ -92,8 +92,10 @@ def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, tmp_path:
         opened.screenshot(path=tmp_path / "page.png")
 
 
-def test_it_follows_the_run_without_a_reload_and_keeps_the_chosen_stage(url: str, cluster: Cluster) -> None:
-    with browser.page(url) as opened:
+def test_it_follows_the_run_without_a_reload_and_keeps_the_chosen_stage(
+    url: str, chromium: Browser, cluster: Cluster
+) -> None:
+    with browser.page(url, chromium) as opened:
         opened.locator(".stage[data-stage=embed]").click()
         expect(opened.locator("#facts dd").first).to_have_text("running")
         blue = opened.locator(".stage[data-stage=embed] rect").get_attribute("fill")
@@ -106,8 +108,8 @@ def test_it_follows_the_run_without_a_reload_and_keeps_the_chosen_stage(url: str
         expect(opened.locator(".stage[data-stage=embed]")).to_have_attribute("aria-pressed", "true")
 
 
-def test_keys_choose_a_stage_and_what_it_says_is_read_aloud(url: str) -> None:
-    with browser.page(url) as opened:
+def test_keys_choose_a_stage_and_what_it_says_is_read_aloud(url: str, chromium: Browser) -> None:
+    with browser.page(url, chromium) as opened:
         expect(opened.locator(".stage")).to_have_count(4)
         stage = opened.get_by_role("button", name="count: running for 60 s, 40 s left, 1 running")
         stage.focus()
@@ -119,16 +121,16 @@ def test_keys_choose_a_stage_and_what_it_says_is_read_aloud(url: str) -> None:
         expect(opened.locator("#stage")).to_have_text("embed")
 
 
-def test_an_older_run_can_be_looked_at(url: str) -> None:
-    with browser.page(url) as opened:
+def test_an_older_run_can_be_looked_at(url: str, chromium: Browser) -> None:
+    with browser.page(url, chromium) as opened:
         expect(opened.locator("#run option")).to_have_count(3)
         opened.locator("#run").select_option("texts-1111111111111111")
         expect(opened.locator("#summary")).to_contain_text("texts-1111111111111111: finished, took 7 min")
         expect(opened.locator(".stage[data-stage=report]")).to_contain_text("finished in 20 s")
 
 
-def test_it_says_when_the_cluster_does_not_answer_and_goes_on(url: str, cluster: Cluster) -> None:
-    with browser.page(url) as opened:
+def test_it_says_when_the_cluster_does_not_answer_and_goes_on(url: str, chromium: Browser, cluster: Cluster) -> None:
+    with browser.page(url, chromium) as opened:
         expect(opened.locator(".stage")).to_have_count(4)
         cluster.answers = False
         expect(opened.locator("#error")).to_contain_text("The cluster does not answer.")
@@ -137,8 +139,8 @@ def test_it_says_when_the_cluster_does_not_answer_and_goes_on(url: str, cluster:
         expect(opened.locator("#error")).to_have_text("")
 
 
-def test_it_asks_no_other_host(url: str) -> None:
-    with browser.page("about:blank") as opened:
+def test_it_asks_no_other_host(url: str, chromium: Browser) -> None:
+    with browser.page("about:blank", chromium) as opened:
         asked: list[str] = []
         opened.on("request", lambda request: asked.append(request.url))
         opened.goto(url)

@@ -18,17 +18,13 @@ from components.node_groups import fleet
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from driver import linked_project
-from driver.deploy import Stack, open_stack
+from driver.deploy import Stack
 from driver.kube import Kube
-from driver.target import Target
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
 from embedded.paths import PROJECT, Instance
 from embedded.provider.api import Api
 from embedded.step import Step
-from tests.support import cluster_fixture
+from tests.support import simulated
+from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 from workloads.manifests import pod
 
@@ -37,16 +33,27 @@ _ACCOUNT = "digits-server"
 """A service account that the example has."""
 
 
+CHANGING = {"changing": {"accelerator": "l4"}, "going": {"accelerator": "l4"}}
+"""Groups that a test changes, and leaves so; their taints keep every pod off."""
+
+
 @dataclass(frozen=True)
 class Deployed:
     """The example after `pulumi up`."""
 
-    instance: Instance
-    stack: Callable[[Settings], Stack]
-    """The same stack with other settings."""
+    cluster: Simulated
     settings: Settings
     kube: Kube
     namespace: str = "tensorplane-dev"
+
+    @property
+    def instance(self) -> Instance:
+        """The cluster."""
+        return self.cluster.instance
+
+    def stack(self, settings: Settings) -> Stack:
+        """The same stack with these settings."""
+        return self.cluster.stack(yaml.safe_dump(settings))
 
     def groups(self) -> dict[str, str]:
         """The node group of each node that has one."""
@@ -60,23 +67,16 @@ class Deployed:
 
 @pytest.fixture(scope="package")
 def deployed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployed]:
-    """The example as it is."""
-    folder = tmp_path_factory.mktemp("fleet")
+    """The example, with two groups more."""
     settings = yaml.safe_load((PROJECT / "examples" / "simulated-fleet.yaml").read_text())
-    with cluster_fixture.running(folder / "state", "test", simulated_nodes=True, storage=True) as instance:
-        alive = processes.find(instance)
-        assert alive
-        jobset = f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"
-        ImageStore(Places(instance), alive).load((jobset,), Step("JobSet's image"))
-
-        def stack(settings: Settings) -> Stack:
-            opened = open_stack(Target("", instance))
-            linked = linked_project.with_settings(opened, folder, yaml.safe_dump(settings))
-            linked.prepare(Step("pulumi up"))
-            return linked
-
-        stack(settings).up(Step("pulumi up"))
-        yield Deployed(instance, stack, settings, Kube.of(instance.kubeconfig))
+    for name, group in CHANGING.items():
+        taints = [{"key": "only", "value": name}]
+        settings["config"]["tensorplane:nodeGroups"][name] = {**group, "min": 1, "max": 1, "taints": taints}
+    images = [f"{versions.JOBSET.image}:{versions.JOBSET.image_tag}"]
+    with simulated.cluster(tmp_path_factory.mktemp("fleet"), images, storage=True) as cluster:
+        found = Deployed(cluster, settings, Kube.of(cluster.instance.kubeconfig))
+        found.stack(settings).up(Step("pulumi up"))
+        yield found
 
 
 @pytest.fixture(scope="package")

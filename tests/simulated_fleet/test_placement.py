@@ -3,20 +3,35 @@
 from __future__ import annotations
 
 import copy
-import io
+from typing import Any
 
-from rich.console import Console
+import pytest
 
 from components.base.labels import GPU_PRESENT
 from components.clusters.embedded import NODE
-from driver import status, watch
+from driver import watch
 from embedded.step import Step
-from tests.simulated_fleet.conftest import Deployed, Trial
+from tests.simulated_fleet.conftest import CHANGING, Deployed, Trial
+from tests.support.status_lines import status_lines
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.nightly("a cluster of its own; told by a model in tests/unit/node_groups")
+PLACED: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
+    "an accelerator, anywhere": ({"gpus": 1, "accelerator": "t4"}, ("", "", "turing", "turing")),
+    "a whole node": ({"gpus": 8, "accelerator": "a100-80gb"}, ("ampere", "ampere")),
+    "a group by its name": ({"gpus": 4, "accelerator": "h100-80gb", "node_group": "hopper"}, ("", "hopper")),
+    "a group whose taint it does not name": ({"gpus": 1, "accelerator": "h100-80gb"}, ("",)),
+    "spot nodes too": (
+        {"gpus": 1, "accelerator": "t4", "interruptible": True},
+        ("", "turing", "turing", "turing-spot"),
+    ),
+    "no GPUs": ({"cpus": 0.1, "memory_gib": 0.1}, (NODE, NODE)),
+    "a group without GPUs": ({"cpus": 16, "node_group": "cpu"}, ("", "cpu", "cpu")),
+}
+"""What pods ask for, and the groups where they run; "" is for nowhere."""
 
 
 def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: Deployed) -> None:
-    """First of all: what runs afterwards finds the jobs' GPUs free."""
     groups = deployed.groups()
 
     def places(workload: str) -> list[str]:
@@ -32,28 +47,16 @@ def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: D
     watch.serving(deployed.kube, outputs, Step("serving"))
 
 
-def test_a_pod_that_asks_for_an_accelerator_runs_on_its_group_or_nowhere(trial: Trial) -> None:
-    trial.goes("", "", "turing", "turing", gpus=1, accelerator="t4")
-    trial.goes("ampere", "ampere", gpus=8, accelerator="a100-80gb")
-    trial.goes("", "hopper", gpus=4, accelerator="h100-80gb", node_group="hopper")
+@pytest.mark.parametrize(("asked", "places"), PLACED.values(), ids=PLACED)
+def test_a_pod_runs_on_the_group_that_it_asks_for_or_nowhere(
+    trial: Trial, asked: dict[str, Any], places: tuple[str, ...]
+) -> None:
+    trial.goes(*places, **asked)
 
 
 def test_a_pod_that_asks_for_any_gpu_runs_on_any_but_spot_and_the_teams(trial: Trial) -> None:
     # More than there are, so that every node that would take one is full.
     trial.fills({"turing", "ampere", ""}, 40, gpus=1, cpus=0.1, memory_gib=0.1)
-
-
-def test_a_taint_of_the_settings_keeps_out_whoever_does_not_name_the_group(trial: Trial) -> None:
-    trial.goes("", gpus=1, accelerator="h100-80gb")
-
-
-def test_spot_nodes_take_only_what_can_be_interrupted(trial: Trial) -> None:
-    trial.goes("", "turing", "turing", "turing-spot", gpus=1, accelerator="t4", interruptible=True)
-
-
-def test_a_pod_without_gpus_never_runs_on_a_node_that_has_them(trial: Trial) -> None:
-    trial.goes(NODE, NODE, cpus=0.1, memory_gib=0.1)
-    trial.goes("", "cpu", "cpu", cpus=16, node_group="cpu")
 
 
 def test_the_device_plugin_runs_on_every_node_with_gpus_whatever_its_taints(deployed: Deployed) -> None:
@@ -65,36 +68,39 @@ def test_the_device_plugin_runs_on_every_node_with_gpus_whatever_its_taints(depl
         return {pod["spec"].get("nodeName") for pod in pods if pod["status"]["phase"] == "Running"}
 
     eventually(lambda: running() == wanted)
-    assert {deployed.groups()[node] for node in wanted} == {"turing", "turing-spot", "ampere", "hopper"}
+    assert {deployed.groups()[node] for node in wanted} - CHANGING.keys() == {
+        "turing",
+        "turing-spot",
+        "ampere",
+        "hopper",
+    }
 
 
 def test_the_clusters_own_pods_stay_on_the_real_node(deployed: Deployed) -> None:
-    pods = deployed.kube.items("/api/v1/pods")
-    own = {p["spec"]["nodeName"] for p in pods if p["metadata"]["namespace"] in ("kube-system", "jobset-system")}
-    assert own == {NODE}
+    def nodes() -> set[str]:
+        pods = deployed.kube.items("/api/v1/pods")
+        own = (pod for pod in pods if pod["metadata"]["namespace"] in ("kube-system", "jobset-system"))
+        return {pod["spec"].get("nodeName", "") for pod in own}
+
+    eventually(lambda: nodes() == {NODE})
 
 
 def test_status_shows_each_node_with_its_accelerators(deployed: Deployed) -> None:
-    drawn = io.StringIO()
-    Console(width=160, file=drawn).print(status.report_embedded(deployed.instance))
-    lines = [line.split() for line in drawn.getvalue().splitlines()]
-    assert ["hopper-0", "Ready,", "simulated", "kwok", "96", "1900.0", "GiB", "8", "h100-80gb"] in lines
+    wanted = ["hopper-0", "Ready,", "simulated", "kwok", "96", "1900.0", "GiB", "8", "h100-80gb"]
+    eventually(lambda: wanted in status_lines(deployed.instance))
 
 
-def test_a_second_run_changes_nothing(deployed: Deployed) -> None:
-    changes = deployed.stack(deployed.settings).up(Step("pulumi up"))
-    assert set(changes) == {"same"}
-
-
-def test_another_accelerator_is_another_node_and_a_group_that_is_gone_leaves_nothing(deployed: Deployed) -> None:
+def test_a_run_changes_nothing_but_groups_whose_settings_have_changed(deployed: Deployed) -> None:
+    assert set(deployed.stack(deployed.settings).up(Step("pulumi up"))) == {"same"}
+    before = deployed.groups()
     settings = copy.deepcopy(deployed.settings)
-    groups, workloads = (settings["config"][f"tensorplane:{section}"] for section in ("nodeGroups", "workloads"))
-    del groups["ampere"], workloads["digits"]
-    groups["turing"] |= {"accelerator": "l4", "labels": {"rack": "7"}}
-    workloads["search"]["resources"]["accelerator"] = "l4"
+    groups = settings["config"]["tensorplane:nodeGroups"]
+    del groups["going"]
+    groups["changing"] |= {"accelerator": "v100", "labels": {"rack": "7"}}
     deployed.stack(settings).up(Step("pulumi up"))
 
-    nodes = {node["metadata"]["name"]: node for node in deployed.kube.items("/api/v1/nodes")}
-    assert set(nodes) == {NODE, "cpu-0", "cpu-1", "turing-0", "turing-1", "turing-spot-0", "hopper-0"}
-    labels = nodes["turing-0"]["metadata"]["labels"]
-    assert (labels["tensorplane.dev/accelerator"], labels["rack"]) == ("l4", "7")
+    after = deployed.groups()
+    assert (before.keys() - after.keys(), after.keys() - before.keys()) == ({"going-0"}, set())
+    (node,) = (one for one in deployed.kube.items("/api/v1/nodes") if one["metadata"]["name"] == "changing-0")
+    labels = node["metadata"]["labels"]
+    assert (labels["tensorplane.dev/accelerator"], labels["rack"]) == ("v100", "7")

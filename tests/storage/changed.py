@@ -3,65 +3,58 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
-import yaml
 from kubernetes import config
 
 from cli.commands.volumes import facts, leftovers
 from cli.commands.volumes.leftovers import Leftover
-from driver import linked_project
 from driver.deploy import Stack
 from embedded.provider.api import GVK, Api
 from embedded.step import Step
 from tests.storage import kubectl
-from tests.storage.claims import Claims, from_snapshot
-from tests.storage.declared import Declared, pulumi, state
+from tests.storage.claims import SNAPSHOT_API, from_snapshot
+from tests.storage.declared import SNAPSHOT_KIND, Declared, pulumi, state
 from tests.storage.destructive_diffs import Delete, Diff, Pulumi, Rename, Settings, Up
 from tests.support.waiting import eventually
 
-SNAPSHOT = "snapshot.storage.k8s.io/v1"
-_KINDS = ("v1/persistentvolumeclaims", "v1/pods", "snapshot.storage.k8s.io/v1/volumesnapshots")
+_CLAIMS = "v1/persistentvolumeclaims"
+_KINDS = (_CLAIMS, "v1/pods", SNAPSHOT_KIND)
 
 
 class Changed:
-    """The stack, in a namespace of its own."""
+    """The stack, and what it had before."""
 
-    def __init__(self, claims: Claims, folder: Path, number: int) -> None:
-        self._declared, self.claims, self._folder = Declared(claims, folder), claims, folder
-        self._name = f"diff-{number}"
-        self.namespace = f"tensorplane-{self._name}"
-        self._api = Api(config.new_client_from_config(str(claims.instance.kubeconfig)))
+    def __init__(self, declared: Declared) -> None:
+        self._declared, self.claims, self.namespace = declared, declared.claims, declared.namespace
+        self._api = Api(config.new_client_from_config(str(self.claims.instance.kubeconfig)))
 
     # -- before
 
     def deploy(self, settings: Settings) -> None:
         """The stack as it is before, a file in each volume, and a snapshot of the first where there is one."""
-        # An earlier run on the same cluster had the same names.
-        self._older = {one.name for one in leftovers.leftovers(self._facts())}
         self._stack(settings).up(Step("pulumi up"))
         self._before = settings
-        self._volumes = {name: self._bound(name) for name in settings["volumes"]}
+        self._volumes = {name: self._declared.volume(name) for name in settings["volumes"]}
         for name in settings["volumes"]:
-            (self._content(name) / "file").write_text(_held(name))
+            self._declared.write(name, _held(name))
 
     def snapshot(self) -> None:
         """A snapshot by hand, which a change may name or delete."""
         spec = {"source": {"persistentVolumeClaimName": "models"}}
-        self._apply(SNAPSHOT, "VolumeSnapshot", "taken", spec)
-        self._until_ready("taken")
+        self._apply(SNAPSHOT_API, "VolumeSnapshot", "taken", spec)
+        self._declared.until_ready("taken")
 
     # -- the change
 
     def change(self, diff: Diff) -> None:
         """Each step; what must fail does, and then nothing was changed."""
         for step in diff.steps:
-            before = self._everything()
+            fails = getattr(step, "fails", False)
+            before = self._everything() if fails and getattr(step, "looks", True) else None
             failed, said = self._run(step)
-            assert failed == getattr(step, "fails", False), said
-            if failed and getattr(step, "looks", True):
+            assert failed == fails, said
+            if before:
                 assert self._everything() == before, f"refused, and yet something was changed: {said}"
 
     def _run(self, step: Up | Pulumi | Delete | Rename) -> tuple[bool, str]:
@@ -70,8 +63,8 @@ class Changed:
             return False, ""
         if isinstance(step, Rename):
             stack = self._stack(self._before)
-            self._name = f"{self._name}-renamed"
-            done = pulumi(stack, "stack", "rename", self._name)
+            self._declared.name += "-renamed"
+            done = pulumi(stack, "stack", "rename", self._declared.name)
         elif isinstance(step, Up):
             adopting = {"PULUMI_K8S_UPSERT_EXISTING_OBJECTS": "true"} if step.adopts else {}
             at_once = [] if step.looks else ["--skip-preview"]
@@ -90,7 +83,7 @@ class Changed:
             "snapshot": ("VolumeSnapshot", "taken", self.namespace),
             "content": ("VolumeSnapshotContent", self._content_object(), None),
         }[step.kind]
-        version = SNAPSHOT if "Snapshot" in kind else "v1"
+        version = SNAPSHOT_API if "Snapshot" in kind else "v1"
         self._api.delete(GVK.of({"apiVersion": version, "kind": kind}), name, namespace)
         held = step.kind in ("volume", "content")
         path = self._api.path(GVK.of({"apiVersion": version, "kind": kind}), namespace, name)
@@ -106,14 +99,12 @@ class Changed:
         {"refused": self._stays, "stays": self._stays, "snapshot": self._saved}.get(end, self._left)(volume)
 
     def _stays(self, volume: str) -> None:
-        assert self._bound(volume) == self._volumes[volume]
-        assert (self._content(volume) / "file").read_text() == _held(volume)
+        assert self._declared.volume(volume) == self._volumes[volume]
+        assert self._declared.read(volume) == _held(volume)
 
     def _saved(self, volume: str) -> None:
         """As `from: {snapshot: NAME}` does."""
-        (taken,) = [
-            name for name in self._declared.snapshots("before-change", self.namespace) if name.startswith(f"{volume}-")
-        ]
+        (taken,) = self._declared.snapshots("before-change", volume)
         self._restored(taken, volume)
 
     def _restored(self, snapshot: str, volume: str) -> None:
@@ -124,8 +115,7 @@ class Changed:
             "dataSource": from_snapshot(snapshot),
         }
         self._apply("v1", "PersistentVolumeClaim", f"{volume}-restored", spec)
-        self._bound(f"{volume}-restored")
-        assert (self._content(f"{volume}-restored") / "file").read_text() == _held(volume)
+        assert self._declared.read(f"{volume}-restored") == _held(volume)
 
     def _left(self, volume: str) -> None:
         """By the commands that `tensorplane volumes` prints, then `pulumi up --refresh`."""
@@ -138,7 +128,7 @@ class Changed:
             for manifest in leftovers.brought_back(self._facts(), one.name):
                 self._api.apply(manifest, manager="kubectl")
             name = one.was.split("/")[1]
-            self._until_ready(name)
+            self._declared.until_ready(name)
             self._restored(name, "models" if volume == "taken" else volume)
 
     def _of(self, one: Leftover, volume: str) -> bool:
@@ -149,37 +139,24 @@ class Changed:
         back = {**self._before, "volumes": {**self._before["volumes"], claim: self._before["volumes"][volume]}}
         done = pulumi(self._stack(back), "up", "--refresh")
         assert done.returncode == 0, done.stdout + done.stderr
-        assert self._bound(claim) == one.name
-        assert (self._content(claim) / "file").read_text() == _held(volume)
+        assert self._declared.volume(claim) == one.name
+        assert self._declared.read(claim) == _held(volume)
         self._before = back
 
     def _leftovers(self, volume: str) -> list[Leftover]:
         found = leftovers.leftovers(self._facts())
-        return [one for one in found if self._of(one, volume) and one.name not in self._older]
+        return [one for one in found if self._of(one, volume)]
 
     def _facts(self) -> facts.Facts:
         return facts.gather(self.claims.kube, self.namespace)
 
-    def tidy(self) -> None:
-        """Nothing of it costs the next one time."""
-        pulumi(self._stack(self._before), "stack", "rm", "--force", "--yes", "--preserve-config")
-        self.claims.kube.delete(f"/api/v1/namespaces/{self.namespace}")
-
     # -- helpers
 
-    def _opened(self) -> Stack:
-        return self._declared.opened()
-
     def _stack(self, settings: Settings) -> Stack:
-        opened = self._opened()
-        named = replace(opened, settings=replace(opened.settings, name=self._name))
-        text = json.dumps({"cluster": {"kind": "embedded"}, **settings})
         instance = self.claims.instance
+        text = json.dumps(settings)
         text = text.replace("KUBECONFIG", str(instance.kubeconfig)).replace("CONTEXT", instance.namespace)
-        config_ = {f"tensorplane:{key}": value for key, value in json.loads(text).items()}
-        stack = linked_project.with_settings(named, self._folder, yaml.safe_dump({"config": config_}))
-        stack.prepare(Step("prepare"))
-        return stack
+        return self._declared.stack_of(json.loads(text))
 
     def _everything(self) -> dict[str, Any]:
         """What a refused change leaves as it is: the state, and every object of the namespace that matters."""
@@ -191,33 +168,17 @@ class Changed:
         objects = {
             f"{kind} {one['metadata']['name']}": (one["metadata"]["uid"], one["spec"])
             for kind in _KINDS
-            for one in self.claims.kube.items(self._path(kind))
+            for one in self.claims.kube.items(self._declared.path(kind))
         }
         return {"state": resources, "cluster": objects, "claims": self._bound_all()}
 
     def _bound_all(self) -> dict[str, str]:
-        found = self.claims.kube.items(self._path("v1/persistentvolumeclaims"))
+        found = self.claims.kube.items(self._declared.path(_CLAIMS))
         return {one["metadata"]["name"]: one["spec"].get("volumeName", "") for one in found}
 
-    def _path(self, kind: str) -> str:
-        version, _, plural = kind.rpartition("/")
-        return f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{self.namespace}/{plural}"
-
-    def _bound(self, claim: str) -> str:
-        path = f"{self._path('v1/persistentvolumeclaims')}/{claim}"
-        found = self.claims.until(path, lambda one: one["status"].get("phase") == "Bound")
-        return str(found["spec"]["volumeName"])
-
-    def _content(self, claim: str) -> Path:
-        return self._declared.content_of(self._bound(claim))
-
     def _content_object(self) -> str:
-        found = self.claims.kube.get(f"{self._path(_KINDS[2])}/taken")
+        found = self.claims.kube.get(self._declared.path(SNAPSHOT_KIND, "taken"))
         return str(found["status"]["boundVolumeSnapshotContentName"]) if found else ""
-
-    def _until_ready(self, name: str) -> None:
-        path = f"{self._path(_KINDS[2])}/{name}"
-        self.claims.until(path, lambda found: (found.get("status") or {}).get("readyToUse"))
 
     def _apply(self, version: str, kind: str, name: str, spec: Settings) -> None:
         about = {"name": name, "namespace": self.namespace}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 from collections.abc import Callable
@@ -62,13 +63,48 @@ class Claims:
             **({"volumeAttributesClassName": mirrored} if mirrored else {}),
         }
         self._apply("v1", "PersistentVolumeClaim", name, spec)
-        return self.until(f"{CLAIMS}/{name}", lambda found: found["status"]["phase"] == "Bound")
+        return self.bound(name)
+
+    def bound(self, name: str, namespace: str = "default") -> dict[str, Any]:
+        """A claim, once it is bound."""
+        path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
+        return self.until(path, lambda found: found["status"].get("phase") == "Bound")
+
+    def released(self, volume: str) -> None:
+        """Waits until a volume is nobody's: a moment after its claim is gone."""
+        self.until(f"/api/v1/persistentvolumes/{volume}", lambda found: found["status"]["phase"] == "Released")
+
+    def content_of(self, volume: str) -> Path:
+        """Where the bytes of a PersistentVolume are."""
+        found = self.kube.get(f"/api/v1/persistentvolumes/{volume}")
+        assert found
+        return self.pool / "volumes" / str(found["spec"]["csi"]["volumeHandle"])
+
+    def remove(self, *names: str) -> None:
+        """Deletes claims, and the pods of the same names that mount them."""
+        for name in names:
+            for path in (f"{PODS}/{name}", f"{CLAIMS}/{name}"):
+                self.kube.delete(path)
+                self.until_gone(path)
 
     def mirroring_class(self, name: str, seconds: int) -> str:
         """A class that has volumes copied into the second pool that often."""
         parameters = {"mirrorSeconds": str(seconds)}
         about = {"apiVersion": "storage.k8s.io/v1", "kind": "VolumeAttributesClass", "metadata": {"name": name}}
         self._api.apply({**about, "driverName": DRIVER, "parameters": parameters}, manager="test")
+        return name
+
+    def unmirror(self, name: str) -> None:
+        """Ends the mirror of a claim's volume, which would be copied until the cluster ends."""
+        self.claim(name, mirrored=csi.UNMIRRORED)
+        current = "currentVolumeAttributesClassName"
+        self.until(f"{CLAIMS}/{name}", lambda found: found["status"].get(current) == csi.UNMIRRORED)
+
+    def class_of_copies(self, name: str, claim: str) -> str:
+        """A class whose volumes begin as the newest copy of a claim's volume."""
+        about = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}}
+        rules = {"provisioner": DRIVER, "reclaimPolicy": "Delete", "parameters": {"mirrorOf": claim}}
+        self._api.apply({**about, **rules}, manager="test")
         return name
 
     def deleting_classes(self, name: str) -> None:
@@ -95,6 +131,14 @@ class Claims:
     def pool(self) -> Path:
         """Where the driver keeps volumes, as this process sees it."""
         return self._alive.path(Places(self.instance).pool)
+
+    def copied(self, name: str) -> list[str]:
+        """What files of this name hold in the second pool's copies, which come and go meanwhile."""
+        found = []
+        with contextlib.suppress(FileNotFoundError):
+            for file in self._alive.path(Places(self.instance).mirror).glob(f"snapshots/[!.]*/{name}"):
+                found.append(file.read_text())
+        return found
 
     @property
     def supervised(self) -> Supervisor:

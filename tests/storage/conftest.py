@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -10,6 +11,7 @@ from embedded.paths import Instance
 from embedded.step import Step
 from tests.cluster import shell
 from tests.storage.claims import Claims
+from tests.storage.declared import Declared
 from tests.support import cluster_fixture
 
 
@@ -25,3 +27,10 @@ def instance(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Instance]:
 def claims(instance: Instance) -> Claims:
     """Makes claims, snapshots and pods in the cluster."""
     return Claims(instance)
+
+
+@pytest.fixture
+def declared(claims: Claims, tmp_path: Path) -> Iterator[Declared]:
+    """A stack of the test's own."""
+    with Declared.own(claims, tmp_path) as made:
+        yield made

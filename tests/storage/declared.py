@@ -1,13 +1,16 @@
-"""A stack of volumes alone on the tests' cluster, with the real engine: its updates, its state, its bytes."""
+"""A stack of its own on the tests' cluster, with the real engine: its updates, its state, its bytes."""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 import subprocess
-from collections.abc import Collection
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import yaml
 
@@ -19,99 +22,116 @@ from embedded.cluster import processes
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
 from embedded.step import Step
-from tests.storage.claims import Claims
+from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually
 
-NAMESPACE = "tensorplane-dev"
-_SNAPSHOTS = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{NAMESPACE}/volumesnapshots"
+UNRETAINED: dict[str, Any] = {"sizeGib": 1, "retain": False}
+"""A volume that an update may delete."""
+SNAPSHOT_KIND = f"{SNAPSHOT_API}/volumesnapshots"
 
 
 class Declared:
-    """The dev stack with other settings, on the tests' cluster."""
+    """A stack with a namespace of its own: nothing of it is another test's."""
 
-    def __init__(self, claims: Claims, folder: Path) -> None:
-        self.claims, self._folder = claims, folder
-        self._left: set[str] | None = None
-        alive = processes.find(claims.instance)
+    def __init__(self, claims: Claims, folder: Path, name: str) -> None:
+        self.claims, self.name, self.namespace = claims, name, f"tensorplane-{name}"
+        self._folder = folder
+
+    @classmethod
+    @contextmanager
+    def own(cls, claims: Claims, folder: Path) -> Iterator[Self]:
+        """One whose pods are gone afterwards."""
+        made = cls(claims, folder, f"own-{secrets.token_hex(3)}")
+        try:
+            yield made
+        finally:
+            made.tidy()
+
+    def tidy(self) -> None:
+        """Nothing of it costs the next one time."""
+        self.claims.kube.delete(f"/api/v1/namespaces/{self.namespace}")
+
+    def load_images(self, *references: str) -> None:
+        """What its pods run; without more, those of jobs that take snapshots."""
+        alive = processes.find(self.claims.instance)
         assert alive
-        self._places, self._alive = Places(claims.instance), alive
-        self.pool = alive.path(self._places.pool)
+        wanted = (versions.EMBEDDED_IMAGES.python, *references)
+        ImageStore(Places(self.claims.instance), alive).load(wanted, Step("images"))
 
-    def load_image(self) -> None:
-        """What jobs that take snapshots run."""
-        store = ImageStore(self._places, self._alive)
-        store.load((versions.EMBEDDED_IMAGES.python,), Step("the snapshots' image"))
-
-    def opened(self) -> Stack:
-        """The dev stack of the tests' cluster."""
-        return open_stack(Target("", self.claims.instance))
+    # -- its updates
 
     def stack(self, **volumes: Any) -> Stack:
         """The stack with these volumes, ready for `pulumi`."""
-        return self.stack_of({"cluster": {"kind": "embedded"}, "volumes": volumes})
+        return self.stack_of({"volumes": volumes})
 
     def stack_of(self, settings: dict[str, Any]) -> Stack:
-        """The stack with these settings, ready for `pulumi`. What earlier tests left of it may go."""
-        stack = with_settings(self.opened(), self._folder, settings)
-        stack.prepare(Step("pulumi up"))
-        deletable = unprotected(stack)
-        self._left = deletable if self._left is None else self._left & deletable
-        gone = self._left - settings.get("volumes", {}).keys()
-        return with_settings(stack, self._folder, acknowledged(settings, deleteVolume=gone)) if gone else stack
+        """The stack with these settings, ready for `pulumi`."""
+        stack, _ = self._prepared(settings)
+        return stack
+
+    def _prepared(self, settings: dict[str, Any]) -> tuple[Stack, dict[str, Any]]:
+        """The same, and its state."""
+        opened = open_stack(Target("", self.claims.instance))
+        named = replace(opened, settings=replace(opened.settings, name=self.name))
+        written = {f"tensorplane:{key}": value for key, value in {"cluster": {"kind": "embedded"}, **settings}.items()}
+        stack = linked_project.with_settings(named, self._folder, yaml.safe_dump({"config": written}))
+        return stack, stack.prepare(Step("prepare"))
 
     def up(self, *, acknowledge: dict[str, list[str]] | None = None, **volumes: Any) -> None:
         """`pulumi up` of these volumes."""
-        settings = {"cluster": {"kind": "embedded"}, "volumes": volumes, "acknowledge": acknowledge or {}}
-        self.stack_of(settings).up(Step("pulumi up"))
+        self.up_of({"volumes": volumes, "acknowledge": acknowledge or {}})
 
-    def content(self, name: str, namespace: str = NAMESPACE) -> Path:
+    def up_of(self, settings: dict[str, Any]) -> dict[str, int]:
+        """`pulumi up` of these settings, without a preview; what it changed."""
+        stack, known = self._prepared(settings)
+        return stack.up(Step("pulumi up"), previewed=True, state=known)
+
+    # -- its volumes
+
+    def path(self, kind: str, name: str = "") -> str:
+        """Where the API has objects of the stack's namespace, of a kind with its API version: `v1/pods`."""
+        version, _, plural = kind.rpartition("/")
+        found = f"/{'api' if version == 'v1' else 'apis'}/{version}/namespaces/{self.namespace}/{plural}"
+        return f"{found}/{name}" if name else found
+
+    def claim(self, name: str) -> dict[str, Any]:
+        """A volume's claim, once it is bound."""
+        return self.claims.bound(name, self.namespace)
+
+    def volume(self, name: str) -> str:
+        """The PersistentVolume of a volume."""
+        return str(self.claim(name)["spec"]["volumeName"])
+
+    def content(self, name: str) -> Path:
         """Where the bytes of a volume are."""
-        path = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{name}"
-        bound = self.claims.until(path, lambda found: found["spec"].get("volumeName"))
-        return self.content_of(bound["spec"]["volumeName"])
+        return self.claims.content_of(self.volume(name))
 
-    def content_of(self, volume: str) -> Path:
-        """Where the bytes of a PersistentVolume are."""
-        found = self.claims.kube.get(f"/api/v1/persistentvolumes/{volume}")
-        assert found
-        return self.pool / "volumes" / str(found["spec"]["csi"]["volumeHandle"])
+    def write(self, name: str, text: str) -> None:
+        """Puts a text into a volume's only file."""
+        (self.content(name) / "file").write_text(text)
+
+    def read(self, name: str) -> str:
+        """The text of a volume's file."""
+        return (self.content(name) / "file").read_text()
 
     def snapshot_now(self, volume: str) -> str:
         """Runs the schedule's job by hand; the name of the snapshot that it took."""
-        self.claims.run_now(NAMESPACE, f"snapshots-{volume}")
-        (taken,) = eventually(lambda: self.snapshots("manual"))
-        self.claims.until(f"{_SNAPSHOTS}/{taken}", lambda found: found.get("status", {}).get("readyToUse"))
+        self.claims.run_now(self.namespace, f"snapshots-{volume}")
+        taken = eventually(lambda: self.snapshots("manual", volume))[-1]
+        self.until_ready(taken)
         return taken
 
-    def snapshots(self, reason: str, namespace: str = NAMESPACE) -> list[str]:
-        """Names of the snapshots that were taken for a reason, the newest last."""
-        path = f"/apis/snapshot.storage.k8s.io/v1/namespaces/{namespace}/volumesnapshots"
-        found = self.claims.kube.items(path, labelSelector=f"tensorplane.dev/reason={reason}")
-        return sorted(str(one["metadata"]["name"]) for one in found)
+    def until_ready(self, snapshot: str) -> None:
+        """Waits until a snapshot can be restored."""
+        self.claims.until(
+            self.path(SNAPSHOT_KIND, snapshot), lambda found: (found.get("status") or {}).get("readyToUse")
+        )
 
-
-def with_settings(stack: Stack, folder: Path, settings: dict[str, Any]) -> Stack:
-    """The stack with other settings, in a project of links."""
-    text = yaml.safe_dump({"config": {f"tensorplane:{key}": value for key, value in settings.items()}})
-    made = linked_project.with_settings(stack, folder, text)
-    made.settings.refresh()
-    return made
-
-
-def unprotected(stack: Stack) -> set[str]:
-    """The volumes in the stack's state whose deletion only an acknowledgement allows."""
-    return {
-        urn.rpartition("::")[2]
-        for urn, one in state(stack).items()
-        if one["type"].endswith(":PersistentVolumeClaim") and not one.get("protect")
-    }
-
-
-def acknowledged(settings: dict[str, Any], **names: Collection[str]) -> dict[str, Any]:
-    """The settings, with these losses acknowledged besides those that they acknowledge themselves."""
-    known = settings.get("acknowledge", {})
-    lists = {kind: sorted({*known.get(kind, ()), *more}) for kind, more in names.items()}
-    return {**settings, "acknowledge": {**known, **lists}}
+    def snapshots(self, reason: str, volume: str) -> list[str]:
+        """Names of a volume's snapshots that were taken for a reason, the newest last."""
+        found = self.claims.kube.items(self.path(SNAPSHOT_KIND), labelSelector=f"tensorplane.dev/reason={reason}")
+        names = sorted(str(one["metadata"]["name"]) for one in found)
+        return [name for name in names if name.startswith(f"{volume}-")]
 
 
 def pulumi(stack: Stack, *words: str, **variables: str) -> subprocess.CompletedProcess[str]:

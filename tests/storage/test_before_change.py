@@ -2,32 +2,24 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from cli.commands.preview.engine import Preview
 from embedded.fault import Fault
 from embedded.step import Step
-from tests.storage.claims import Claims
-from tests.storage.declared import NAMESPACE, Declared, pulumi, state
+from tests.storage.declared import UNRETAINED, Declared, pulumi, state
 
-UNRETAINED = {"sizeGib": 1, "retain": False}
+pytestmark = pytest.mark.nightly("up to five updates each; told by test_destructive_diffs")
 CONTENTS = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotcontents"
-
-
-@pytest.fixture
-def declared(claims: Claims, tmp_path: Path) -> Declared:
-    """A stack of volumes alone."""
-    return Declared(claims, tmp_path)
 
 
 def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: Declared) -> None:
     declared.up(kept=UNRETAINED, removed=UNRETAINED)
-    (declared.content("removed") / "file").write_text("what it held")
+    declared.write("removed", "what it held")
     told: list[str] = []
-    settings = {"cluster": {"kind": "embedded"}, "volumes": {"kept": UNRETAINED}}
-    stack, before = declared.stack_of(settings), state(declared.stack_of(settings))
+    settings = {"volumes": {"kept": UNRETAINED}}
+    stack = declared.stack_of(settings)
+    before = state(stack)
     with pytest.raises(Fault, match=r"volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
         stack.up(Step("pulumi up"), declared.claims.kube, told.append)
     assert (told, state(stack)) == ([], before), "refused before anything is changed"
@@ -38,15 +30,15 @@ def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: 
     assert [risk.text for risk in shown.risks] == [line]
     assert line.startswith("volume removed is deleted (1 GiB requested): its data stays in PersistentVolume pvc-")
     assert line.endswith(" and in a snapshot taken first; acknowledged by acknowledge.deleteVolume")
-    assert not declared.claims.kube.get(f"/api/v1/namespaces/{NAMESPACE}/persistentvolumeclaims/removed")
-    (taken,) = declared.snapshots("before-change")
+    assert not declared.claims.kube.get(declared.path("v1/persistentvolumeclaims", "removed"))
+    (taken,) = declared.snapshots("before-change", "removed")
     declared.up(kept=UNRETAINED, removed={**UNRETAINED, "from": {"snapshot": taken}})
-    assert (declared.content("removed") / "file").read_text() == "what it held"
+    assert declared.read("removed") == "what it held"
 
 
 def test_a_destroy_that_cannot_take_the_snapshot_is_refused_and_one_that_can_takes_it(declared: Declared) -> None:
     declared.up(kept=UNRETAINED)
-    (declared.content("kept") / "file").write_text("what it held")
+    declared.write("kept", "what it held")
     stack = declared.stack(kept=UNRETAINED)
     before = state(stack)
     refused = pulumi(stack, "destroy")
@@ -57,7 +49,7 @@ def test_a_destroy_that_cannot_take_the_snapshot_is_refused_and_one_that_can_tak
     stack.destroy(Step("destroy"))
     assert not state(stack)
     (handle,) = _handles(declared) - held
-    assert (declared.pool / "snapshots" / handle / "file").read_text() == "what it held"
+    assert (declared.claims.pool / "snapshots" / handle / "file").read_text() == "what it held"
 
 
 def _handles(declared: Declared) -> set[str]:
@@ -73,5 +65,3 @@ def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(decla
     with pytest.raises(Fault, match=says):
         stack.up(Step("pulumi up"))
     assert state(stack) == before
-    declared.up(models={"sizeGib": 1, "retain": False}, kept=UNRETAINED)
-    declared.stack(kept=UNRETAINED).destroy(Step("destroy"))

@@ -18,17 +18,20 @@ from stack import ResolvedStack, StackConfig
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared
 
+pytestmark = pytest.mark.nightly("pods of the Python image; told by tests/unit/cli/commands/test_data")
+
 _SETTINGS = {
     "cluster": {"kind": "embedded"},
     "volumes": {"versioned": {"sizeGib": 0.125}, "prefix": {"sizeGib": 0.0625}},
     "datasets": {"photos": {"volume": "versioned"}, "copies": {"volume": "versioned"}},
 }
+_FILES = 30
 _ABOUT = {"branch": "main", "author": "ann", "at": "", "add": False}
 
 
 @pytest.fixture(scope="module")
 def cluster(claims: Claims, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Claims]:
-    Declared(claims, tmp_path_factory.mktemp("declared")).load_image()
+    Declared(claims, tmp_path_factory.mktemp("declared"), "datasets").load_images()
     claims.claim("versioned", "ReadWriteMany", mib=128)
     claims.claim("prefix", "ReadWriteMany")
     yield claims
@@ -51,7 +54,7 @@ def test_versions_of_a_folder_on_a_volume(
 ) -> None:
     source, question = tmp_path / "photos", _question()
     source.mkdir()
-    for number in range(300):
+    for number in range(_FILES):
         (source / f"{number}").write_text(f"photo {number}")
     with remote.running(
         cluster.kube, resolved, question, remote.declared(resolved, "photos"), read_only=False
@@ -60,8 +63,8 @@ def test_versions_of_a_folder_on_a_volume(
         (source / "7").write_text("another")
         transfer.commit(dataset, question, source, {**_ABOUT, "message": "second"}, Console())
         said = capsys.readouterr().out
-        assert "300 files: 300 added" in said
-        assert "300 files: 0 added, 1 changed, 0 removed; 7 B sent" in said
+        assert f"{_FILES} files: {_FILES} added" in said
+        assert f"{_FILES} files: 0 added, 1 changed, 0 removed; 7 B sent" in said
         assert dataset.ask("branch", {"name": "kept", "reference": "main~1"})["message"] == "first"
         assert dataset.ask("open", {"reference": "kept"})["path"].startswith("/volume/datasets/photos/versions/")
         with pytest.raises(Fault, match="nothing: is no branch, label, commit or version; choose one of kept, main"):
@@ -74,7 +77,7 @@ def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Pat
     with remote.running(cluster.kube, resolved, question, args, read_only=True) as dataset:
         transfer.checkout(dataset, question, tmp_path / "back", Console())
         assert {path.name: path.read_text() for path in (tmp_path / "back").iterdir()} == {
-            f"{number}": f"photo {number}" for number in range(300)
+            f"{number}": f"photo {number}" for number in range(_FILES)
         }
         assert history.lines(dataset.ask("diff", {"before": "kept"})) == ["~ 7 (7 B -> 7 B)"]
         assert [each["commit"]["message"] for each in dataset.ask("log", {})] == ["second", "first"]

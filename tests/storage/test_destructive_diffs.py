@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
 from tests.storage.changed import Changed
-from tests.storage.claims import Claims
+from tests.storage.declared import Declared
 from tests.storage.destructive_diffs import DIFFS, Diff
+from tests.support import counts
 
-PART, PARTS = (int(number) for number in os.environ.get("SHARD", "1/10").split("/"))
+PART = counts.shard() or counts.Shard(1, 10)
 
 
 def test_there_are_thirty() -> None:
     assert len({diff.name for diff in DIFFS}) == len(DIFFS) >= 30
 
 
-@pytest.fixture
-def changed(claims: Claims, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Changed]:
-    """A stack of its own."""
-    made = Changed(claims, tmp_path, DIFFS.index(request.node.callspec.params["diff"]))
-    yield made
-    made.tidy()
-
-
-@pytest.mark.parametrize("diff", DIFFS[PART - 1 :: PARTS], ids=lambda diff: diff.name)
-def test_not_a_byte_is_lost(changed: Changed, diff: Diff) -> None:
+@pytest.mark.counted
+@pytest.mark.nightly("30 to 60 s each; the refusals are told by tests/unit/driver")
+@pytest.mark.parametrize("diff", DIFFS[PART.index - 1 :: PART.of], ids=lambda diff: diff.name)
+def test_not_a_byte_is_lost(declared: Declared, diff: Diff) -> None:
+    changed = Changed(declared)
     changed.deploy(diff.before)
     if "models" in diff.before["volumes"]:
         changed.snapshot()

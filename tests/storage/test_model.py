@@ -1,15 +1,15 @@
 """Random changes of claims and snapshots against a model in Python, with the driver killed in the middle of some.
 
-`make test` makes a few. The nightly run makes TENSORPLANE_CLUSTER_OPERATIONS of them from TENSORPLANE_SEED.
+They follow from the seed.
 """
 
 from __future__ import annotations
 
-import os
 import random
-import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -18,9 +18,10 @@ from typing import Any
 import pytest
 
 from tests.storage.claims import CLAIMS, PODS, SNAPSHOTS, Claims, from_claim, from_snapshot
+from tests.support import counts
 
-SEED = int(os.environ.get("TENSORPLANE_SEED", "0"))
-OPERATIONS = int(os.environ.get("TENSORPLANE_CLUSTER_OPERATIONS", "10"))
+SEED = counts.seed()
+OPERATIONS = counts.of("changes of claims", quick=10, nightly=100)
 CLASS = "model"
 NAMES = [f"model-{number}" for number in range(4)]
 SIZES = [16, 32, 64, 128]
@@ -72,13 +73,19 @@ class Model:
 
     @contextmanager
     def _killing(self, after: float | None) -> Iterator[None]:
-        timer = threading.Timer(after or 0, self.real.kill_driver)
-        if after is not None:
-            timer.start()
-        yield
-        if after is not None:
-            timer.join()
-            self.real.until_driver_runs()
+        if after is None:
+            yield
+            return
+
+        def kill() -> None:
+            time.sleep(after)  # any moment is right
+            self.real.kill_driver()
+
+        with ThreadPoolExecutor(1) as beside:
+            killed = beside.submit(kill)
+            yield
+            killed.result()
+        self.real.until_driver_runs()
 
     def _free(self, taken: dict[str, Kept]) -> str:
         return self.chance.choice([name for name in NAMES if name not in taken])
@@ -201,6 +208,8 @@ def in_pool(claims: Claims) -> set[Path]:
     return {path for path in claims.pool.glob("*/[!.]*") if path.suffix != ".json"}
 
 
+@pytest.mark.counted
+@pytest.mark.nightly("random, with a driver that is killed; told by tests/csi/test_model")
 def test_the_cluster_is_what_the_model_says(claims: Claims) -> None:
     claims.deleting_classes(CLASS)
     others = in_pool(claims)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from components import versions
 from tests.storage.claims import Claims
-from tests.storage.streaming import Stack
+from tests.storage.declared import UNRETAINED
+from tests.storage.streaming import SMALL, Streaming, job
 
 _NUMBERS, _PARTITIONS = 300, 2
 _MODEL = """
@@ -23,16 +26,8 @@ tf.saved_model.save(model, "/models/.draft", {"serving_default": model.call})
 os.makedirs("/models/half", exist_ok=True)
 os.rename("/models/.draft", "/models/half/1")
 """
-_JOB: dict[str, Any] = {"kind": "trainingJob", "strategy": {"kind": "single"}}
-_SMALL = {"cpus": 0.1, "memoryGib": 0.25}
 _SETTINGS: dict[str, Any] = {
-    "cluster": {"kind": "embedded"},
-    "namespace": "tensorplane-scored",
-    "volumes": {
-        "records": {"sizeGib": 1, "retain": False},
-        # A name that no other test gives a claim: what a claim keeps from its creation goes with the stack's state.
-        "halves": {"sizeGib": 1, "retain": False, "accessModes": ["ReadWriteMany"]},
-    },
+    "volumes": {"records": UNRETAINED, "halves": UNRETAINED | {"accessModes": ["ReadWriteMany"]}},
     "streams": {
         "events": {
             "volume": "records",
@@ -42,28 +37,14 @@ _SETTINGS: dict[str, Any] = {
         },
     },
     "workloads": {
-        "model": {
-            **_JOB,
-            "command": ["python3", "-c", _MODEL],
-            "resources": {"cpus": 0.3, "memoryGib": 1},
-            "volumes": {"halves": "/models"},
-        },
-        "writer": {
-            **_JOB,
-            "command": ["python3", "writing.py"],
-            "files": {"writing.py": "tests/stream/writing.py"},
-            "env": {"NUMBERS": _NUMBERS, "PARTITIONS": _PARTITIONS, "PAUSE_SECONDS": 0.5},
-            "resources": _SMALL,
-            "streams": {"events": {"producer": "source"}},
-        },
-        "table": {
-            **_JOB,
-            "command": ["python3", "reading_results.py"],
-            "files": {"reading_results.py": "tests/stream/reading_results.py"},
-            "env": {"NUMBERS": _NUMBERS},
-            "resources": _SMALL,
-            "streams": {"events": {"group": "table"}},
-        },
+        "model": job(["-c", _MODEL], resources={"cpus": 0.3, "memoryGib": 1}, volumes={"halves": "/models"}),
+        "writer": job(
+            ["writing.py"],
+            env={"NUMBERS": _NUMBERS, "PARTITIONS": _PARTITIONS, "GATE": "/models/go"},
+            volumes={"halves": "/models"},
+            streams={"events": {"producer": "source"}},
+        ),
+        "table": job(["reading_results.py"], env={"NUMBERS": _NUMBERS}, streams={"events": {"group": "table"}}),
         "half-server": {
             "kind": "modelServer",
             "model": {"volume": "halves", "path": "half"},
@@ -76,18 +57,20 @@ _SETTINGS: dict[str, Any] = {
             "input": {"stream": "events", "topic": "numbers", "group": "scorer"},
             "output": {"stream": "events", "topic": "scores", "producer": "results"},
             "batch": 16,
-            "resources": _SMALL,
+            "resources": SMALL,
         },
     },
 }
 
 
+@pytest.mark.nightly("TensorFlow three times in pods, kills; told by tests/stream/test_scorer")
 def test_scorer_and_broker_are_killed_and_each_record_has_one_result(claims: Claims, tmp_path: Path) -> None:
-    stack = Stack(claims, tmp_path, _SETTINGS["namespace"], versions.EMBEDDED_IMAGES.serve)
-    stack.up(_SETTINGS)
-    stack.said("scorer", r"scored=[1-9]")
-    stack.kill("scorer")
-    stack.kill("events-kafka")
-    # On a slow machine all records may be scored by now.
-    assert stack.said("table", r"results=(\d+) right=(\w+)").groups() == (str(_NUMBERS), "True")
-    assert set(stack.up(_SETTINGS)) == {"same"}
+    with Streaming.own(claims, tmp_path) as stack:
+        stack.load_images(versions.EMBEDDED_IMAGES.serve)
+        stack.up_of(_SETTINGS)
+        stack.said("scorer", r"scored=[1-9]")
+        stack.kill("scorer")
+        stack.kill("events-kafka")
+        stack.open_gate("halves")
+        assert stack.said("table", r"results=(\d+) right=(\w+)").groups() == (str(_NUMBERS), "True")
+        assert set(stack.up_of(_SETTINGS)) == {"same"}

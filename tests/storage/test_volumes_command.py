@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import stack
 from cli.commands.check import node_sizes
@@ -19,7 +18,6 @@ from components.volumes.settings import VolumeArgs
 from embedded.paths import PROJECT
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
-from tests.storage.declared import Declared
 from tests.support.waiting import eventually
 
 
@@ -53,17 +51,16 @@ def test_the_command_itself_runs_and_a_wrong_name_is_one_line(claims: Claims) ->
     assert wrong.stderr.startswith("nothing: namespace tensorplane-dev has no such volume; choose one of ")
 
 
-def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims, tmp_path: Path) -> None:
-    declared = Declared(claims, tmp_path)
-    claims.claim("given-up")
+def test_what_deletes_for_good_deletes_that_and_nothing_else(claims: Claims) -> None:
+    name = claims.claim("given-up")["spec"]["volumeName"]
     claims.snapshot("given-up-1", "given-up")
-    content = declared.content("given-up", "default")
+    content = claims.content_of(name)
     claims.kube.delete(f"{CLAIMS}/given-up")
     claims.kube.delete(f"{SNAPSHOTS}/given-up-1")
     (volume,) = eventually(lambda: _left(claims, "given-up"))
     (snapshot,) = eventually(lambda: _left(claims, "given-up-1"))
     held = next(one for one in claims.kube.items(kubectl.CONTENTS) if one["metadata"]["name"] == snapshot.name)
-    copy = declared.pool / "snapshots" / held["status"]["snapshotHandle"]
+    copy = claims.pool / "snapshots" / held["status"]["snapshotHandle"]
     assert content.exists()
     assert copy.exists()
 

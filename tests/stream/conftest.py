@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,12 +21,12 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 
 @pytest.fixture
 def own_broker(tmp_path: Path) -> Iterator[Broker]:
-    """A broker that the test may kill."""
-    with broker_process.running(tmp_path / "kafka") as one:
+    """A broker that the test may kill. It is let back once its former session is over, as in the embedded cluster."""
+    with broker_process.running(tmp_path / "kafka", session_seconds=2) as one:
         yield one
 
 
 @pytest.fixture
 def topic(request: pytest.FixtureRequest) -> str:
-    """A name that no other test uses."""
-    return Path(request.node.name).name.replace("[", "-").rstrip("]")
+    """A name that no other test uses, nor the same test a second time."""
+    return f"{request.node.originalname}-{secrets.token_hex(3)}"

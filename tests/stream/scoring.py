@@ -8,25 +8,23 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, TopicPartition
 
 from tests.stream.broker import Broker
 from tests.stream.processes import Processes
 from tests.support.waiting import PATIENT_SECONDS
-
-GROUP = "scorer"
 
 
 class Pods(Processes):
     """Processes that run the library's program as the scorer's container does."""
 
     def __init__(self, broker: Broker, topic: str, url: str, log: Path, *, batch: int = 64) -> None:
-        self.output = f"{topic}-scores"
+        # A pod that was killed is a member of its group for a while longer: no other test has the same.
+        self.group, self.output = f"{topic}-scorer", f"{topic}-scores"
         environment = {
             "STREAMS": json.dumps(
                 {
-                    "input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": GROUP, "settings": {}},
+                    "input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": self.group, "settings": {}},
                     "output": {"bootstrap": broker.bootstrap, "topics": [self.output], "settings": {}},
                 }
             ),
@@ -69,11 +67,3 @@ class Results:
     def close(self) -> None:
         """No more."""
         self._consumer.close()
-
-
-def committed(broker: Broker, topic: str, partitions: int) -> int:
-    """Sum of the group's offsets."""
-    asked = [TopicPartition(topic, partition) for partition in range(partitions)]
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    found = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(GROUP, asked)])[GROUP].result()
-    return sum(max(at.offset, 0) for at in found.topic_partitions)

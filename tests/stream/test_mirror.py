@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
 from components.streams.mirror import MirrorArgs
@@ -18,7 +17,7 @@ from tests.stream import mirror_maker
 from tests.stream.broker import Broker
 from tests.support.waiting import eventually
 
-_GROUP = "readers"
+pytestmark = pytest.mark.nightly("a second broker and MirrorMaker 2, whose jars are fetched for it alone")
 _NUMBERS = 60
 
 
@@ -45,37 +44,16 @@ def _values(broker: Broker, topic: str, partition: int) -> list[str]:
         consumer.close()
 
 
-def _admin(broker: Broker) -> AdminClient:
-    """A client for many looks."""
-    return AdminClient({"bootstrap.servers": broker.bootstrap})
-
-
-def _progress(admin: AdminClient, topic: str, partitions: int) -> list[int]:
-    asked = [TopicPartition(topic, partition) for partition in range(partitions)]
-    told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(_GROUP, asked)])[_GROUP].result()
-    return [at.offset for at in told.topic_partitions]
-
-
-def _commit(admin: AdminClient, topic: str, *offsets: int) -> None:
-    at = [TopicPartition(topic, partition, offset) for partition, offset in enumerate(offsets)]
-
-    def is_known() -> bool:
-        # Errors are told for each partition: a broker that has just begun may not know the group's place yet.
-        told = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(_GROUP, at)])[_GROUP].result()
-        return not any(one.error for one in told.topic_partitions) and _progress(admin, topic, 2) == list(offsets)
-
-    eventually(is_known)
-
-
 def test_records_and_progress_arrive_under_their_own_names(
     broker: Broker, other: Broker, topic: str, tmp_path: Path
 ) -> None:
     broker.create(topic, 2)
     broker.produce(topic, map(str, range(_NUMBERS)), 2)
-    _commit(_admin(broker), topic, 30, 12)
+    group = f"{topic}-readers"
+    broker.set_committed(group, topic, 30, 12)
     args = MirrorArgs.model_validate({"to": {"bootstrap": other.bootstrap, "tls": False}})
     source = {"alias": "source", "bootstrapServers": broker.bootstrap}
-    spec = mirror_maker_spec("events", args, source, [topic], [_GROUP])
+    spec = mirror_maker_spec("events", args, source, [topic], [group])
     # Every minute is what people get at most.
     checkpoints = spec["mirrors"][0]["checkpointConnector"]["config"]
     for interval in ("sync.group.offsets", "emit.checkpoints", "refresh.groups"):
@@ -90,7 +68,6 @@ def test_records_and_progress_arrive_under_their_own_names(
         eventually(lambda: [_values(other, topic, partition) for partition in range(2)] == wanted, about=says)
         broker.produce(topic, ["late"])
         eventually(lambda: _values(other, topic, 0) == [*wanted[0], "late"], about=says)
-        there_now = _admin(other)
-        eventually(lambda: min(_progress(there_now, topic, 2)) >= 0, about=says)
+        eventually(lambda: min(other.committed(group, topic, 2)) > 0, about=says)
         # Never ahead of what was read: a reader that fails over reads again, and skips nothing.
-        assert all(there <= here for there, here in zip(_progress(there_now, topic, 2), (30, 12), strict=True))
+        assert all(there <= here for there, here in zip(other.committed(group, topic, 2), (30, 12), strict=True))

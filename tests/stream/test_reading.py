@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import tensorflow as tf
-from confluent_kafka import Producer, TopicPartition
-from confluent_kafka.admin import AdminClient
-from confluent_kafka.cimpl import NewPartitions
+from confluent_kafka import Producer
 
 from tensorplane.stream import Position, StreamError, Topic, batches
 from tests.stream.broker import Broker
+from tests.support.waiting import PATIENT_SECONDS
 
 # Before TensorFlow's first use, which settles its devices: two replicas are to be had without a GPU this way.
 tf.config.set_logical_device_configuration(
@@ -25,7 +25,7 @@ tf.config.set_logical_device_configuration(
 @pytest.fixture
 def here(broker: Broker, topic: str) -> Topic:
     """The test's topic, as its reader names it."""
-    return Topic(broker.bootstrap, topic, "readers")
+    return Topic(broker.bootstrap, topic, f"{topic}-readers")
 
 
 def _numbers(
@@ -68,6 +68,22 @@ def test_a_new_run_begins_at_what_the_group_committed(broker: Broker, here: Topi
     first.commit()
     assert _numbers(first, 1) == list(range(10, 15)), "read, but not told to Kafka"
     assert _numbers(Position(here), 4) == list(range(10, 30))
+
+
+def test_what_was_not_saved_is_read_again_whatever_the_group_committed(
+    broker: Broker, here: Topic, tmp_path: Path
+) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    first = Position(here)
+    assert _numbers(first, 2) == list(range(10))
+    saved = tf.train.Checkpoint(position=first).save(str(tmp_path / "checkpoint"))
+    assert _numbers(first, 1) == list(range(10, 15)), "read, and lost with its process"
+    for misled in (0, 30):
+        broker.set_committed(here.group, here.name, misled)
+        again = Position(here)
+        tf.train.Checkpoint(position=again).restore(saved).assert_consumed()
+        assert _numbers(again, 4) == list(range(10, 30))
 
 
 def test_a_new_group_begins_where_it_is_told_to(broker: Broker, here: Topic) -> None:
@@ -120,9 +136,7 @@ def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic)
     broker.produce(here.name, map(str, range(30)))
     position, unread = Position(here), Position(here)
     assert len(_numbers(position, 2)) == 10
-    admin = AdminClient({"bootstrap.servers": here.bootstrap})
-    for done in admin.delete_records([TopicPartition(here.name, 0, 20)]).values():
-        done.result()
+    broker.delete_before(here.name, 20)
     with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30; retention deleted"):
         _numbers(position, 1)
     with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30; retention deleted"):
@@ -133,10 +147,7 @@ def test_partitions_that_are_added_are_read_from_their_first_record(broker: Brok
     broker.create(here.name)
     broker.produce(here.name, ["0"] * 5)
     position = Position(here, start="latest")
-    admin = AdminClient({"bootstrap.servers": here.bootstrap})
-    for done in admin.create_partitions([NewPartitions(here.name, 2)]).values():
-        done.result()
-    broker.until_shown(here.name, 2)
+    broker.grow(here.name, 2)
     broker.produce(here.name, map(str, range(10)), 2)
     assert sorted(_numbers(position, 2)) == list(range(10))
     with pytest.raises(StreamError, match="2 partitions, but the position has room for 1"):
@@ -145,17 +156,18 @@ def test_partitions_that_are_added_are_read_from_their_first_record(broker: Brok
 
 def test_records_of_transactions_that_did_not_end_well_are_not_seen(broker: Broker, here: Topic) -> None:
     broker.create(here.name)
+    patient = {"transaction.timeout.ms": 600_000}  # more than a slow machine takes between begin and end
     producer = Producer(
-        {"bootstrap.servers": here.bootstrap, "transactional.id": here.name, "compression.type": "zstd"}
+        {"bootstrap.servers": here.bootstrap, "transactional.id": here.name, "compression.type": "zstd", **patient}
     )
-    producer.init_transactions(30)
+    producer.init_transactions(PATIENT_SECONDS)
     for first, commits in ((0, True), (5, False), (10, True)):
         producer.begin_transaction()
         for number in range(first, first + 5):
             producer.produce(here.name, str(number).encode())
         # Sent, so that an aborted record is in the log.
-        producer.flush(30)
-        producer.commit_transaction(30) if commits else producer.abort_transaction(30)
+        assert producer.flush(PATIENT_SECONDS) == 0
+        (producer.commit_transaction if commits else producer.abort_transaction)(PATIENT_SECONDS)
     position = Position(here)
     assert _numbers(position, 1) == list(range(5))
     assert _numbers(position, 1) == list(range(10, 15))
@@ -176,7 +188,9 @@ def test_an_unknown_topic_is_named(here: Topic) -> None:
         Position(here)
 
 
-def test_a_broker_that_is_killed_and_comes_back_loses_nothing(broker: Broker, here: Topic) -> None:
+@pytest.mark.nightly("a broker of its own, killed; told by test_recorder too")
+def test_a_broker_that_is_killed_and_comes_back_loses_nothing(own_broker: Broker, topic: str) -> None:
+    broker, here = own_broker, Topic(own_broker.bootstrap, topic, "readers")
     broker.create(here.name)
     broker.produce(here.name, map(str, range(10)))
     position = Position(here)

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import random
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import TopicPartition
-from confluent_kafka.admin import AdminClient
+import pytest
 
 from tensorplane.datasets import Dataset
 from tests.stream.broker import Broker
 from tests.stream.processes import Processes
-from tests.stream.scoring import committed
+from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "4"))
-_RECORDS = int(os.environ.get("TENSORPLANE_RECORDS", "400"))
+_KILLS = counts.of("kills of a recorder", quick=4, nightly=50)
+_RECORDS = counts.of("records recorded", quick=400, nightly=10000)
 _PARTITIONS = 3
+
+
+def _of_records(count: int) -> dict[str, float]:
+    """Windows that end by their records alone, however slowly those are read."""
+    return {"records": count, "size": 10**6, "seconds": 10.0**6}
 
 
 class Recording(Processes):
@@ -28,6 +31,7 @@ class Recording(Processes):
 
     def __init__(self, broker: Broker, topic: str, folder: Path, **asked: Any) -> None:
         self.root, self.dataset = folder / "dataset", Dataset(folder / "dataset")
+        self.group = f"{topic}-recorder"
         recorder = {
             "name": "clicks-recorder",
             "stream": "events",
@@ -40,7 +44,7 @@ class Recording(Processes):
             "rules": {},
             **asked,
         }
-        streams = {"input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": "scorer", "settings": {}}}
+        streams = {"input": {"bootstrap": broker.bootstrap, "topics": [topic], "group": self.group, "settings": {}}}
         environment = {"STREAMS": json.dumps(streams), "RECORDER": json.dumps(recorder)}
         super().__init__("tensorplane.record", environment, folder / "log.txt")
 
@@ -60,10 +64,12 @@ class Recording(Processes):
         return [made.provenance["stream"] for made in self.dataset.log()][::-1]
 
 
+@pytest.mark.counted
+@pytest.mark.nightly("two recorders and a broker of their own, killed at random")
 def test_each_record_is_in_the_dataset_once_although_recorders_and_broker_are_killed(
     own_broker: Broker, topic: str, tmp_path: Path
 ) -> None:
-    broker, chance = own_broker, random.Random(int(os.environ.get("TENSORPLANE_SEED", "1")))
+    broker, chance = own_broker, random.Random(counts.seed())
     recording = Recording(broker, topic, tmp_path)
     broker.create(topic, _PARTITIONS)
     part, written = max(1, _RECORDS // (_KILLS + 1)), 0
@@ -93,12 +99,12 @@ def test_each_record_is_in_the_dataset_once_although_recorders_and_broker_are_ki
 
 
 def test_a_stopped_recorder_goes_on_after_its_newest_commit(broker: Broker, topic: str, tmp_path: Path) -> None:
-    recording = Recording(broker, topic, tmp_path, window={"records": 3, "size": 10**6, "seconds": 1000.0})
+    recording = Recording(broker, topic, tmp_path, window=_of_records(3))
     broker.create(topic)
     broker.produce(topic, map(str, range(5)))
     with recording.running() as (process,):
         eventually(lambda: recording.values() == [0, 1, 2], about=recording.said)
-        eventually(lambda: committed(broker, topic, 1) == 3, about=recording.said)
+        eventually(lambda: broker.committed(recording.group, topic) == [3], about=recording.said)
         process.terminate()
         assert process.wait(PATIENT_SECONDS) == 0, recording.said()
     broker.produce(topic, ["5"], first=5)
@@ -118,9 +124,7 @@ def test_records_that_retention_deleted_stop_it_unless_they_may_be_lost(
         process.terminate()
         process.wait(PATIENT_SECONDS)
     broker.produce(topic, ["1", "2", "3"])
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    for done in admin.delete_records([TopicPartition(topic, 0, 3)]).values():
-        done.result()
+    broker.delete_before(topic, 3)
     with recording.running() as (process,):
         assert process.wait(PATIENT_SECONDS) == 1
     assert f"topic {topic}, partition 0: the next record is 1, Kafka has 3 to 4; retention deleted" in recording.said()
@@ -130,7 +134,7 @@ def test_records_that_retention_deleted_stop_it_unless_they_may_be_lost(
 
 
 def test_a_file_for_each_record_has_its_bytes(broker: Broker, topic: str, tmp_path: Path) -> None:
-    recording = Recording(broker, topic, tmp_path, layout="files", branch="live")
+    recording = Recording(broker, topic, tmp_path, layout="files", branch="live", window=_of_records(2))
     broker.create(topic)
     broker.produce(topic, ["no JSON {", "1"])
     with recording.running():

@@ -12,23 +12,24 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient
+import pytest
 
 from tests.runtime.launching import LIBRARY, environments
 from tests.stream.broker import Broker
+from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS
 
 _NUMBERS = 2000
 _PARTITIONS = 4
-_KILLS = int(os.environ.get("TENSORPLANE_KILLS", "1"))
+_KILLS = counts.of("kills of a stream's readers", quick=1, nightly=100)
 
 
 class Run:
     """The counting program, started as often as a test wants on one checkpoint folder."""
 
     def __init__(self, broker: Broker, topic: str, folder: Path) -> None:
-        stream = {"bootstrap": broker.bootstrap, "topics": [topic], "group": "counting", "settings": {}}
+        self.group = f"{topic}-counting"
+        stream = {"bootstrap": broker.bootstrap, "topics": [topic], "group": self.group, "settings": {}}
         self.environment = {
             **os.environ,
             "PYTHONPATH": str(LIBRARY),
@@ -79,23 +80,12 @@ def _has_come_to(step: int) -> Callable[[str], bool]:
     return lambda line: any(int(found) >= step for found in re.findall(r" step=(\d+)", line))
 
 
-def _committed(broker: Broker, topic: str) -> list[int]:
-    asked = [TopicPartition(topic, partition) for partition in range(_PARTITIONS)]
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    told = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions("counting", asked)])["counting"].result()
-    return [at.offset for at in told.topic_partitions]
-
-
-def _mislead(broker: Broker, topic: str) -> None:
-    first = [TopicPartition(topic, partition, 0) for partition in range(_PARTITIONS)]
-    admin = AdminClient({"bootstrap.servers": broker.bootstrap})
-    admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions("counting", first)])["counting"].result()
-
-
+@pytest.mark.counted
+@pytest.mark.nightly("two processes of TensorFlow for each kill")
 def test_workers_killed_at_random_lose_nothing_and_count_nothing_twice(
     broker: Broker, topic: str, tmp_path: Path
 ) -> None:
-    chance = random.Random(int(os.environ.get("TENSORPLANE_SEED", "1")))
+    chance = random.Random(counts.seed())
     broker.create(topic, _PARTITIONS)
     broker.produce(topic, map(str, range(_NUMBERS // 2)), _PARTITIONS)
     run = Run(broker, topic, tmp_path)
@@ -103,13 +93,15 @@ def test_workers_killed_at_random_lose_nothing_and_count_nothing_twice(
         # Half of the steps have records so far, so that a late kill meets readers that wait.
         at = chance.randrange(kill * 100 // _KILLS, (kill + 1) * 100 // _KILLS, 5)
         with run.started(workers=2) as processes:
+            if not kill:  # the next run must have something to resume from
+                _until(processes[0], lambda line: "saved=" in line)
             _until(processes[0], _has_come_to(max(at, 5)))
         # Whatever the group's progress says: the checkpoint decides.
-        _mislead(broker, topic)
+        broker.set_committed(run.group, topic, *([0] * _PARTITIONS))
     broker.produce(topic, map(str, range(_NUMBERS // 2, _NUMBERS)), _PARTITIONS)
     with run.started(workers=2) as processes:
         said = _until(processes[0], lambda line: "lost=" in line)
         assert [process.wait(PATIENT_SECONDS) for process in processes] == [0, 0]
     assert "resumed=True" in said
     assert "lost=0 twice=0" in said
-    assert sum(_committed(broker, topic)) == _NUMBERS
+    assert sum(broker.committed(run.group, topic, _PARTITIONS)) == _NUMBERS

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
@@ -32,15 +32,42 @@ def go() -> Go:
     return golang.obtain(Step("go"))
 
 
+@pytest.fixture(scope="session")
+def caches(go: Go) -> Mapping[str, str]:
+    """Where Go and pip keep theirs, by the variable that says so."""
+    asked: dict[str, list[str | Path]] = {
+        "GOCACHE": [go.program, "env", "GOCACHE"],
+        "PIP_CACHE_DIR": [sys.executable, "-m", "pip", "cache", "dir"],
+    }
+    return {
+        name: subprocess.run(argv, capture_output=True, text=True, check=True).stdout.strip()
+        for name, argv in asked.items()
+    }
+
+
 @pytest.fixture
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, go: Go) -> Path:
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caches: Mapping[str, str]) -> Path:
     """An empty cache of tensorplane. Go's and pip's caches, which hang on the same variable, stay the user's."""
-    asked = [str(go.program), "env", "GOCACHE"]
-    monkeypatch.setenv("GOCACHE", subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip())
-    pip = [sys.executable, "-m", "pip", "cache", "dir"]
-    monkeypatch.setenv("PIP_CACHE_DIR", subprocess.run(pip, capture_output=True, text=True, check=True).stdout.strip())
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    for name, folder in {**caches, "XDG_CACHE_HOME": str(tmp_path / "cache")}.items():
+        monkeypatch.setenv(name, folder)
     return tmp_path / "cache" / "tensorplane"
+
+
+@pytest.fixture
+def through_proxy(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
+    """Makes every address of HTTPS lie behind a proxy."""
+
+    def use(address: str) -> None:
+        for name in ("HTTPS_PROXY", "https_proxy"):
+            monkeypatch.setenv(name, address)
+
+    return use
+
+
+@pytest.fixture
+def unreachable(through_proxy: Callable[[str], None]) -> None:
+    """The proxy is not there: nothing can listen on this port."""
+    through_proxy("http://127.0.0.1:0")
 
 
 @pytest.fixture

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +18,8 @@ from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.site import Site
 from embedded.step import Step
 from embedded.toolchain import charts
-from embedded.toolchain.places import tools_folder
+from tests.support.charts import Objects
+from tests.support.charts import rendered as rendered_chart
 
 H100 = {"accelerator": "h100-80gb", "perNode": 8, "max": 2}
 GROUPS: dict[str, dict[str, Any]] = {
@@ -40,15 +39,6 @@ def chart() -> Path:
     return charts.folder() / versions.DEVICE_PLUGIN.name
 
 
-@pytest.fixture(scope="session")
-def helm() -> Path:
-    """helm, which `make up` builds; minutes of compiling are not this test's to start."""
-    found = next(iter(sorted(tools_folder().glob("*/bin/helm"))), None)
-    if not found:
-        pytest.skip("helm is not on this machine yet: make up gets it")
-    return found
-
-
 def machines(groups: dict[str, dict[str, Any]]) -> Fleet:
     parsed = {name: NodeGroupArgs.model_validate(given) for name, given in groups.items()}
     found, faults = fleet.of(parsed, Site("existing", None, None))
@@ -56,17 +46,13 @@ def machines(groups: dict[str, dict[str, Any]]) -> Fleet:
     return found
 
 
-def rendered(helm: Path, chart: Path, kind: str, found: Fleet) -> dict[tuple[str, str], dict[str, Any]]:
-    """What helm would install for a kind of cluster, by kind and name."""
+def rendered(chart: Path, kind: str, found: Fleet) -> Objects:
+    """What helm would install for a kind of cluster."""
     values = Plugin().values(cast(ClusterArgs, ClusterArgs.variants[kind].model_construct()), found)
-    argv = [str(helm), "template", versions.DEVICE_PLUGIN.name, str(chart), "--namespace", NAMESPACE, "--values", "-"]
-    made = subprocess.run(argv, input=json.dumps(values), capture_output=True, text=True, check=False)
-    assert made.returncode == 0, made.stderr
-    objects = [item for item in yaml.safe_load_all(made.stdout) if item]
-    return {(item["kind"], item["metadata"]["name"]): item for item in objects}
+    return rendered_chart(versions.DEVICE_PLUGIN.name, chart, NAMESPACE, values)
 
 
-def pod(found: dict[tuple[str, str], dict[str, Any]], daemon_set: str) -> dict[str, Any]:
+def pod(found: Objects, daemon_set: str) -> dict[str, Any]:
     return cast(dict[str, Any], found["DaemonSet", daemon_set]["spec"]["template"]["spec"])
 
 
@@ -88,9 +74,9 @@ def test_the_chart_is_the_pinned_version_and_a_second_run_downloads_nothing(own_
 
 
 @pytest.mark.parametrize("kind", ["eks", "existing", "embedded"])
-def test_every_daemon_set_tolerates_every_taint_of_the_fleet(helm: Path, chart: Path, kind: str) -> None:
+def test_every_daemon_set_tolerates_every_taint_of_the_fleet(chart: Path, kind: str) -> None:
     found = machines(GROUPS)
-    installed = rendered(helm, chart, kind, found)
+    installed = rendered(chart, kind, found)
     daemon_sets = [name for what, name in installed if what == "DaemonSet"]
     assert daemon_sets
     wanted = {(taint.key, taint.effect) for shape in found.groups.values() for taint in shape.taints}
@@ -100,17 +86,17 @@ def test_every_daemon_set_tolerates_every_taint_of_the_fleet(helm: Path, chart: 
         assert tolerated >= wanted, name
 
 
-def test_it_runs_on_the_nodes_that_the_groups_label(helm: Path, chart: Path) -> None:
-    spec = pod(rendered(helm, chart, "embedded", machines(GROUPS)), "nvidia-device-plugin")
+def test_it_runs_on_the_nodes_that_the_groups_label(chart: Path) -> None:
+    spec = pod(rendered(chart, "embedded", machines(GROUPS)), "nvidia-device-plugin")
     terms = spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
     labelled = {"key": "nvidia.com/gpu.present", "operator": "In", "values": ["true"]}
     assert {"matchExpressions": [labelled]} in terms
     assert spec["priorityClassName"] == "system-node-critical"
 
 
-def test_each_node_takes_the_configuration_that_its_label_names(helm: Path, chart: Path) -> None:
+def test_each_node_takes_the_configuration_that_its_label_names(chart: Path) -> None:
     found = machines(GROUPS)
-    installed = rendered(helm, chart, "eks", found)
+    installed = rendered(chart, "eks", found)
     data = installed["ConfigMap", "nvidia-device-plugin-configs"]["data"]
     labels = {s.labels["nvidia.com/device-plugin.config"] for s in found.groups.values() if s.args.sharing}
     assert set(data) == labels | {"whole"}
@@ -135,18 +121,18 @@ def test_each_node_takes_the_configuration_that_its_label_names(helm: Path, char
     ids=["without", "with"],
 )
 def test_only_mig_needs_privileges(
-    helm: Path, chart: Path, groups: dict[str, dict[str, Any]], strategy: str, context: dict[str, Any]
+    chart: Path, groups: dict[str, dict[str, Any]], strategy: str, context: dict[str, Any]
 ) -> None:
-    spec = pod(rendered(helm, chart, "existing", machines(groups)), "nvidia-device-plugin")
+    spec = pod(rendered(chart, "existing", machines(groups)), "nvidia-device-plugin")
     plugin = container(spec, "nvidia-device-plugin-ctr")
     assert {item["name"]: item.get("value") for item in plugin["env"]}["MIG_STRATEGY"] == strategy
     assert plugin["securityContext"] == context
     assert plugin["image"] == f"{versions.DEVICE_PLUGIN.image}:{versions.DEVICE_PLUGIN.image_tag}"
 
 
-def test_feature_discovery_runs_where_gpus_are_real(helm: Path, chart: Path) -> None:
+def test_feature_discovery_runs_where_gpus_are_real(chart: Path) -> None:
     found = machines(GROUPS)
-    names = {kind: {name for _, name in rendered(helm, chart, kind, found)} for kind in ("eks", "existing", "embedded")}
+    names = {kind: {name for _, name in rendered(chart, kind, found)} for kind in ("eks", "existing", "embedded")}
     discovery = "nvidia-device-plugin-gpu-feature-discovery"
     worker = "nvidia-device-plugin-node-feature-discovery-worker"
     assert discovery in names["eks"] and worker not in names["eks"]

@@ -3,11 +3,8 @@ values."""
 
 from __future__ import annotations
 
-import json
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import yaml
@@ -20,9 +17,10 @@ from components.versions import Chart
 from embedded.images import add_ons
 from embedded.step import Step
 from embedded.toolchain import go_build, go_module, golang
-from embedded.toolchain.places import tools_folder
+from tests.support import charts
+from tests.support.charts import Objects
 
-Template = Callable[[str], dict[tuple[str, str], dict[str, Any]]]
+Template = Callable[[str], Objects]
 _CHARTS = {
     "keda": (versions.KEDA, keda.values()),
     "prometheus": (versions.PROMETHEUS, prometheus.values()),
@@ -34,10 +32,7 @@ _EXECUTOR = f"quay.io/argoproj/argoexec:{versions.ARGO_WORKFLOWS.image_tag}"
 
 @pytest.fixture(scope="session")
 def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    """What helm would install, by kind and name."""
-    helm = next(iter(sorted(tools_folder().glob("*/bin/helm"))), None)
-    if not helm:
-        pytest.skip("helm is not on this machine yet: make up gets it")
+    """What helm would install."""
     go = golang.obtain(Step("go"))
     folder = tmp_path_factory.mktemp("charts")
     for name in _CHARTS:
@@ -45,13 +40,9 @@ def rendered(tmp_path_factory: pytest.TempPathFactory) -> Template:
         module = replace(go_module.CONTROLLERS[name](), definitions={})
         go_build.own_chart(module, go, folder / name, Step(name))
 
-    def template(name: str) -> dict[tuple[str, str], dict[str, Any]]:
+    def template(name: str) -> Objects:
         chart, values = _CHARTS[name]
-        argv = [str(helm), "template", name, str(folder / name), "--namespace", chart.namespace, "--values", "-"]
-        made = subprocess.run(argv, input=json.dumps(values), capture_output=True, text=True, check=False)
-        assert made.returncode == 0, made.stderr
-        objects = [one for one in yaml.safe_load_all(made.stdout) if one]
-        return {(one["kind"], one["metadata"]["name"]): one for one in objects}
+        return charts.rendered(name, folder / name, chart.namespace, values)
 
     return template
 
@@ -82,9 +73,7 @@ def test_everything_is_in_the_namespace_of_the_chart(rendered: Template, name: s
     assert elsewhere == ({("RoleBinding", "keda-auth-reader")} if name == "keda" else set())
 
 
-def test_prometheus_answers_where_keda_asks(
-    rendered: Template,
-) -> None:
+def test_prometheus_answers_where_keda_asks(rendered: Template) -> None:
     found = rendered("prometheus")
     service = found["Service", "prometheus-server"]
     metadata, (port,) = service["metadata"], service["spec"]["ports"]
@@ -97,9 +86,7 @@ def test_prometheus_answers_where_keda_asks(
     assert [job["job_name"] for job in settings["scrape_configs"]] == ["kubernetes-pods"]
 
 
-def test_keda_has_its_kinds_and_serves_external_metrics(
-    rendered: Template,
-) -> None:
+def test_keda_has_its_kinds_and_serves_external_metrics(rendered: Template) -> None:
     found = rendered("keda")
     kinds = {name.partition(".")[0] for kind, name in found if kind == "CustomResourceDefinition"}
     assert kinds >= {"scaledobjects", "triggerauthentications"}

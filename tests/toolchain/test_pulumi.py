@@ -20,21 +20,15 @@ from tests.toolchain.stand_in_program import script
 
 
 @pytest.fixture
-def unreachable(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every address lies behind a proxy that is not there (a port that nothing can listen on)."""
-    for name in ("HTTPS_PROXY", "https_proxy"):
-        monkeypatch.setenv(name, "http://127.0.0.1:0")
-
-
-@pytest.fixture
-def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[StandInHost]:
+def host(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, through_proxy: Callable[[str], None]
+) -> Iterator[StandInHost]:
     """Answers for Pulumi's own host, over TLS, through a proxy on this machine."""
     # As in a process that has asked another address before, with another proxy.
     with suppress(OSError):
         urllib.request.urlopen("http://127.0.0.1:0")
     with StandInHost(tmp_path, "get.pulumi.com") as stand_in:
-        for name in ("HTTPS_PROXY", "https_proxy"):
-            monkeypatch.setenv(name, stand_in.proxy)
+        through_proxy(stand_in.proxy)
         monkeypatch.setenv("SSL_CERT_FILE", str(stand_in.authority))
         yield stand_in
 
@@ -97,7 +91,7 @@ def test_a_failing_installer_leaves_the_go_module(
     assert pulumi.find() is None, "the failed installation left something behind"
 
 
-@pytest.mark.nightly  # `make test` begins with this where Pulumi's releases are out of reach.
+@pytest.mark.nightly("`make test` begins with this where Pulumi's releases are out of reach")
 def test_out_of_reach_the_cli_is_built_from_its_go_module(
     own_cache: Path, only_on_path: Callable[..., Path], go: Go, unreachable: None
 ) -> None:

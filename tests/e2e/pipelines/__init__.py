@@ -1,1 +1,1 @@
-"""Pipelines on the embedded cluster: all of them in one update of the dev stack."""
+"""Pipelines on the embedded cluster: a commit's path on the dev stack, and by night all others on a stack of theirs."""

@@ -10,12 +10,11 @@ import io
 import itertools
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from rich.console import Console
 
 import stack
@@ -28,13 +27,10 @@ from cli.commands.runs import start, tables
 from cli.pipelines import listed
 from cli.pipelines.listed import Run
 from components.base.settings import Settings
-from driver import linked_project
-from embedded.paths import PROJECT
-from embedded.step import Step
+from driver.deploy import Stack
+from driver.kube import Kube
 from stack import ResolvedStack
-from tests.e2e.conftest import Deployed
-from tests.support import controllers
-from tests.support.rendering import settings_of
+from stack_file import read
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads.manifests import pipeline_run
 
@@ -43,23 +39,14 @@ _NUMBERS = itertools.count()
 
 
 @contextmanager
-def with_pipelines(deployed: Deployed, folder: Path, more: Mapping[str, Any]) -> Iterator[Pipelines]:
-    """The dev stack with more entries in these sections, until the end of the block."""
-    controllers.provide(deployed.instance, "argo-workflows")
-    tree = settings_of(PROJECT / "Pulumi.dev.yaml").tree
-    merged = {section: {**tree.get(section, {}), **entries} for section, entries in more.items()}
-    settings = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
-    settings["config"] |= {f"tensorplane:{section}": content for section, content in merged.items()}
-    with_them = linked_project.with_settings(deployed.stack, folder, yaml.safe_dump(settings))
-    with_them.prepare(Step("prepare"))
-    # Previews of what tests change and delete would only take time.
-    with_them.up(Step("pulumi up"), previewed=True)
-    resolved = stack.load(Settings({**tree, **merged, "namespace": deployed.outputs.namespace}))
-    access = Access(deployed.kube, deployed.outputs.namespace, stack="dev", declared=resolved.config.workloads)
+def opened(kube: Kube, made: Stack, folder: Path) -> Iterator[Pipelines]:
+    """The pipelines of a deployed stack, until the end of the block."""
+    of = made.settings
+    written = Settings.of_file(read(of.source()))
+    resolved = stack.load(replace(written, tree={**written.tree, "namespace": of.namespace}))
+    access = Access(kube, of.namespace, stack=of.name, declared=resolved.config.workloads)
     with ExitStack() as running:
         yield Pipelines(access, resolved, folder, _pods(access, resolved, running))
-    deployed.stack.prepare(Step("prepare"))
-    deployed.stack.up(Step("pulumi up"), previewed=True)
 
 
 def _pods(access: Access, resolved: ResolvedStack, running: ExitStack) -> dict[str, str]:
@@ -67,13 +54,13 @@ def _pods(access: Access, resolved: ResolvedStack, running: ExitStack) -> dict[s
     found: dict[str, str] = {}
     for name, args in resolved.config.datasets.items():
         if args.volume not in found:
-            opened = remote.running(access.api, resolved, _question(name), args, read_only=False)
-            found[args.volume] = running.enter_context(opened).pod
+            pod = remote.running(access.api, resolved, _question(access, name), args, read_only=False)
+            found[args.volume] = running.enter_context(pod).pod
     return found
 
 
-def _question(dataset: str) -> Question:
-    return Question(dataset, "", "dev", "", "default")
+def _question(access: Access, dataset: str) -> Question:
+    return Question(dataset, "", access.stack, "", "default")
 
 
 @dataclass(frozen=True)
@@ -89,7 +76,7 @@ class Pipelines:
     def commit(self, dataset: str, source: Path) -> str:
         """Commit the files of a folder and no others; the commit."""
         about = {"branch": "main", "author": "ann", "message": "", "at": "", "add": False}
-        transfer.commit(self._dataset(dataset), _question(dataset), source, about, _QUIET)
+        transfer.commit(self._dataset(dataset), _question(self.access, dataset), source, about, _QUIET)
         return str(self.newest(dataset)["id"])
 
     def put(self, dataset: str, /, **texts: str) -> str:
@@ -103,7 +90,7 @@ class Pipelines:
     def get(self, dataset: str) -> dict[str, str]:
         """The files of the newest version."""
         target = self.new_folder()
-        transfer.checkout(self._dataset(dataset), _question(dataset), target, _QUIET)
+        transfer.checkout(self._dataset(dataset), _question(self.access, dataset), target, _QUIET)
         return {path.name: path.read_text() for path in target.iterdir()}
 
     def newest(self, dataset: str) -> dict[str, Any]:
@@ -161,7 +148,7 @@ class Pipelines:
         def now() -> Run:
             return listed.runs([self.access.api.get(path) or {}], datetime.now(UTC))[0]
 
-        eventually(lambda: now().state in ("finished", "failed"), PATIENT_SECONDS, about=now)
+        eventually(lambda: now().state in ("finished", "failed"), PATIENT_SECONDS * (1 + len(now().stages)), about=now)
         return now()
 
     def new_folder(self) -> Path:
@@ -178,6 +165,6 @@ def begun_on(run: Mapping[str, Any]) -> set[str]:
     return {one["value"] for one in run["spec"]["arguments"]["parameters"]}
 
 
-def counts(run: Run) -> list[tuple[str, str, int | None, int, int, int]]:
+def stages_of(run: Run) -> list[tuple[str, str, int | None, int, int, int]]:
     """Of each stage: state, parts, and how many were done, skipped and failed."""
     return [(one.stage, one.state, one.parts, one.done, one.skipped, one.failed) for one in run.stages]

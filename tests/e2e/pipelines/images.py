@@ -31,7 +31,7 @@ class Example:
         source.mkdir()
         for number in range(1, sheets + 1):
             shutil.copy(self.drawn / "sheets" / f"sheet-{number}.pgm", source)
-        # Both are there before the trigger has been quiet for as long as it waits.
+        # The trigger follows the labels.
         return self.pipelines.commit("sheets", source), self.pipelines.put("labels", **_named(texts))
 
     def run(self, *commits: str) -> Run:

@@ -1,16 +1,19 @@
-"""The pipelines of the tests, beside the dev stack, whose queue they use."""
+"""The pipelines of the tests: one in the dev stack, and all in a stack of theirs."""
 
 from __future__ import annotations
 
+import secrets
 from typing import Any
 
 from embedded.paths import PROJECT
 from tests.support.rendering import settings_of
 
-_UPPER = """
+SECONDS = f"1000.{secrets.randbelow(10**9):09}"
+"""How long the program sleeps on a sleepy text: no other program of this machine does."""
+_UPPER = f"""
 grep -q poison /in/texts/* && exit 1
 grep -q hungry /in/texts/* && exec tail /dev/zero
-grep -q sleepy /in/texts/* && exec sleep 1000.125
+grep -q sleepy /in/texts/* && exec sleep {SECONDS}
 cd /in/texts
 for text in *; do tr a-z A-Z < "$text" > "/out/$text"; done
 """
@@ -35,7 +38,8 @@ _STAGES = {
         "resources": _RESOURCES,
     },
 }
-_OF_TEXTS = ("texts", "upper", "counts", "names", "greetings")
+_WORDS = {"kind": "pipeline", "stages": _STAGES}
+_OF_WORDS = {name: {"volume": "models"} for name in ("texts", "upper", "counts")}
 _GREET = {
     "kind": "pipeline",
     "triggers": {"new": {}},
@@ -57,14 +61,27 @@ _GREET = {
 }
 
 
-def sections() -> dict[str, dict[str, Any]]:
-    """Entries of the stack's sections: two pipelines on the dev stack's volume, and the example of images."""
+def of_dev() -> dict[str, dict[str, Any]]:
+    """Entries for sections of the dev stack: a pipeline that follows the commits of `texts`."""
+    return {"datasets": _OF_WORDS, "workloads": {"words": {**_WORDS, "triggers": {"new": {}}}}}
+
+
+def of_others() -> dict[str, dict[str, Any]]:
+    """Sections of a stack with all pipelines, among them the example of images."""
     example = settings_of(PROJECT / "examples" / "image-classification.yaml").tree
+    classify = example["workloads"]["classify"]
     # As many as its gates need.
-    example["workloads"]["classify"]["stages"]["train"]["job"]["env"] = {"EPOCHS": 10}
-    workloads = {"words": {"kind": "pipeline", "stages": _STAGES}, "hello": _GREET}
+    classify["stages"]["train"]["job"]["env"] = {"EPOCHS": 10}
+    # Sheets are committed first: so each pair of commits has one run, on a machine of any speed.
+    classify["triggers"] = {"new": {"datasets": ["labels"]}}
+    of_names = {name: {"volume": "models"} for name in ("names", "greetings")}
     return {
-        "volumes": {"data": {**example["volumes"]["data"], "retain": False}},
-        "datasets": {**{name: {"volume": "models"} for name in _OF_TEXTS}, **example["datasets"]},
-        "workloads": {**workloads, **example["workloads"]},
+        "controllers": {"kueue": "present", "jobset": "present", "argoWorkflows": "present"},
+        "queues": example["queues"],
+        "volumes": {
+            "data": {**example["volumes"]["data"], "retain": False},
+            "models": {"sizeGib": 1, "retain": False},
+        },
+        "datasets": {**_OF_WORDS, **of_names, **example["datasets"]},
+        "workloads": {"words": _WORDS, "hello": _GREET, **example["workloads"]},
     }

@@ -8,34 +8,35 @@ import pytest
 
 from cli.commands.logs.pods import Choice
 from cli.pipelines.listed import Run
-from components import versions
 from components.base.labels import QUEUE_LABEL
-from tests.e2e.pipelines.deployed import counts
+from tests.e2e.pipelines.deployed import stages_of
 from tests.e2e.pipelines.images import Example
+from tests.support import admitted
 from tests.support.waiting import eventually
+
+pytestmark = pytest.mark.nightly("4 min of training runs; test_a_commit.py has the path of a pipeline")
 
 _JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets"
 
 
 @pytest.fixture(scope="module")
-def served(example: Example, first_commits: tuple[str, str]) -> Example:
-    """The example with its first model."""
-    run = example.run(*first_commits)
+def served(example: Example) -> Example:
+    """The example with its first model, of three sheets and labels of two."""
+    run = example.run(*example.commit(sheets=3, labels=2))
     first = _finished(prepare=(2, 2, 0), train=(1, 1, 0), export=(1, 1, 0), serve=(1, 1, 0), infer=(3, 3, 0))
-    assert counts(run) == first, run
+    assert stages_of(run) == first, run
     return example
 
 
 def _finished(**stages: tuple[int, int, int]) -> list[tuple[str, str, int | None, int, int, int]]:
-    """`counts` of stages that have finished: parts, done, skipped."""
+    """`stages_of`: of stages that have finished: parts, done, skipped."""
     return [(stage, "finished", *found, 0) for stage, found in stages.items()]
 
 
-@pytest.mark.nightly  # half a run more; unit tests have what is said of a stage that failed
 def test_a_model_that_learned_wrong_labels_is_refused_and_the_server_keeps_the_former(served: Example) -> None:
     before = served.live()
     run = served.run(*served.commit(sheets=3, labels=3, wrong=1))
-    assert counts(run) == [*_finished(prepare=(3, 1, 2), train=(1, 1, 0)), ("export", "failed", 1, 0, 0, 1)], run
+    assert stages_of(run) == [*_finished(prepare=(3, 1, 2), train=(1, 1, 0)), ("export", "failed", 1, 0, 0, 1)], run
     why = f"{run.name}/export: export: 1 of 1 parts failed"
     listed = served.pipelines.listed("classify")
     assert any(line.startswith(why) for line in listed), listed
@@ -57,7 +58,7 @@ def test_new_images_are_prepared_trained_on_gated_served_and_answered(served: Ex
     }
     run = served.run(*served.commit(sheets=4, labels=3))
     again = _finished(prepare=(3, 1, 2), train=(1, 1, 0), export=(1, 1, 0), serve=(1, 1, 0), infer=(4, 4, 0))
-    assert counts(run) == again, run
+    assert stages_of(run) == again, run
     assert served.live() == before + 1
     (promoted,) = [one for one in served.decisions() if (one["action"], one["version"]) == ("Promoted", before + 1)]
     assert promoted["measured"]["accuracy"] > 0.8
@@ -70,20 +71,16 @@ def _admitted(example: Example, run: Run) -> None:
     """Kueue has admitted the stage that trains, as a gang of two workers."""
     namespace = example.pipelines.access.namespace
     api = example.pipelines.access.api
-    (job,) = [one for one in api.items(_JOB_SETS.format(namespace)) if run.name in _owners(one, "name")]
+    (job,) = [one for one in api.items(_JOB_SETS.format(namespace)) if run.name in _owners(one)]
     assert job["metadata"]["labels"][QUEUE_LABEL] == "training"
 
-    def work() -> dict[str, Any]:
-        works = api.items(f"/apis/{versions.KUEUE_API}/namespaces/{namespace}/workloads")
-        (found,) = [one for one in works if job["metadata"]["uid"] in _owners(one, "uid")]
-        return found
-
-    assert [one["count"] for one in work()["spec"]["podSets"]] == [2]
-    eventually(lambda: {"Admitted", "Finished"} <= {one["type"] for one in work()["status"]["conditions"]})
+    uid = job["metadata"]["uid"]
+    assert [one["count"] for one in admitted.by_owner(api, namespace)[uid]["spec"]["podSets"]] == [2]
+    eventually(lambda: admitted.was_admitted(admitted.by_owner(api, namespace)[uid]))
 
 
-def _owners(of: dict[str, Any], key: str) -> set[str]:
-    return {one[key] for one in of["metadata"].get("ownerReferences", ())}
+def _owners(of: dict[str, Any]) -> set[str]:
+    return {one["name"] for one in of["metadata"].get("ownerReferences", ())}
 
 
 def _logged(example: Example) -> None:

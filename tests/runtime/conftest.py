@@ -1,0 +1,19 @@
+"""What tests of the library leave as it was."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+
+@pytest.fixture(autouse=True)
+def _own_sigterm() -> Iterator[None]:
+    """A `fit` in this process takes SIGTERM, which is to end the tests with their clusters."""
+    handler, blocked = signal.getsignal(signal.SIGTERM), signal.pthread_sigmask(signal.SIG_BLOCK, ())
+    signal.set_wakeup_fd(wakeup := signal.set_wakeup_fd(-1))
+    yield
+    signal.set_wakeup_fd(wakeup)
+    signal.signal(signal.SIGTERM, handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
