@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import EKS
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
 from tests.support.serving_schema import wrong
 
 _AKS = {
@@ -46,12 +44,8 @@ def tree(cluster: str = "existing", controllers: dict[str, Any] | None = None, *
 _NFS = {"kind": "nfs", "server": "10.0.0.2", "folder": "/models"}
 
 
-def rendered(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree))))
-
-
-def custom(render: Render, **expose: Any) -> dict[str, Any]:
-    made = rendered(render, tree(expose={**GATEWAY, **expose}))
+def custom(**expose: Any) -> dict[str, Any]:
+    made = rendered_tree(tree(expose={**GATEWAY, **expose}))
     kinds = ("Gateway", "HTTPRoute", "GRPCRoute", "SecurityPolicy", "ClientTrafficPolicy")
     found = {one.type.rpartition(":")[2]: one for one in made.resources if one.type.endswith(kinds)}
     assert [line for one in found.values() for line in wrong(one.inputs)] == []

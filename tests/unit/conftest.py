@@ -14,12 +14,17 @@ from tests.support.rendering import Golden, Render, Rendered
 gc.set_threshold(100_000, 50, 100)
 
 
-@pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The same places on every machine, and no cluster but the one that the settings name."""
-    monkeypatch.setenv("TENSORPLANE_HOME", "/instance-home")
-    monkeypatch.delenv("TENSORPLANE_CONTEXT", raising=False)
-    monkeypatch.delenv("PULUMI_CONFIG", raising=False)
+@pytest.fixture(autouse=True, scope="package")
+def environment() -> Iterator[None]:
+    """The same places on every machine, and no cluster but the one that the settings name.
+
+    Fixtures of whole modules have it too, and what they render is the same in any order.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TENSORPLANE_HOME", "/instance-home")
+        patch.delenv("TENSORPLANE_CONTEXT", raising=False)
+        patch.delenv("PULUMI_CONFIG", raising=False)
+        yield
 
 
 @pytest.fixture

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support import rendering
 from tests.support.faults import dev
+from tests.support.rendered_files import rendered_tree
 
 
 def _rendered(controllers: dict[str, Any]) -> rendering.Rendered:
-    return rendering.run(lambda: stack.build(stack.load(Settings({**dev(), "controllers": controllers}))))
+    return rendered_tree({**dev(), "controllers": controllers})
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stack
 from components import gpu_runtime
 from components.base.label_syntax import is_label_value
-from components.base.settings import Settings
 from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.gpu_runtime.operator import Operator
@@ -20,7 +18,7 @@ from components.node_groups.fleet import Fleet
 from components.node_groups.labels import plugin_config
 from components.node_groups.settings import Effect, NodeGroupArgs
 from components.node_groups.site import Site
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
 
 SHARING: dict[str, dict[str, Any] | None] = {
     "whole": None,
@@ -196,21 +194,17 @@ def settings(**tree: Any) -> dict[str, Any]:
     return {"cluster": OWN, "nodeGroups": {"old": {"accelerator": "t4", "max": 2}}, **tree}
 
 
-def built(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree))))
-
-
-def test_a_cluster_of_yours_gets_only_what_it_asks_for(render: Render) -> None:
-    assert built(render, settings()).all("Release") == []
-    plugin = built(render, settings(gpuRuntime={"kind": "plugin", "metrics": "none"}))
+def test_a_cluster_of_yours_gets_only_what_it_asks_for() -> None:
+    assert rendered_tree(settings()).all("Release") == []
+    plugin = rendered_tree(settings(gpuRuntime={"kind": "plugin", "metrics": "none"}))
     assert [r.name for r in plugin.all("Release")] == ["nvidia-device-plugin"]
-    operator = built(render, settings(gpuRuntime={"kind": "operator"}))
+    operator = rendered_tree(settings(gpuRuntime={"kind": "operator"}))
     assert [r.name for r in operator.all("Release")] == ["gpu-operator"]
     assert operator.one("GpuRuntime").inputs["kind"] == "operator"
 
 
-def test_charts_come_from_nvidias_repositories(render: Render) -> None:
-    plugin = built(render, settings(gpuRuntime={"kind": "plugin", "metrics": "serviceMonitor"}))
+def test_charts_come_from_nvidias_repositories() -> None:
+    plugin = rendered_tree(settings(gpuRuntime={"kind": "plugin", "metrics": "serviceMonitor"}))
     exporter, device_plugin = plugin.all("Release")
     assert exporter.inputs["values"]["serviceMonitor"] == {"enabled": True}
     assert "podAnnotations" not in exporter.inputs["values"]
@@ -220,8 +214,8 @@ def test_charts_come_from_nvidias_repositories(render: Render) -> None:
     assert device_plugin.inputs["version"] == "0.19.1"
 
 
-def test_its_pods_may_reach_the_nodes_devices(render: Render) -> None:
-    rendered = built(render, settings(gpuRuntime={"kind": "plugin"}))
+def test_its_pods_may_reach_the_nodes_devices() -> None:
+    rendered = rendered_tree(settings(gpuRuntime={"kind": "plugin"}))
     namespace = rendered.one("Namespace", "gpu-runtime")
     assert namespace.inputs["metadata"]["labels"]["pod-security.kubernetes.io/enforce"] == "privileged"
     for controller in ("nvidia-device-plugin", "dcgm-exporter"):
@@ -231,22 +225,22 @@ def test_its_pods_may_reach_the_nodes_devices(render: Render) -> None:
     assert rendered.one("Release", "dcgm-exporter").inputs["values"]["podAnnotations"]["prometheus.io/port"] == "9400"
 
 
-def test_the_runtime_class_reaches_every_pod_that_opens_a_gpu(render: Render) -> None:
+def test_the_runtime_class_reaches_every_pod_that_opens_a_gpu() -> None:
     named = {"kind": "plugin", "runtimeClass": "nvidia"}
-    for release in built(render, settings(gpuRuntime=named)).all("Release"):
+    for release in rendered_tree(settings(gpuRuntime=named)).all("Release"):
         assert release.inputs["values"]["runtimeClassName"] == "nvidia"
-    operator = built(render, settings(gpuRuntime={"kind": "operator", "runtimeClass": "nvidia"}))
+    operator = rendered_tree(settings(gpuRuntime={"kind": "operator", "runtimeClass": "nvidia"}))
     assert operator.one("Release").inputs["values"]["operator"] == {"runtimeClass": "nvidia"}
 
 
-def test_only_pods_with_gpus_have_the_runtime_class(render: Render) -> None:
+def test_only_pods_with_gpus_have_the_runtime_class() -> None:
     server: dict[str, Any] = {"kind": "modelServer", "model": {"volume": "models", "path": "digits"}}
     tree = settings(
         gpuRuntime={"kind": "present", "runtimeClass": "nvidia"},
         volumes={"models": {"sizeGib": 1, "retain": False}},
         workloads={"with-gpu": {**server, "resources": {"gpus": 1}}, "without": server},
     )
-    pods = {d.name: d.inputs["spec"]["template"]["spec"] for d in built(render, tree).all("Deployment")}
+    pods = {d.name: d.inputs["spec"]["template"]["spec"] for d in rendered_tree(tree).all("Deployment")}
     assert pods["with-gpu"]["runtimeClassName"] == "nvidia"
     assert "runtimeClassName" not in pods["without"]
 
@@ -272,11 +266,11 @@ def test_a_profile_with_media_engines_is_a_label_too() -> None:
     assert is_label_value(plugin_config(args))
 
 
-def test_on_simulated_nodes_the_plugin_comes_from_the_clusters_own_folder(render: Render) -> None:
+def test_on_simulated_nodes_the_plugin_comes_from_the_clusters_own_folder() -> None:
     tree = {"nodeGroups": {"old": {"accelerator": "t4", "max": 2}}}
-    release = built(render, tree).one("Release")
+    release = rendered_tree(tree).one("Release")
     assert release.inputs["chart"] == "/instance-home/charts/nvidia-device-plugin"
     assert "repositoryOpts" not in release.inputs
     without = {"nodeGroups": {"cpu": {"max": 2}}}
-    assert built(render, without).all("GpuRuntime") == []
-    assert built(render, {**tree, "gpuRuntime": {"kind": "present"}}).all("Release") == []
+    assert rendered_tree(without).all("GpuRuntime") == []
+    assert rendered_tree({**tree, "gpuRuntime": {"kind": "present"}}).all("Release") == []

@@ -8,11 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
 from components import catalog
 from components.base.labels import SIMULATED
 from components.base.model import Resources
-from components.base.settings import Settings
 from components.clusters.embedded import Embedded, simulated_nodes
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet, of
@@ -25,7 +23,8 @@ from embedded.cluster import kwok
 from embedded.cluster.places import Places
 from embedded.paths import Instance
 from embedded.step import Step
-from tests.support.rendering import Registered, Render, Rendered
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Registered, Rendered
 
 GROUPS: dict[str, Any] = {
     "cpu": {"min": 2, "max": 4},
@@ -40,7 +39,7 @@ SERVER = {
 
 
 @pytest.fixture
-def rendered(render: Render) -> Rendered:
+def rendered() -> Rendered:
     job = {
         "kind": "trainingJob",
         "strategy": {"kind": "single"},
@@ -50,7 +49,7 @@ def rendered(render: Render) -> Rendered:
     }
     workloads = {"server": SERVER, "job": job}
     settings = {"nodeGroups": GROUPS, "volumes": {"models": {"sizeGib": 1}}, "workloads": workloads}
-    return render(lambda: stack.build(stack.load(Settings(settings))))
+    return rendered_tree(settings)
 
 
 def _size(node: Registered) -> dict[str, str]:
@@ -87,8 +86,8 @@ def test_everything_else_comes_after_the_nodes_and_goes_before_them(rendered: Re
     assert rendered.one("Deployment", "server").options["provider"] == "cluster"
 
 
-def test_a_stack_without_groups_has_no_node_and_one_provider(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings({}))))
+def test_a_stack_without_groups_has_no_node_and_one_provider() -> None:
+    rendered = rendered_tree({})
     assert rendered.all("Node") == []
     assert [provider.name for provider in rendered.all("kubernetes")] == ["cluster"]
 

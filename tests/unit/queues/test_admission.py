@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-import stack
-from components.base.settings import Settings
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered
 
 TREE: dict[str, Any] = {
@@ -31,7 +30,7 @@ TREE: dict[str, Any] = {
 
 
 def built(**changes: Any) -> rendering.Rendered:
-    return rendering.run(lambda: stack.build(stack.load(Settings({**TREE, **changes}))))
+    return rendered_tree({**TREE, **changes})
 
 
 def namespaces(binding: Registered) -> list[str]:

@@ -16,12 +16,10 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as grafana
 
-import stack
-from components.base.settings import Settings
 from components.controllers import kueue
 from components.controllers.kueue import KueueMetrics
 from components.queues import dashboard
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
 
 RECORDED = yaml.safe_load((Path(__file__).parent / "kueue_metrics.yaml").read_text())
@@ -165,7 +163,7 @@ def built() -> Rendered:
     tree = dict(settings_of(PROJECT / "examples" / "queues.yaml").tree)
     tree["controllers"] = {"kueueMetrics": "serviceMonitor", "kueueDashboard": True}
     tree["teams"] = {**tree["teams"], "speech": {"namespace": "talk"}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_the_sidecar_finds_the_stacks_own_queues_and_namespaces() -> None:
@@ -193,6 +191,6 @@ def test_the_setting_reaches_the_chart_and_nothing_is_there_by_default() -> None
     values = built().one("Release", "kueue").inputs["values"]
     assert values["enablePrometheus"] is True
     tree = settings_of(PROJECT / "examples" / "queues.yaml").tree
-    plain = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    plain = rendered_tree(tree)
     assert plain.one("Release", "kueue").inputs["values"]["enablePrometheus"] is False
     assert "queues-dashboard" not in {one.name for one in plain.all("ConfigMap")}

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
 from tests.support.faults import dev, faults_of, put
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import GPU_IMAGE, PROJECT
 
 # Two cards and processors, two queues that hold all of it.
@@ -293,7 +291,7 @@ def test_queues_and_teams_whose_names_run_together_are_still_two() -> None:
         name: {"cpus": 1, "memoryGib": 1, "teams": teams}
         for name, teams in {"a": ["b", "b-c"], "a-b": ["c"], "a-b-c": []}.items()
     }
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     names = [one.name for one in made.all("LocalQueue")]
     assert len(names) == len(set(names)) == 6
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from components.queues import quota_return
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 
 TREE: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "lab"},
@@ -22,7 +21,7 @@ TREE: dict[str, Any] = {
 
 def _made(**changes: Any) -> rendering.Rendered:
     tree = copy.deepcopy(TREE) | changes
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_it_runs_where_the_stacks_own_kueue_gives_gpus() -> None:

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Registered
 
 CPUS = {"queues": {"research": {"cpus": 1, "memoryGib": 1}}}
@@ -32,7 +30,7 @@ def tree(**job: Any) -> dict[str, Any]:
 
 
 def built(settings: dict[str, Any]) -> list[Registered]:
-    return rendering.run(lambda: stack.build(stack.load(Settings(settings)))).resources
+    return rendered_tree(settings).resources
 
 
 def of_kind(found: list[Registered], kind: str) -> dict[str, dict[str, Any]]:

@@ -15,12 +15,11 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as grafana
 
-import stack
-from components.base.settings import Settings
 from components.queues import training_dashboard
 from tensorplane import metrics
 from tests.support import rendering
 from tests.support.faults import dev
+from tests.support.rendered_files import rendered_tree
 from tests.unit.queues.test_dashboard import labels_of, lost
 
 DCGM = yaml.safe_load((Path(__file__).parent / "dcgm_metrics.yaml").read_text())
@@ -101,4 +100,4 @@ def test_the_setting_creates_it_and_a_port_of_metrics_opens_the_pods_to_promethe
 
 
 def _built(tree: dict[str, Any]) -> rendering.Rendered:
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)

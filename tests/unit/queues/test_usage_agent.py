@@ -8,17 +8,16 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
 from components.base.recorded_usage import VARIABLE, Used
-from components.base.settings import Settings
 from components.queues import usage
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.unit.queues.test_quota_return import TREE
 
 
 def _made(**changes: Any) -> rendering.Rendered:
     tree = copy.deepcopy(TREE) | changes
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_it_counts_the_stack_and_its_teams_with_another_kueue_too() -> None:

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from components.streams.topic import TopicArgs
-from tests.support import computed, rendering
+from tests.support import computed
+from tests.support.rendered_files import rendered_anew
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 _NUMBERS: dict[str, Any] = {"topics": {"numbers": {}}}
@@ -25,7 +24,7 @@ def _job(monkeypatch: pytest.MonkeyPatch, uid: str, stream: dict[str, Any] = _NU
     monkeypatch.setitem(computed.ADDED, _CLAIM, _disk(uid))
     tree: dict[str, Any] = {"cluster": {"kind": "embedded"}, "volumes": {"events": {"sizeGib": gib}}}
     tree["streams"] = {"events": {"volume": "events", **stream}}
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_anew(tree)
     job, code = (made.one(kind, "events-topics").inputs["metadata"]["name"] for kind in ("Job", "ConfigMap"))
     return job, code
 

@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support import strimzi_schema
 from tests.support.faults import faults_of
-from tests.support.rendering import Registered, Render
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Registered
 
 _SOME: dict[str, Any] = {
     "broker": {"kind": "strimzi", "cluster": "kafka"},
@@ -41,12 +40,12 @@ def _tree(stream: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _built(render: Render, tree: dict[str, Any]) -> list[Registered]:
-    return render(lambda: stack.build(stack.load(Settings(tree)))).resources
+def _built(tree: dict[str, Any]) -> list[Registered]:
+    return rendered_tree(tree).resources
 
 
-def _objects(render: Render, stream: Mapping[str, Any]) -> list[Registered]:
-    return [one for one in _built(render, _tree(stream)) if "strimzi" in one.type]
+def _objects(stream: Mapping[str, Any]) -> list[Registered]:
+    return [one for one in _built(_tree(stream)) if "strimzi" in one.type]
 
 
 def _named(found: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
@@ -54,8 +53,8 @@ def _named(found: list[Registered], kind: str) -> dict[str, Mapping[str, Any]]:
 
 
 @pytest.mark.parametrize("changes", [{}, _BROKERS, _MIRROR, {**_BROKERS, **_MIRROR}])
-def test_every_object_is_one_that_strimzi_takes(render: Render, changes: dict[str, Any]) -> None:
-    found = _objects(render, changes)
+def test_every_object_is_one_that_strimzi_takes(changes: dict[str, Any]) -> None:
+    found = _objects(changes)
     assert len(found) >= 5
     assert [line for one in found for line in strimzi_schema.wrong(one.inputs)] == []
     assert {one.inputs["metadata"]["namespace"] for one in found} == {"ns"}
@@ -71,16 +70,16 @@ def test_the_schema_names_what_strimzi_would_refuse() -> None:
     assert strimzi_schema.wrong(user) == ["KafkaUser.authorization.acls: missing"]
 
 
-def test_topics_keep_what_they_are_told_to(render: Render) -> None:
-    topics = _named(_objects(render, {}), "KafkaTopic")
+def test_topics_keep_what_they_are_told_to() -> None:
+    topics = _named(_objects({}), "KafkaTopic")
     assert topics["clicks"]["partitions"] == 6
     kept = {name: (spec["config"]["retention.ms"], spec["config"]["retention.bytes"]) for name, spec in topics.items()}
     assert kept == {"clicks": (24 * 3600 * 1000, 1 << 29), "labels": (-1, -1)}
     assert {spec["config"]["min.insync.replicas"] for spec in topics.values()} == {2}
 
 
-def test_each_client_may_do_what_it_needs_and_no_more(render: Render) -> None:
-    found = _objects(render, {})
+def test_each_client_may_do_what_it_needs_and_no_more() -> None:
+    found = _objects({})
     rights = {
         name: {
             (acl["resource"]["type"], acl["resource"]["name"], *acl["operations"])
@@ -99,18 +98,18 @@ def test_each_client_may_do_what_it_needs_and_no_more(render: Render) -> None:
     }
 
 
-def test_records_are_kept_unless_told_otherwise(render: Render) -> None:
+def test_records_are_kept_unless_told_otherwise() -> None:
     def protected(found: list[Registered]) -> set[str]:
         return {one.inputs["kind"] for one in found if one.options.get("protect")}
 
-    assert protected(_objects(render, _BROKERS)) == {"Kafka", "KafkaNodePool", "KafkaTopic"}
-    assert protected(_objects(render, {**_BROKERS, "retain": False})) == set()
-    pool = _named(_objects(render, {**_BROKERS, "retain": False}), "KafkaNodePool")["kafka-brokers"]
+    assert protected(_objects(_BROKERS)) == {"Kafka", "KafkaNodePool", "KafkaTopic"}
+    assert protected(_objects({**_BROKERS, "retain": False})) == set()
+    pool = _named(_objects({**_BROKERS, "retain": False}), "KafkaNodePool")["kafka-brokers"]
     assert [disk["deleteClaim"] for disk in pool["storage"]["volumes"]] == [False]
 
 
-def test_a_mirror_copies_the_topics_and_the_groups_under_their_own_names(render: Render) -> None:
-    spec = _named(_objects(render, _MIRROR), "KafkaMirrorMaker2")["events-mirror"]
+def test_a_mirror_copies_the_topics_and_the_groups_under_their_own_names() -> None:
+    spec = _named(_objects(_MIRROR), "KafkaMirrorMaker2")["events-mirror"]
     mirror = spec["mirrors"][0]
     assert (mirror["topicsPattern"], mirror["groupsPattern"]) == ("clicks|labels", "trainer|ranker")
     assert mirror["source"]["authentication"]["certificateAndKey"]["secretName"] == "events-mirror"
@@ -123,8 +122,8 @@ def test_a_mirror_copies_the_topics_and_the_groups_under_their_own_names(render:
     assert policies == {"org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}
 
 
-def test_a_managed_kafka_gets_no_objects(render: Render) -> None:
-    assert _objects(render, _MANAGED) == []
+def test_a_managed_kafka_gets_no_objects() -> None:
+    assert _objects(_MANAGED) == []
 
 
 @pytest.mark.parametrize(
@@ -228,8 +227,8 @@ def _policies(found: list[Registered]) -> dict[str, Mapping[str, Any]]:
     return {one.name: one.inputs["spec"] for one in policies}
 
 
-def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_it_needs(render: Render) -> None:
-    found = _policies(_built(render, _tree({**_BROKERS, **_MIRROR})))
+def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_it_needs() -> None:
+    found = _policies(_built(_tree({**_BROKERS, **_MIRROR})))
     brokers = {"podSelector": {"matchLabels": {"strimzi.io/cluster": "kafka"}}}
     clients = found["events-stream-clients"]
     assert clients["podSelector"]["matchLabels"] == {"streams.tensorplane/events": "client"}
@@ -237,7 +236,7 @@ def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_
     ports = {name: [port["port"] for port in spec["egress"][-1]["ports"]] for name, spec in found.items()}
     assert found["events-stream-kafka"]["egress"][0] == found["events-stream-mirror"]["egress"][0] == {"to": [brokers]}
     assert (ports["events-stream-kafka"], ports["events-stream-mirror"]) == ([443, 6443], [443, 6443, 9096])
-    (managed,) = _policies(_built(render, _tree(_MANAGED))).values()
+    (managed,) = _policies(_built(_tree(_MANAGED))).values()
     assert managed["egress"] == [{"ports": [{"protocol": "TCP", "port": 9096}]}]
 
 

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 _EXISTING = {"kind": "existing", "context": "team"}
 _MANAGED = {"kind": "managed", "endpoint": {"bootstrap": "kafka.example:9096"}}
@@ -68,9 +66,9 @@ def test_the_volume_holds_what_the_stream_keeps(size: int, fits: bool) -> None:
     assert faults_of(_local({"sizeGib": size}, topics=topics, groups={})) == found
 
 
-def test_a_stream_called_like_its_volume_has_the_names_that_a_volume_s_stream_had(render: Render) -> None:
+def test_a_stream_called_like_its_volume_has_the_names_that_a_volume_s_stream_had() -> None:
     tree = {"volumes": {"events": {"sizeGib": 1}}, "streams": {"events": {"volume": "events", **_TOPICS}}}
-    made = render(lambda: stack.build(stack.load(Settings({"namespace": "ns", **tree}))))
+    made = rendered_tree({"namespace": "ns", **tree})
     named = {(one.type.rpartition(":")[2], one.name) for one in made.resources if "events" in one.name}
     assert named == {
         ("Volume", "events"),
@@ -87,10 +85,9 @@ def test_a_stream_called_like_its_volume_has_the_names_that_a_volume_s_stream_ha
 
 
 @pytest.mark.parametrize(("retain", "kept"), [(True, True), (False, False)])
-def test_a_namespace_with_retained_topics_is_protected(render: Render, retain: bool, kept: bool) -> None:
+def test_a_namespace_with_retained_topics_is_protected(retain: bool, kept: bool) -> None:
     stream = {"broker": {"kind": "strimzi", "cluster": "kafka"}, "retain": retain, **_TOPICS}
-    settings = Settings({"cluster": _EXISTING, "namespace": "ns", "streams": {"events": stream}})
-    made = render(lambda: stack.build(stack.load(settings)))
+    made = rendered_tree({"cluster": _EXISTING, "namespace": "ns", "streams": {"events": stream}})
     assert bool(made.one("core/v1:Namespace", "ns").options.get("protect")) is kept
 
 

@@ -10,6 +10,7 @@ import stack
 from components.base.settings import Settings
 from tests.support import rendering
 from tests.support.faults import dev, faults_of
+from tests.support.rendered_files import rendered_tree
 
 
 def with_access(**access: list[str]) -> dict[str, Any]:
@@ -44,7 +45,7 @@ def test_a_workload_that_is_not_let_in_is_one_line(access: dict[str, list[str]],
 
 def test_the_cluster_refuses_every_other_pod() -> None:
     tree = with_access(writers=["digits"], readers=["digits-server", "backup"])
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     policy, binding = (
         made.one(f"ValidatingAdmissionPolicy{part}", "tensorplane-dev-models-access") for part in ("", "Binding")
     )
@@ -64,7 +65,7 @@ def test_the_cluster_refuses_every_other_pod() -> None:
 
 def test_a_group_is_of_those_who_make_the_pods() -> None:
     tree = with_access(writers=["digits"], readers=["digits-server", "group:research"])
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     (validation,) = made.one("ValidatingAdmissionPolicy", "tensorplane-dev-models-access").inputs["spec"]["validations"]
     readers = (
         '(object.spec.serviceAccountName in ["digits-server"] || request.userInfo.groups.exists(g, g in ["research"]))'
@@ -80,7 +81,7 @@ def test_who_is_no_account_and_no_group_is_one_line() -> None:
 
 
 def test_a_volume_that_lists_nobody_is_everybody_s() -> None:
-    made = rendering.run(lambda: stack.build(stack.load(Settings(dev()))))
+    made = rendered_tree(dev())
     assert not made.all("ValidatingAdmissionPolicy")
 
 

@@ -10,6 +10,7 @@ import stack
 from components.base.settings import Settings
 from components.volumes.backends.s3 import S3
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.volume_faults import lines
 
@@ -28,7 +29,7 @@ def about(cluster: dict[str, Any], volumes: dict[str, Any]) -> list[str]:
 def of(**volumes: Any) -> Rendered:
     groups = {"cpu": {"machine": "Standard_D8s_v5", "min": 2, "max": 4}}
     tree = {"cluster": AKS, "nodeGroups": groups, "volumes": volumes}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_one_of_several_volumes_goes_without_making_their_pool_smaller_while_it_is_there() -> None:

@@ -10,15 +10,15 @@ import pytest
 from components.base.labels import TRACK
 from tests.support import exposed
 from tests.support.faults import faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 from tests.support.serving_schema import wrong
 
 _ALLOWED = ["203.0.113.0/24"]
 
 
-def _service(render: Render, cluster: str, **expose: Any) -> tuple[dict[str, Any], dict[str, str]]:
+def _service(cluster: str, **expose: Any) -> tuple[dict[str, Any], dict[str, str]]:
     tree = exposed.tree(cluster, expose={"kind": "loadBalancer", **expose})
-    inputs = exposed.rendered(render, tree).one("Service", "server").inputs
+    inputs = rendered_tree(tree).one("Service", "server").inputs
     annotations = dict(inputs["metadata"]["annotations"])
     # An address, which does not depend on pods.
     assert annotations.pop("pulumi.com/waitFor") == "jsonpath={.status.loadBalancer.ingress}"
@@ -42,59 +42,59 @@ _AZURE = "service.beta.kubernetes.io/azure-load-balancer"
     ],
 )
 def test_a_load_balancer_is_internal_unless_the_settings_say_public(
-    render: Render, cluster: str, internal: dict[str, str], public: dict[str, str]
+    cluster: str, internal: dict[str, str], public: dict[str, str]
 ) -> None:
-    spec, annotations = _service(render, cluster)
+    spec, annotations = _service(cluster)
     assert (spec["type"], annotations) == ("LoadBalancer", internal)
     assert "loadBalancerSourceRanges" not in spec
-    spec, annotations = _service(render, cluster, public=True, allowedCidrs=_ALLOWED)
+    spec, annotations = _service(cluster, public=True, allowedCidrs=_ALLOWED)
     assert (spec["loadBalancerSourceRanges"], annotations) == (_ALLOWED, public)
 
 
-def test_an_existing_cluster_names_the_annotation_of_its_cloud(render: Render) -> None:
-    _, annotations = _service(render, "existing", annotations={"example.org/internal": "yes"})
+def test_an_existing_cluster_names_the_annotation_of_its_cloud() -> None:
+    _, annotations = _service("existing", annotations={"example.org/internal": "yes"})
     assert annotations == {"example.org/internal": "yes"}
 
 
-def _outside(render: Render, cluster: str, expose: dict[str, Any]) -> Any:
-    rendered = exposed.rendered(render, exposed.tree(cluster, expose=expose))
+def _outside(cluster: str, expose: dict[str, Any]) -> Any:
+    rendered = rendered_tree(exposed.tree(cluster, expose=expose))
     return rendered.exports["workloads"]["server"]["outside"]
 
 
-def test_the_outputs_say_where_clients_outside_reach_the_server(render: Render) -> None:
+def test_the_outputs_say_where_clients_outside_reach_the_server() -> None:
     gateway = {**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]}
-    assert _outside(render, "existing", gateway) == {"rest": ["digits.example.org"], "grpc": ["grpc.example.org"]}
-    found = _outside(render, "gke", {"kind": "loadBalancer"})
+    assert _outside("existing", gateway) == {"rest": ["digits.example.org"], "grpc": ["grpc.example.org"]}
+    found = _outside("gke", {"kind": "loadBalancer"})
     assert found == {"rest": ["10.0.0.7:8501"], "grpc": ["10.0.0.7:8500"]}
-    assert "outside" not in exposed.rendered(render, exposed.tree()).exports["workloads"]["server"]
+    assert "outside" not in rendered_tree(exposed.tree()).exports["workloads"]["server"]
 
 
-def test_a_server_without_exposure_has_an_address_in_the_cluster_only(render: Render) -> None:
-    rendered = exposed.rendered(render, exposed.tree())
+def test_a_server_without_exposure_has_an_address_in_the_cluster_only() -> None:
+    rendered = rendered_tree(exposed.tree())
     assert "type" not in rendered.one("Service", "server").inputs["spec"]
     rule = rendered.one("NetworkPolicy", "server-clients").inputs["spec"]["ingress"]
     assert rule == [{"ports": [{"protocol": "TCP", "port": 8500}, {"protocol": "TCP", "port": 8501}]}]
 
 
-def _ingress(render: Render, tree: dict[str, Any]) -> Any:
-    return exposed.rendered(render, tree).one("NetworkPolicy", "server-clients").inputs["spec"].get("ingress")
+def _ingress(tree: dict[str, Any]) -> Any:
+    return rendered_tree(tree).one("NetworkPolicy", "server-clients").inputs["spec"].get("ingress")
 
 
-def test_only_declared_clients_may_connect(render: Render) -> None:
-    (rule,) = _ingress(render, exposed.tree(clients=[{"workload": "web"}, {"namespace": "shop"}]))
+def test_only_declared_clients_may_connect() -> None:
+    (rule,) = _ingress(exposed.tree(clients=[{"workload": "web"}, {"namespace": "shop"}]))
     assert rule["from"] == [
         {"podSelector": {"matchLabels": {"app.kubernetes.io/name": "web"}}},
         {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "shop"}}},
     ]
 
 
-def test_no_clients_are_nobody(render: Render) -> None:
-    assert not _ingress(render, exposed.tree(clients=[]))
+def test_no_clients_are_nobody() -> None:
+    assert not _ingress(exposed.tree(clients=[]))
 
 
-def test_the_page_reaches_the_server_and_only_the_servers_clients_reach_the_page(render: Render) -> None:
+def test_the_page_reaches_the_server_and_only_the_servers_clients_reach_the_page() -> None:
     clients = [{"workload": "web"}]
-    rendered = exposed.rendered(render, exposed.tree(clients=clients, page={}))
+    rendered = rendered_tree(exposed.tree(clients=clients, page={}))
     spec = rendered.one("NetworkPolicy", "server-clients").inputs["spec"]
     names = [peer["podSelector"]["matchLabels"]["app.kubernetes.io/name"] for peer in spec["ingress"][0]["from"]]
     assert names == ["web", "server-page"]
@@ -102,20 +102,20 @@ def test_the_page_reaches_the_server_and_only_the_servers_clients_reach_the_page
     assert rule["from"] == [spec["ingress"][0]["from"][0]]
     (egress,) = rendered.one("NetworkPolicy", "server-page").inputs["spec"]["egress"]
     assert egress["to"][0]["podSelector"]["matchLabels"] == {"app.kubernetes.io/name": "server"}
-    assert _ingress(render, exposed.tree(page={})) == [{"ports": spec["ingress"][0]["ports"]}], "by default everyone"
+    assert _ingress(exposed.tree(page={})) == [{"ports": spec["ingress"][0]["ports"]}], "by default everyone"
 
 
-def test_clients_behind_a_load_balancer_are_those_of_its_addresses(render: Render) -> None:
+def test_clients_behind_a_load_balancer_are_those_of_its_addresses() -> None:
     expose = {"kind": "loadBalancer", "allowedCidrs": _ALLOWED}
-    rendered = exposed.rendered(render, exposed.tree("gke", clients=[{"workload": "web"}], expose=expose))
+    rendered = rendered_tree(exposed.tree("gke", clients=[{"workload": "web"}], expose=expose))
     (rule,) = rendered.one("NetworkPolicy", "server-clients").inputs["spec"]["ingress"]
     assert rule["from"][1:] == [{"ipBlock": {"cidr": "203.0.113.0/24"}}]
     # Otherwise the node's address would be in the place of the client's.
     assert rendered.one("Service", "server").inputs["spec"]["externalTrafficPolicy"] == "Local"
 
 
-def test_rest_and_grpc_have_routes_of_their_own_from_an_existing_gateway(render: Render) -> None:
-    found = exposed.custom(render, namespace="gateways", grpcHosts=["grpc.example.org"])
+def test_rest_and_grpc_have_routes_of_their_own_from_an_existing_gateway() -> None:
+    found = exposed.custom(namespace="gateways", grpcHosts=["grpc.example.org"])
     assert set(found) == {"HTTPRoute", "GRPCRoute"}
     rest, grpc = found["HTTPRoute"].inputs["spec"], found["GRPCRoute"].inputs["spec"]
     assert rest["parentRefs"] == grpc["parentRefs"] == [{"name": "public", "namespace": "gateways"}]
@@ -130,15 +130,15 @@ def test_rest_and_grpc_have_routes_of_their_own_from_an_existing_gateway(render:
     assert rule["backendRefs"] == [{"name": "server", "port": 8500}]
 
 
-def test_clients_outside_cannot_replace_the_models(render: Render) -> None:
-    (rule,) = exposed.custom(render, grpcHosts=["grpc.example.org"])["GRPCRoute"].inputs["spec"]["rules"]
+def test_clients_outside_cannot_replace_the_models() -> None:
+    (rule,) = exposed.custom(grpcHosts=["grpc.example.org"])["GRPCRoute"].inputs["spec"]["rules"]
     methods = {(one["method"]["service"].rpartition(".")[2], one["method"].get("method")) for one in rule["matches"]}
     assert methods == {("PredictionService", None), ("ModelService", "GetModelStatus"), ("Health", None)}
 
 
-def test_the_stack_creates_a_gateway_with_tls_for_its_hosts(render: Render) -> None:
+def test_the_stack_creates_a_gateway_with_tls_for_its_hosts() -> None:
     create = {"gatewayClass": "eg", "certificate": "digits-tls"}
-    found = exposed.custom(render, grpcHosts=["grpc.example.org"], create=create)
+    found = exposed.custom(grpcHosts=["grpc.example.org"], create=create)
     spec = found["Gateway"].inputs["spec"]
     assert spec["gatewayClassName"] == "eg"
     assert [(one["hostname"], one["protocol"], one["port"]) for one in spec["listeners"]] == [
@@ -149,10 +149,10 @@ def test_the_stack_creates_a_gateway_with_tls_for_its_hosts(render: Render) -> N
     assert all(one["tls"]["certificateRefs"] == references for one in spec["listeners"])
 
 
-def test_nobody_gets_in_before_tokens_and_certificates_are_checked(render: Render) -> None:
+def test_nobody_gets_in_before_tokens_and_certificates_are_checked() -> None:
     jwt = {"issuer": "https://id.example.org", "audiences": ["digits"], "jwks": "https://id.example.org/keys"}
     create = {"gatewayClass": "eg", "certificate": "digits-tls", "clientAuthority": "clients"}
-    found = exposed.custom(render, grpcHosts=["grpc.example.org"], jwt=jwt, create=create)
+    found = exposed.custom(grpcHosts=["grpc.example.org"], jwt=jwt, create=create)
     policy = found["SecurityPolicy"].inputs["spec"]
     assert [(one["kind"], one["name"]) for one in policy["targetRefs"]] == [
         ("HTTPRoute", "server"),
@@ -168,16 +168,16 @@ def test_nobody_gets_in_before_tokens_and_certificates_are_checked(render: Rende
     assert "HTTPRoute server" in found["GRPCRoute"].options["dependsOn"]
 
 
-def test_prometheus_finds_the_metrics_by_annotations_or_a_service_monitor(render: Render) -> None:
+def test_prometheus_finds_the_metrics_by_annotations_or_a_service_monitor() -> None:
     path = "/monitoring/prometheus/metrics"
-    rendered = exposed.rendered(render, exposed.tree())
+    rendered = rendered_tree(exposed.tree())
     template = rendered.one("Deployment", "server").inputs["spec"]["template"]
     assert template["metadata"]["annotations"] == {
         "prometheus.io/scrape": "true",
         "prometheus.io/port": "8501",
         "prometheus.io/path": path,
     }
-    rendered = exposed.rendered(render, exposed.tree(controllers={"servingMetrics": "serviceMonitor"}))
+    rendered = rendered_tree(exposed.tree(controllers={"servingMetrics": "serviceMonitor"}))
     assert "annotations" not in rendered.one("Deployment", "server").inputs["spec"]["template"]["metadata"]
     monitor = rendered.one("ServiceMonitor", "server").inputs
     assert wrong(monitor) == []

@@ -14,7 +14,8 @@ from components.base.settings import Settings
 from stack import checks
 from tests.support import exposed
 from tests.support.faults import faults_of
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Rendered
 from tests.support.serving_schema import wrong
 
 _CANARY: dict[str, Any] = {"percent": 5, "gate": {"metric": "errorRate", "threshold": 0.01}}
@@ -27,12 +28,12 @@ def _tried_tree(expose: dict[str, Any] | None) -> dict[str, Any]:
     return tree
 
 
-def _tried(render: Render, expose: dict[str, Any] | None) -> Rendered:
-    return exposed.rendered(render, _tried_tree(expose))
+def _tried(expose: dict[str, Any] | None) -> Rendered:
+    return rendered_tree(_tried_tree(expose))
 
 
-def test_a_canary_behind_a_gateway_has_a_service_for_each_track(render: Render) -> None:
-    rendered = _tried(render, {**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]})
+def test_a_canary_behind_a_gateway_has_a_service_for_each_track() -> None:
+    rendered = _tried({**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]})
     name = {"app.kubernetes.io/name": "server"}
     selectors = {one.name: one.inputs["spec"]["selector"] for one in rendered.all("Service") if "web" not in one.name}
     assert selectors == {
@@ -47,8 +48,8 @@ def test_a_canary_behind_a_gateway_has_a_service_for_each_track(render: Render) 
     assert deployments["server"]["selector"] == {"matchLabels": name}, "the selector of a Deployment cannot change"
 
 
-def test_the_controller_divides_the_requests_of_its_routes_and_pulumi_leaves_them_to_it(render: Render) -> None:
-    rendered = _tried(render, {**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]})
+def test_the_controller_divides_the_requests_of_its_routes_and_pulumi_leaves_them_to_it() -> None:
+    rendered = _tried({**exposed.GATEWAY, "grpcHosts": ["grpc.example.org"]})
     for kind in ("HTTPRoute", "GRPCRoute"):
         route = rendered.one(kind)
         assert wrong(route.inputs) == []
@@ -73,14 +74,14 @@ def test_the_controller_divides_the_requests_of_its_routes_and_pulumi_leaves_the
     assert found.rollout.stable_beside_canary == 4
 
 
-def test_a_route_that_nobody_divides_takes_its_backend_back(render: Render) -> None:
-    route = exposed.custom(render)["HTTPRoute"]
+def test_a_route_that_nobody_divides_takes_its_backend_back() -> None:
+    route = exposed.custom()["HTTPRoute"]
     assert route.inputs["metadata"]["annotations"] == {"pulumi.com/patchForce": "true"}
     assert not route.options.get("ignoreChanges")
 
 
-def test_without_a_gateway_a_canary_gets_its_share_of_replicas(render: Render) -> None:
-    rendered = _tried(render, None)
+def test_without_a_gateway_a_canary_gets_its_share_of_replicas() -> None:
+    rendered = _tried(None)
     assert [one.name for one in rendered.all("Service") if "web" not in one.name] == ["server"]
     assert TRACK not in rendered.one("Deployment", "server").inputs["spec"]["template"]["metadata"]["labels"]
     settings = json.loads(rendered.one("ConfigMap", "server-rollout-settings").inputs["data"]["rollout.json"])
@@ -125,12 +126,10 @@ _TRAEFIK = {"gatewayClass": "traefik", "certificate": "digits-tls"}
     ],
 )
 def test_a_gateway_of_traefiks_class_installs_traefik(
-    render: Render, cluster: str, annotations: dict[str, str], service: dict[str, Any]
+    cluster: str, annotations: dict[str, str], service: dict[str, Any]
 ) -> None:
     controllers = {"gatewayAnnotations": annotations} if annotations else None
-    rendered = exposed.rendered(
-        render, exposed.tree(cluster, controllers, expose={**exposed.GATEWAY, "create": _TRAEFIK})
-    )
+    rendered = rendered_tree(exposed.tree(cluster, controllers, expose={**exposed.GATEWAY, "create": _TRAEFIK}))
     values = rendered.one("Release", "traefik").inputs["values"]
     assert values["service"] == service
     (listener,) = rendered.one("Gateway").inputs["spec"]["listeners"]
@@ -142,16 +141,14 @@ def test_a_gateway_of_traefiks_class_installs_traefik(
     ("controllers", "create"), [({"gateway": "present"}, _TRAEFIK), (None, {**_TRAEFIK, "gatewayClass": "eg"})]
 )
 def test_the_clusters_own_implementation_of_the_gateway_api_is_used(
-    render: Render, controllers: dict[str, Any] | None, create: dict[str, Any]
+    controllers: dict[str, Any] | None, create: dict[str, Any]
 ) -> None:
-    rendered = exposed.rendered(
-        render, exposed.tree(controllers=controllers, expose={**exposed.GATEWAY, "create": create})
-    )
+    rendered = rendered_tree(exposed.tree(controllers=controllers, expose={**exposed.GATEWAY, "create": create}))
     assert not [one for one in rendered.all("Release") if one.name == "traefik"]
 
 
-def test_traefik_is_installed_for_the_servers_of_other_stacks_where_the_settings_say_so(render: Render) -> None:
-    rendered = exposed.rendered(render, exposed.tree(controllers={"gateway": "chart"}))
+def test_traefik_is_installed_for_the_servers_of_other_stacks_where_the_settings_say_so() -> None:
+    rendered = rendered_tree(exposed.tree(controllers={"gateway": "chart"}))
     assert rendered.one("Release", "traefik").inputs["chart"] == "traefik"
 
 
@@ -175,7 +172,7 @@ def test_the_services_of_a_canarys_tracks_are_no_other_workloads() -> None:
     ]
 
 
-def test_a_gateway_knows_the_protocol_of_grpc(render: Render) -> None:
+def test_a_gateway_knows_the_protocol_of_grpc() -> None:
     for expose, protocol in ((None, "grpc"), (exposed.GATEWAY, "kubernetes.io/h2c")):
-        ports = _tried(render, expose).one("Service", "server").inputs["spec"]["ports"]
+        ports = _tried(expose).one("Service", "server").inputs["spec"]["ports"]
         assert {one["name"]: one["appProtocol"] for one in ports} == {"grpc": protocol, "rest": "http"}

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import PROJECT, Render, settings_of
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import PROJECT, settings_of
 
 
 def _tree(**job: Any) -> dict[str, Any]:
@@ -22,9 +21,9 @@ def _tree(**job: Any) -> dict[str, Any]:
     return tree
 
 
-def test_its_objects_are_in_the_teams_namespace(render: Render) -> None:
+def test_its_objects_are_in_the_teams_namespace() -> None:
     tree = _tree(volumes={"models": "/models"}, resources={"cpus": 0.1, "memoryGib": 0.5})
-    made = render(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     own = [each for each in made.resources if each.inputs.get("metadata", {}).get("name", "").startswith("baseline")]
     assert {each.inputs["kind"] for each in own} >= {"JobSet", "ServiceAccount", "NetworkPolicy"}
     assert {each.inputs["metadata"]["namespace"] for each in own} == {"vision"}

@@ -14,7 +14,8 @@ from cli.commands.run.platform import Platform
 from components.base.settings import Settings
 from stack import published
 from tests.support.faults import dev, faults_of
-from tests.support.rendering import PROJECT, Render, settings_of
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import PROJECT, settings_of
 from tests.support.workload_stacks import OWN, PLATFORM, Project
 
 TAKEN = {"kind": "modelServer", "model": {"from": "digits"}}
@@ -61,9 +62,9 @@ def test_the_best_trial_of_a_sweep_is_served_once_it_is_published() -> None:
     assert _folder({**tree, "workloads": {**tree["workloads"], "best": server}}, "best") == "work:published/digits"
 
 
-def test_job_and_server_agree_on_the_folder(render: Render) -> None:
+def test_job_and_server_agree_on_the_folder() -> None:
     tree = _tree({"publish": "digits-server"})
-    made = render(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     assert "'--publish-to', '/models/published/digits'" in str(made.one("JobSet").inputs)
     config = made.one("ConfigMap", "digits-server-models").inputs["data"]["models.config"]
     assert 'base_path: "/models/models/published/digits"' in config

@@ -6,10 +6,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import EKS, faults_of
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Rendered
 from tests.support.serving_schema import wrong
 
 _PROMETHEUS = {"prometheusUrl": "http://prometheus.monitoring.svc:9090"}
@@ -34,19 +33,15 @@ def _tree(cluster: str = "existing", controllers: dict[str, Any] | None = None, 
     }
 
 
-def _rendered(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree))))
-
-
-def _scaled_object(render: Render, **scaling: Any) -> dict[str, Any]:
-    made = _rendered(render, _tree(controllers=_PROMETHEUS, scaling=scaling)).one("ScaledObject")
+def _scaled_object(**scaling: Any) -> dict[str, Any]:
+    made = rendered_tree(_tree(controllers=_PROMETHEUS, scaling=scaling)).one("ScaledObject")
     assert wrong(made.inputs) == []
     spec: dict[str, Any] = made.inputs["spec"]
     return spec
 
 
-def test_a_horizontal_pod_autoscaler_scales_the_deployment_on_cpu(render: Render) -> None:
-    rendered = _rendered(render, _tree(scaling={"min": 2, "max": 8, "cpu": 70, "scaleDownSeconds": 120}))
+def test_a_horizontal_pod_autoscaler_scales_the_deployment_on_cpu() -> None:
+    rendered = rendered_tree(_tree(scaling={"min": 2, "max": 8, "cpu": 70, "scaleDownSeconds": 120}))
     autoscaler = rendered.one("HorizontalPodAutoscaler")
     spec = autoscaler.inputs["spec"]
     deployment = rendered.one("Deployment", "server")
@@ -66,33 +61,31 @@ def test_a_horizontal_pod_autoscaler_scales_the_deployment_on_cpu(render: Render
     assert "Deployment server" in autoscaler.options["dependsOn"]
 
 
-def test_an_update_does_not_reset_what_the_autoscaler_has_set(render: Render) -> None:
-    scaled = _rendered(render, _tree(scaling={"min": 2, "max": 8, "cpu": 70})).one("Deployment", "server")
+def test_an_update_does_not_reset_what_the_autoscaler_has_set() -> None:
+    scaled = rendered_tree(_tree(scaling={"min": 2, "max": 8, "cpu": 70})).one("Deployment", "server")
     assert scaled.options["ignoreChanges"] == ["spec.replicas"]
     assert scaled.inputs["spec"]["replicas"] == 2
-    fixed = _rendered(render, _tree(replicas=3)).one("Deployment", "server")
+    fixed = rendered_tree(_tree(replicas=3)).one("Deployment", "server")
     assert "ignoreChanges" not in fixed.options
 
 
-def test_pods_of_a_scaled_server_are_spread_and_not_all_evicted_at_once(render: Render) -> None:
-    rendered = _rendered(render, _tree(scaling={"max": 2, "cpu": 70}))
+def test_pods_of_a_scaled_server_are_spread_and_not_all_evicted_at_once() -> None:
+    rendered = rendered_tree(_tree(scaling={"max": 2, "cpu": 70}))
     assert rendered.one("PodDisruptionBudget").inputs["spec"]["maxUnavailable"] == 1
     assert rendered.one("Deployment").inputs["spec"]["template"]["spec"]["topologySpreadConstraints"]
 
 
 @pytest.mark.parametrize(("cluster", "installed"), [("existing", True), ("eks", True), ("gke", False)])
-def test_metrics_server_is_installed_where_the_cluster_comes_without_one(
-    render: Render, cluster: str, *, installed: bool
-) -> None:
-    rendered = _rendered(render, _tree(cluster, scaling={"max": 2, "cpu": 70}))
+def test_metrics_server_is_installed_where_the_cluster_comes_without_one(cluster: str, *, installed: bool) -> None:
+    rendered = rendered_tree(_tree(cluster, scaling={"max": 2, "cpu": 70}))
     releases = {one.name for one in rendered.resources if one.type.endswith(":Release")}
     assert ("metrics-server" in releases) == installed
     if installed:
         assert "Release metrics-server" in rendered.one("HorizontalPodAutoscaler").options["dependsOn"]
 
 
-def test_keda_scales_by_the_requests_of_the_servers_pods(render: Render) -> None:
-    spec = _scaled_object(render, max=4, requestsPerSecond=50)
+def test_keda_scales_by_the_requests_of_the_servers_pods() -> None:
+    spec = _scaled_object(max=4, requestsPerSecond=50)
     (trigger,) = spec["triggers"]
     assert trigger["metricType"] == "AverageValue"
     assert trigger["metadata"] == {
@@ -106,8 +99,8 @@ def test_keda_scales_by_the_requests_of_the_servers_pods(render: Render) -> None
     assert (spec["minReplicaCount"], spec["maxReplicaCount"], spec["cooldownPeriod"]) == (1, 4, 300)
 
 
-def test_a_server_without_pods_is_started_by_a_metric_of_the_gateway(render: Render) -> None:
-    spec = _scaled_object(render, min=0, max=4, requestsPerSecond=0.5, requestsQuery=_GATEWAY)
+def test_a_server_without_pods_is_started_by_a_metric_of_the_gateway() -> None:
+    spec = _scaled_object(min=0, max=4, requestsPerSecond=0.5, requestsQuery=_GATEWAY)
     (trigger,) = spec["triggers"]
     assert spec["minReplicaCount"] == 0
     assert (trigger["metadata"]["query"], trigger["metadata"]["threshold"]) == (_GATEWAY, "0.5")
@@ -117,9 +110,9 @@ def test_a_server_without_pods_is_started_by_a_metric_of_the_gateway(render: Ren
     ("load", "metric"),
     [("latencyMilliseconds", "request_latency"), ("queueMilliseconds", "batching_session:queuing_latency")],
 )
-def test_keda_scales_by_a_percentile_in_milliseconds(render: Render, load: str, metric: str) -> None:
+def test_keda_scales_by_a_percentile_in_milliseconds(load: str, metric: str) -> None:
     tree = _tree(controllers=_PROMETHEUS, scaling={"max": 4, load: 20}, batching={})
-    (trigger,) = _rendered(render, tree).one("ScaledObject").inputs["spec"]["triggers"]
+    (trigger,) = rendered_tree(tree).one("ScaledObject").inputs["spec"]["triggers"]
     assert (trigger["metricType"], trigger["metadata"]["threshold"]) == ("Value", "20")
     series = '{namespace="vision", pod=~"server-[a-z0-9]+-[a-z0-9]{5}"}'
     assert trigger["metadata"]["query"] == (
@@ -127,21 +120,21 @@ def test_keda_scales_by_a_percentile_in_milliseconds(render: Render, load: str, 
     )
 
 
-def test_keda_is_installed_once_for_servers_that_scale_by_metrics(render: Render) -> None:
-    rendered = _rendered(render, _tree(controllers=_PROMETHEUS, scaling={"max": 4, "requestsPerSecond": 50}))
+def test_keda_is_installed_once_for_servers_that_scale_by_metrics() -> None:
+    rendered = rendered_tree(_tree(controllers=_PROMETHEUS, scaling={"max": 4, "requestsPerSecond": 50}))
     assert "Release keda" in rendered.one("ScaledObject").options["dependsOn"]
     releases = {one.name for one in rendered.resources if one.type.endswith(":Release")}
     assert releases == {"keda"}
     present = {**_PROMETHEUS, "keda": "present"}
-    rendered = _rendered(render, _tree(controllers=present, scaling={"max": 4, "requestsPerSecond": 50}))
+    rendered = rendered_tree(_tree(controllers=present, scaling={"max": 4, "requestsPerSecond": 50}))
     assert not [one for one in rendered.resources if one.type.endswith(":Release")]
 
 
-def test_gpus_are_counted_at_the_most_pods(render: Render) -> None:
+def test_gpus_are_counted_at_the_most_pods() -> None:
     resources = {"gpus": 1, "accelerator": "t4"}
     tree = _tree(scaling={"max": 3, "cpu": 70}, resources=resources)
     tree["nodeGroups"] = {"old": {"accelerator": "t4", "perNode": 1, "max": 4}}
-    rendered = _rendered(render, tree)
+    rendered = rendered_tree(tree)
     assert rendered.exports["gpus"] == 3
     tree["queues"] = {"research": {"gpus": {"t4": 1}}}
     (line,) = faults_of(tree)
@@ -227,15 +220,15 @@ def test_the_embedded_cluster_scales_by_every_load(load: dict[str, Any]) -> None
     assert faults_of(tree) == []
 
 
-def test_the_stack_installs_prometheus_where_no_other_one_is_named(render: Render) -> None:
+def test_the_stack_installs_prometheus_where_no_other_one_is_named() -> None:
     scaling = {"max": 3, "latencyMilliseconds": 20}
-    rendered = _rendered(render, _tree(scaling=scaling, clients=[{"namespace": "shop"}]))
+    rendered = rendered_tree(_tree(scaling=scaling, clients=[{"namespace": "shop"}]))
     made = rendered.one("ScaledObject")
     assert {"Release keda", "Release prometheus"} <= set(made.options["dependsOn"])
     (trigger,) = made.inputs["spec"]["triggers"]
     assert trigger["metadata"]["serverAddress"] == "http://prometheus-server.prometheus.svc"
     assert "prometheus" in str(_let_in(rendered))
-    rendered = _rendered(render, _tree(controllers=_PROMETHEUS, scaling=scaling, clients=[{"namespace": "shop"}]))
+    rendered = rendered_tree(_tree(controllers=_PROMETHEUS, scaling=scaling, clients=[{"namespace": "shop"}]))
     assert "prometheus" not in str(_let_in(rendered))
 
 

@@ -8,9 +8,8 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support.rendering import PROJECT, Render, Rendered, settings_of
+from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
+from tests.support.rendering import PROJECT, Rendered
 from workloads import deployed_runs
 from workloads.manifests.run import Recorded
 
@@ -48,12 +47,8 @@ def a_tree() -> dict[str, Any]:
     return {"cluster": {"kind": "existing", "context": "c"}, "workloads": {"one": dict(JOB), "two": dict(JOB)}}
 
 
-def built(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree, frozenset()))))
-
-
-def test_jobs_mount_one_config_map_and_are_replaced_before_it_is_deleted(render: Render, tree: dict[str, Any]) -> None:
-    rendered = built(render, tree)
+def test_jobs_mount_one_config_map_and_are_replaced_before_it_is_deleted(tree: dict[str, Any]) -> None:
+    rendered = rendered_tree(tree)
     ((name, namespace),) = libraries(rendered).values()
     assert mounted(rendered) == {"one": name, "two": name}
     assert namespace == rendered.one("JobSet", "one").inputs["metadata"]["namespace"]
@@ -61,34 +56,31 @@ def test_jobs_mount_one_config_map_and_are_replaced_before_it_is_deleted(render:
         assert "ConfigMap tensorplane-library" in job.options["dependsOn"]
 
 
-def test_without_jobs_there_is_none(render: Render, tree: dict[str, Any]) -> None:
-    assert libraries(built(render, {**tree, "workloads": {}})) == {}
+def test_without_jobs_there_is_none(tree: dict[str, Any]) -> None:
+    assert libraries(rendered_tree({**tree, "workloads": {}})) == {}
 
 
-def test_the_job_of_a_team_has_its_own_in_the_teams_namespace(render: Render, tree: dict[str, Any]) -> None:
+def test_the_job_of_a_team_has_its_own_in_the_teams_namespace(tree: dict[str, Any]) -> None:
     tree["queues"] = {"research": {"cpus": 2, "memoryGib": 4, "teams": ["vision"]}}
     tree["teams"] = {"vision": {}}
     tree["workloads"]["two"] |= {"team": "vision", "queue": "research"}
-    rendered = built(render, tree)
+    rendered = rendered_tree(tree)
     found = libraries(rendered)
     assert set(found) == {"tensorplane-library", "two-runtime"}
     assert found["two-runtime"][1] == "vision"
     assert mounted(rendered) == {"one": found["tensorplane-library"][0], "two": found["two-runtime"][0]}
 
 
-def test_the_jobs_of_a_workload_stack_have_their_own(render: Render) -> None:
+def test_the_jobs_of_a_workload_stack_have_their_own() -> None:
     """Several stacks have objects in its namespace, each with its own version of the library."""
-    settings = settings_of(PROJECT / "examples" / "workload-stack.yaml")
-    rendered = render(lambda: stack.build(stack.load(settings)))
+    rendered = rendered_file(PROJECT / "examples" / "workload-stack.yaml")
     names = {name for name, _ in libraries(rendered).values()}
     assert names >= set(mounted(rendered).values())
     assert "tensorplane-library" not in libraries(rendered)
 
 
-def test_a_run_that_is_kept_keeps_its_library(
-    render: Render, tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_run_that_is_kept_keeps_its_library(tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of versions that recorded none stay as they were deployed, with a ConfigMap of their own."""
     runs = pulumi.Output.from_input({"one": Recorded("one-1a2b3c4d")})
     monkeypatch.setattr(deployed_runs, "recorded", lambda workloads: runs)
-    assert set(libraries(built(render, tree))) == {"tensorplane-library", "one-runtime"}
+    assert set(libraries(rendered_anew(tree))) == {"tensorplane-library", "one-runtime"}

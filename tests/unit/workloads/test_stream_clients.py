@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tensorplane.declared_streams import DeclaredStream
 from tests.support.faults import faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 _STREAM: dict[str, Any] = {
     "broker": {"kind": "strimzi", "cluster": "kafka"},
@@ -44,9 +42,9 @@ def _tree(*, cluster: str = "existing", stream: dict[str, Any] | None = None, **
     }
 
 
-def _pod(render: Render, tree: dict[str, Any], kind: str = "JobSet", name: str | None = None) -> dict[str, Any]:
+def _pod(tree: dict[str, Any], kind: str = "JobSet", name: str | None = None) -> dict[str, Any]:
     """The one pod template of a kind's only object, or of the named one."""
-    spec = render(lambda: stack.build(stack.load(Settings(tree)))).one(kind, name).inputs["spec"]
+    spec = rendered_tree(tree).one(kind, name).inputs["spec"]
     if kind == "JobSet":
         (job,) = spec["replicatedJobs"]
         spec = job["template"]["spec"]
@@ -70,8 +68,8 @@ def _secrets(pod: dict[str, Any]) -> dict[str, tuple[str, list[str], int]]:
     }
 
 
-def test_a_reader_gets_address_topics_group_and_its_certificate(render: Render) -> None:
-    pod = _pod(render, _tree(job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
+def test_a_reader_gets_address_topics_group_and_its_certificate() -> None:
+    pod = _pod(_tree(job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
     told = DeclaredStream.of("events", _environment(pod))
     assert (told.bootstrap, told.topics, told.group) == (
         "kafka-kafka-bootstrap:9093",
@@ -91,16 +89,16 @@ def test_a_reader_gets_address_topics_group_and_its_certificate(render: Render) 
     assert pod["metadata"]["labels"]["streams.tensorplane/events"] == "client"
 
 
-def test_a_producer_gets_its_own_topics_and_no_group(render: Render) -> None:
-    pod = _pod(render, _tree(job={**_JOB, "streams": {"events": {"producer": "website"}}}))
+def test_a_producer_gets_its_own_topics_and_no_group() -> None:
+    pod = _pod(_tree(job={**_JOB, "streams": {"events": {"producer": "website"}}}))
     told = DeclaredStream.of("events", _environment(pod))
     assert (told.topics, told.group) == (("clicks",), None)
     assert _secrets(pod)["/opt/tensorplane/streams/events/client"][0] == "events-website"
 
 
-def test_a_password_stays_in_its_secret_until_the_program_reads_it(render: Render, tmp_path: Path) -> None:
+def test_a_password_stays_in_its_secret_until_the_program_reads_it(tmp_path: Path) -> None:
     managed = {**_STREAM, "broker": {"kind": "managed", "endpoint": _BY_PASSWORD}}
-    pod = _pod(render, _tree(stream=managed, job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
+    pod = _pod(_tree(stream=managed, job={**_JOB, "streams": {"events": {"group": "trainer"}}}))
     folder = "/opt/tensorplane/streams/events"
     assert _secrets(pod) == {
         f"{folder}/authority": ("ca", ["ca.crt"], 0o440),
@@ -115,23 +113,23 @@ def test_a_password_stays_in_its_secret_until_the_program_reads_it(render: Rende
     assert "hush" not in json.dumps(pod)
 
 
-def test_pods_without_streams_hear_nothing_of_them(render: Render) -> None:
-    pod = _pod(render, _tree(job=_JOB))
+def test_pods_without_streams_hear_nothing_of_them() -> None:
+    pod = _pod(_tree(job=_JOB))
     assert "STREAMS" not in _environment(pod)
     assert not any("streams" in label for label in pod["metadata"]["labels"])
 
 
-def test_a_server_s_own_image_may_read(render: Render) -> None:
+def test_a_server_s_own_image_may_read() -> None:
     server = {**_SERVER, "image": "registry.example/ranker:1", "streams": {"events": {"group": "trainer"}}}
-    pod = _pod(render, _tree(server=server), "Deployment", "server")
+    pod = _pod(_tree(server=server), "Deployment", "server")
     assert DeclaredStream.of("events", _environment(pod)).group == "trainer"
     assert len(_secrets(pod)) == 2
     assert pod["metadata"]["labels"]["streams.tensorplane/events"] == "client"
 
 
-def test_on_the_embedded_cluster_the_volume_itself_is_the_broker_s_disk(render: Render) -> None:
+def test_on_the_embedded_cluster_the_volume_itself_is_the_broker_s_disk() -> None:
     tree = _tree(cluster="embedded", stream=_LOCAL, job={**_JOB, "streams": {"events": {"group": "trainer"}}})
-    made = render(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     pod = made.one("StatefulSet").inputs["spec"]["template"]
     claims = [one["persistentVolumeClaim"] for one in pod["spec"]["volumes"] if "persistentVolumeClaim" in one]
     assert claims == [{"claimName": "records"}]
@@ -149,13 +147,12 @@ def test_on_the_embedded_cluster_the_volume_itself_is_the_broker_s_disk(render: 
 
 
 @pytest.fixture
-def job_name(render: Render) -> Callable[[int], str]:
+def job_name() -> Callable[[int], str]:
     """The name of the job that makes topics which keep records for so many hours."""
 
     def name(hours: int) -> str:
         stream = {"volume": "records", "topics": {"clicks": {"retentionHours": hours}}}
-        settings = Settings({"volumes": {"records": {"sizeGib": 1}}, "streams": {"events": stream}})
-        made = render(lambda: stack.build(stack.load(settings)))
+        made = rendered_tree({"volumes": {"records": {"sizeGib": 1}}, "streams": {"events": stream}})
         return str(made.one("Job").inputs["metadata"]["name"])
 
     return name
@@ -165,13 +162,13 @@ def test_a_changed_topic_is_another_job(job_name: Callable[[int], str]) -> None:
     assert job_name(1) == job_name(1) != job_name(2)
 
 
-def test_the_job_that_makes_topics_comes_after_what_looks_at_every_job(render: Render) -> None:
+def test_the_job_that_makes_topics_comes_after_what_looks_at_every_job() -> None:
     tree = {
         "volumes": {"records": {"sizeGib": 1}},
         "streams": {"events": {"volume": "records", "topics": {"clicks": {}}}},
         "queues": {"default": {"cpus": 1, "memoryGib": 1}},
     }
-    made = render(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     needed = made.one("Job").options["dependsOn"]
     assert {"LocalQueue", "StatefulSet"} <= {one.split()[0] for one in needed}
 

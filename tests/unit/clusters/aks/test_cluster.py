@@ -10,16 +10,14 @@ from typing import Any
 
 import pytest
 
-import stack
 from components import catalog
-from components.base.settings import Settings
 from components.clusters.aks import Aks, pool_properties
 from components.clusters.aks.pool_name import pool_name
 from components.clusters.aks.zones import zones_of
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.site import Site
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 
 CPU = {"machine": "Standard_D8s_v5", "min": 2, "max": 4}
@@ -36,7 +34,7 @@ def _built(groups: Mapping[str, Any], cluster: Mapping[str, Any], runtime: Any =
         "nodeGroups": groups,
         "gpuRuntime": runtime or {"kind": "present"},
     }
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 # Each of Azure's resources goes by a hundred names of older versions, which makes a build slow: these three are shared.

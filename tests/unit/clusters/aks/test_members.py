@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.unit.clusters.aks.test_cluster import CLUSTER, CPU
 
 GROUP, GUEST = "6f1a2c7e-9f1d-4a55-8f0c-2b9d3c1e7a10", "0b5a4f3e-8d2c-4b1a-9f8e-7d6c5b4a3f2e"
@@ -26,7 +24,7 @@ def _tree(*members: str) -> dict[str, Any]:
 
 def test_object_ids_get_the_role_of_users_on_the_cluster_once() -> None:
     tree = _tree(f"group:{GROUP}", f"user:{GUEST}", "user:ada@example.com")
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     roles = {
         one.inputs["principalId"]: (one.inputs["scope"], one.inputs.get("principalType"))
         for one in made.all("RoleAssignment")

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import stack
 from components import versions
-from components.base.settings import Settings
 from components.clusters.eks import Eks
 from components.clusters.eks.addresses import LARGEST, SMALLEST, ZONE_LETTERS, private_subnet, public_subnet
-from tests.support import computed, rendering
+from tests.support import computed
+from tests.support.rendered_files import rendered_anew, rendered_tree
 from tests.support.rendering import GPU_IMAGE, Rendered
 
 CPU = {"machine": "m7i.2xlarge", "min": 2, "max": 4}
@@ -25,14 +24,18 @@ INSIDE = {"deployFromInside": True}
 OUTSIDE = {"public": True, "allowedCidrs": ["203.0.113.0/24"]}
 
 
-def rendered(groups: dict[str, Any], more: dict[str, Any] | None = None, **cluster: Any) -> Rendered:
-    """What a stack with such a cluster registers, beside two CPU nodes for the cluster's own pods."""
-    tree = {
+def tree(groups: dict[str, Any], more: dict[str, Any] | None = None, **cluster: Any) -> dict[str, Any]:
+    """Such a cluster, beside two CPU nodes for the cluster's own pods."""
+    return {
         "cluster": {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE, **cluster},
         "nodeGroups": {"cpu": CPU, **groups},
         **(more or {}),
     }
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+
+
+def rendered(groups: dict[str, Any], more: dict[str, Any] | None = None, **cluster: Any) -> Rendered:
+    """What a stack with it registers."""
+    return rendered_tree(tree(groups, more, **cluster))
 
 
 @pytest.fixture(scope="module")
@@ -113,7 +116,7 @@ def test_a_creator_among_the_admins_gets_no_second_entry(admin: str, makes_its_o
 def test_a_preview_asks_nobody_who_deploys(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi.runtime, "is_dry_run", lambda: True)
     monkeypatch.setattr(computed, "ANSWERED", {})
-    made = rendered({}, admins={"one": "arn:aws:iam::123456789012:role/deployer"})
+    made = rendered_anew(tree({}, admins={"one": "arn:aws:iam::123456789012:role/deployer"}))
     assert made.one("eks/cluster:Cluster").inputs["accessConfig"]["bootstrapClusterCreatorAdminPermissions"] is True
 
 
@@ -281,7 +284,7 @@ def test_the_autoscaler_takes_no_node_away_whose_gpus_are_in_use(plain: Rendered
 def test_groups_of_a_fixed_size_have_none() -> None:
     fixed = {"machine": "m7i.2xlarge", "min": 2, "max": 2}
     tree = {"cluster": {"kind": "eks", "region": "us-west-2", "endpoint": INSIDE}, "nodeGroups": {"cpu": fixed}}
-    made = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     assert not [r for r in made.all("Release") if "autoscaler" in r.name]
     assert "scalingConfig.desiredSize" not in made.one("eks/nodeGroup:NodeGroup", "cpu").options["ignoreChanges"]
 

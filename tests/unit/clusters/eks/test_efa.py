@@ -8,9 +8,8 @@ from typing import Any
 import pulumi
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 
 CPU = {"machine": "m7i.2xlarge", "min": 2, "max": 4}
@@ -36,7 +35,7 @@ def made(workload: dict[str, Any], groups: dict[str, Any] | None = None, **more:
     """A stack on EKS with H100s and such a job."""
     cluster = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
     tree = {"cluster": cluster, "nodeGroups": {"cpu": CPU, **(groups or {"new": H100})}, "workloads": {"job": workload}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree | more))))
+    return rendered_tree(tree | more)
 
 
 def pod(made: Rendered) -> dict[str, Any]:

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.unit.clusters.gke.built import CPU, cluster, faults, rendered
 
@@ -27,7 +25,7 @@ def _tree(members: dict[str, list[str]], **more: Any) -> dict[str, Any]:
 
 def _built(members: dict[str, list[str]]) -> Rendered:
     tree = _tree(members, groupsDomain="example.com")
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_each_member_may_find_the_cluster_and_connect_to_it() -> None:

@@ -7,11 +7,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
 from tests.support.faults import faults_of
-from tests.support.rendered_files import rendered_file
+from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from tests.support.volume_faults import lines
 from tests.unit.clusters.gke import built as gke
@@ -37,7 +34,7 @@ def made() -> Rendered:
 def built(cluster: Mapping[str, Any] = GKE, **volumes: Mapping[str, Any]) -> Rendered:
     """What a stack with these volumes registers."""
     tree = {"cluster": cluster, "nodeGroups": {"cpu": dict(gke.CPU)}, "volumes": volumes}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_a_bucket_is_private_keeps_what_is_deleted_and_has_folders_that_can_be_renamed() -> None:

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support import rendering
-from tests.support.rendered_files import rendered_file
+from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
 from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, wrong
 
@@ -27,7 +25,7 @@ def made() -> Rendered:
 def with_volume(volume: dict[str, Any]) -> Rendered:
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"fast": {"sizeGib": 1200, **volume}}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def system(of: Rendered, name: str) -> rendering.Registered:

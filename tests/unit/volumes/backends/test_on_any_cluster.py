@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.volume_faults import EXISTING, HOURLY, lines
 
@@ -28,7 +26,7 @@ FABRIC = {
 
 def built(volumes: dict[str, Any]) -> Rendered:
     tree = {"cluster": EXISTING, "volumes": {name: {"sizeGib": 10, **args} for name, args in volumes.items()}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 @cache

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.unit.volumes.backends.test_fsx_lustre import made
 from tests.unit.volumes.clouds.test_eks import EAST, EKS, WEST, wrong
@@ -38,7 +37,7 @@ def s3(of: Rendered, kind: str, name: str) -> rendering.Registered:
 def with_volume(**volume: Any) -> Rendered:
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"models": {"sizeGib": 1, **volume}}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def rights(of: Rendered, name: str) -> list[dict[str, Any]]:
@@ -206,7 +205,7 @@ def test_the_longest_names_fit() -> None:
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     volume = {"sizeGib": 1, "backend": S3, **MIRROR}
     tree = {"cluster": EKS, "namespace": "n" * 40, "nodeGroups": groups, "volumes": {"v" * 60: volume}}
-    found = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    found = rendered_tree(tree)
     random_end = len("-1234567")
     assert all(len(one.name) + random_end <= 63 for one in found.all("s3/bucket:Bucket"))
     assert all(len(one.name) + random_end <= 64 for one in found.all("iam/role:Role"))

@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
-from tests.support.rendered_files import rendered_file
+from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
 from tests.unit.volumes.clouds.azure_volumes import (
     DISK,
@@ -55,7 +52,7 @@ def otherwise() -> Rendered:
         "nodeGroups": {"cpu": {"machine": "Standard_D8s_v5", "min": 2, "max": 4}},
         "volumes": {name: {**volume, "retain": False} for name, volume in volumes.items()},
     }
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def parameters(found: Rendered, volume: str) -> dict[str, Any]:

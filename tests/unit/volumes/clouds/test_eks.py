@@ -7,10 +7,7 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
-from tests.support.rendered_files import rendered_file
+from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
 from tests.support.volume_faults import lines
 
@@ -58,7 +55,7 @@ def test_pods_mount_efs_over_tls_as_the_owner_of_its_folder_once_it_can_be_reach
 
 def test_the_driver_of_efs_is_there_where_a_volume_needs_it() -> None:
     tree = {"cluster": EKS, "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}}
-    plain = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    plain = rendered_tree(tree)
     assert "cluster-aws-efs-csi-driver" not in {r.name for r in plain.all("eks/addon:Addon")}
     addon = made().one("eks/addon:Addon", "cluster-aws-efs-csi-driver")
     assert [one["serviceAccount"] for one in addon.inputs["podIdentityAssociations"]] == ["efs-csi-controller-sa"]
@@ -78,7 +75,7 @@ def test_efs_in_one_zone_draws_its_pods_there() -> None:
     placed = {"sizeGib": 1, "backend": {"kind": "efs"}, "placement": {"zones": ["us-west-2b"]}}
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"near": placed}}
-    found = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    found = rendered_tree(tree)
     assert found.one("efs/fileSystem:FileSystem").inputs["availabilityZoneName"] == "us-west-2b"
     assert [target.inputs["subnetId"] for target in found.all("efs/mountTarget:MountTarget")] == [
         "cluster-private-us-west-2b-id"
@@ -94,7 +91,7 @@ def test_a_long_name_fits_into_what_aws_backup_takes() -> None:
         "nodeGroups": {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}},
         "volumes": {"v" * 60: {"sizeGib": 1, "backend": {"kind": "efs"}, "snapshots": NIGHTLY}},
     }
-    found = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    found = rendered_tree(tree)
     # Pulumi adds eight characters.
     assert len(found.one("backup/vault:Vault").name) + 8 <= 50
 
@@ -114,7 +111,7 @@ def test_a_key_of_yours_encrypts_disks_and_the_driver_may_use_that_key_alone() -
     own = {"sizeGib": 1, "backend": {"kind": "ebs", "kmsKey": WEST}}
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"own": own, "usual": {"sizeGib": 1, **EBS}}}
-    found = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    found = rendered_tree(tree)
     usual, keyed = (found.one("StorageClass", f"tensorplane-dev-{name}") for name in ("usual", "own"))
     assert keyed.inputs["parameters"]["kmsKeyId"] == WEST
     assert "kmsKeyId" not in usual.inputs["parameters"]

@@ -8,12 +8,10 @@ from typing import Any
 
 import pytest
 
-import stack
 from agents.ceph_mirror import __main__ as program
-from components.base.settings import Settings
 from components.volumes.mirrors import ceph as ceph_mirror
-from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.schema import Fields, differences
 
@@ -35,7 +33,7 @@ def made() -> Rendered:
         "plain": {"backend": {"kind": "cephfs"}},
     }
     tree = {"cluster": EXISTING, "volumes": {name: {"sizeGib": 10, **args} for name, args in volumes.items()}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def job_of(name: str) -> dict[str, Any]:

@@ -7,9 +7,7 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.unit.volumes.clouds.test_eks import EAST, EKS, NIGHTLY, WEST, wrong
 
@@ -25,7 +23,7 @@ def made() -> Rendered:
     volume = {**efs(kmsKey=WEST, mirrorKmsKey=EAST), **MIRROR, "snapshots": NIGHTLY, "retain": False}
     groups = {"cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 2}}
     tree = {"cluster": EKS, "nodeGroups": groups, "volumes": {"models": volume}}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_backups_and_mirror_of_efs_have_keys_of_yours() -> None:

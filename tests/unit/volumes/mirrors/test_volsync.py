@@ -10,11 +10,11 @@ import pytest
 import yaml
 
 import stack
-from components.base.settings import Settings
 from components.controllers.volsync import values as volsync_values
 from components.volumes.mirrors import volsync
 from tests.support import rendering
 from tests.support.faults import faults_of
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from tests.support.volsync_schema import wrong
 from tests.support.volume_faults import EXISTING, FILES, lines
@@ -28,7 +28,7 @@ AWAY = {"to": {"remote": {"address": "mirror.example.org", "keySecret": "mirror-
 def built(volumes: dict[str, Any], **more: Any) -> Rendered:
     volumes = {name: {"sizeGib": 10, **args} for name, args in volumes.items()}
     tree = {"cluster": EXISTING, "volumes": volumes, **more}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 @cache

@@ -7,12 +7,10 @@ from typing import Any
 
 import pytest
 
-import stack
 from agents.snapshots import __main__ as program
 from agents.snapshots import manifest
-from components.base.settings import Settings
 from components.volumes.snapshots.snapshotter import ACCOUNT
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 from tests.support.volume_faults import EXISTING, FILES, lines
 
@@ -28,7 +26,7 @@ def built(backend: dict[str, Any]) -> Rendered:
         "alone": {**volume, "snapshots": {"schedule": "@daily"}},
         "again": {**volume, "from": {"snapshot": "snapshot-b"}},
     }
-    return rendering.run(lambda: stack.build(stack.load(Settings({"cluster": EXISTING, "volumes": volumes}))))
+    return rendered_tree({"cluster": EXISTING, "volumes": volumes})
 
 
 @cache

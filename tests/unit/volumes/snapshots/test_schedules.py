@@ -14,7 +14,7 @@ from components.controllers import kueue as kueue_controller
 from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
 from components.volumes.snapshots.snapshotter import ACCOUNT
 from stack import checks
-from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 
 FILES = {"kind": "storageClass", "name": "files", "driver": "files.csi.example"}
@@ -28,7 +28,7 @@ def made() -> Rendered:
         "old": {"sizeGib": 10, "backend": FILES, "from": {"snapshot": "models-20261121-0400"}},
     }
     tree = {"cluster": {"kind": "existing", "context": "lab"}, "volumes": volumes}
-    return rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    return rendered_tree(tree)
 
 
 def test_the_class_retains_and_is_the_driver_s(made: Rendered) -> None:
@@ -84,7 +84,7 @@ def test_a_restored_and_a_cloned_volume_name_their_origin(made: Rendered) -> Non
 
 def test_nothing_of_it_is_there_without_a_schedule() -> None:
     tree = {"cluster": {"kind": "existing", "context": "lab"}, "volumes": {"models": {"sizeGib": 1, "backend": FILES}}}
-    plain = rendering.run(lambda: stack.build(stack.load(Settings(tree))))
+    plain = rendered_tree(tree)
     assert not [r for r in plain.resources if "napshot" in f"{r.type} {r.name}"]
 
 

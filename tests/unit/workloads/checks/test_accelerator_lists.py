@@ -10,6 +10,7 @@ import stack
 from components.base.settings import Settings
 from tests.support import rendering
 from tests.support.faults import CPU, EKS, faults_of
+from tests.support.rendered_files import rendered_tree
 
 GROUPS = {
     "cpu": CPU,
@@ -34,7 +35,7 @@ def tree(accelerator: Any, *, queue: str | None = "training", workers: int = 2) 
 
 
 def pod(settings: dict[str, Any]) -> dict[str, Any]:
-    made = rendering.run(lambda: stack.build(stack.load(Settings(settings))))
+    made = rendered_tree(settings)
     (role,) = made.one("JobSet", "job").inputs["spec"]["replicatedJobs"]
     return dict(role["template"]["spec"]["template"]["spec"])
 

@@ -10,7 +10,7 @@ import stack
 from components.base.settings import Settings
 from stack import checks
 from tests.support.faults import CPU, EKS, dev, faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 HERE = "tensorplane:workloads.digits-server.model"
 DIGEST = "ab" * 32
@@ -111,16 +111,16 @@ def test_nothing_can_be_published_to_it() -> None:
     assert line.startswith(f"tensorplane:workloads.digits.onSuccess.publish: {told}")
 
 
-def _pod(render: Render, tree: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
+def _pod(tree: dict[str, Any]) -> tuple[dict[str, Any], list[Any]]:
     """The pods' spec, and the destinations of the NetworkPolicy."""
-    made = render(lambda: stack.build(stack.load(Settings(tree))))
+    made = rendered_tree(tree)
     policy = made.one("NetworkPolicy", "digits-server-egress").inputs["spec"]["egress"]
     return made.one("Deployment", "digits-server").inputs["spec"]["template"]["spec"], policy
 
 
-def test_pods_download_verify_and_mount_an_archive(render: Render) -> None:
+def test_pods_download_verify_and_mount_an_archive() -> None:
     uri = "https://example.org/digits.tar.gz"
-    spec, egress = _pod(render, _tree(uri=uri, fetch={"sha256": DIGEST, "credentials": "reader"}))
+    spec, egress = _pod(_tree(uri=uri, fetch={"sha256": DIGEST, "credentials": "reader"}))
     (fetching,) = spec["initContainers"]
     assert fetching["command"][3:] == ["/fetched/digits", "--url", uri, "--sha256", DIGEST]
     secret = {"secretKeyRef": {"name": "reader", "key": "authorization"}}
@@ -133,9 +133,9 @@ def test_pods_download_verify_and_mount_an_archive(render: Render) -> None:
     assert egress[0]["to"][0]["ipBlock"]["cidr"] == "0.0.0.0/0"
 
 
-def test_rclone_reads_a_bucket_as_the_pods_service_account(render: Render) -> None:
+def test_rclone_reads_a_bucket_as_the_pods_service_account() -> None:
     tree = _tree(EKS, uri="s3://models/digits.tar", fetch={"sha256": DIGEST})
-    spec, egress = _pod(render, {**tree, "nodeGroups": {"cpu": CPU}})
+    spec, egress = _pod({**tree, "nodeGroups": {"cpu": CPU}})
     downloading, fetching = spec["initContainers"]
     assert downloading["image"].startswith("rclone/rclone:")
     assert downloading["command"][:4] == ["rclone", "copyto", ":s3:models/digits.tar", "/downloaded/digits"]

@@ -10,7 +10,7 @@ import stack
 from components.base.faults import Key
 from components.base.settings import Settings
 from tests.support.faults import CPU, EKS, dev, faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 from workloads.base import WorkloadArgs
 from workloads.checks import gpu_support
 
@@ -155,9 +155,9 @@ class TestNewGpus:
         assert [note.path for note in found] == ([("workloads", "job", "image")] if noted else [])
 
 
-def test_every_policy_of_a_job_is_registered(render: Render) -> None:
+def test_every_policy_of_a_job_is_registered() -> None:
     tree = dev()
     tree["workloads"]["digits"]["egress"] = "internet"
-    rendered = render(lambda: stack.build(stack.load(Settings(tree))))
+    rendered = rendered_tree(tree)
     names = {policy.inputs["metadata"]["name"] for policy in rendered.all("NetworkPolicy")}
     assert {"digits-peers", "digits-egress"} <= names

@@ -10,7 +10,7 @@ import stack
 from components.base.settings import Settings
 from stack import checks
 from tests.support.faults import dev, faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 SERVED = {"volume": "models", "path": "served/digits"}
 
@@ -92,9 +92,9 @@ def test_the_server_of_a_published_model_waits_for_no_other_job() -> None:
     assert not any(waits in note for note in found)
 
 
-def test_the_first_role_publishes_to_the_folder_of_the_server(render: Render) -> None:
+def test_the_first_role_publishes_to_the_folder_of_the_server() -> None:
     settings = tree({"command": ["python3", "-c", "pass"], "publish": "digits-server"})
-    made = render(lambda: stack.build(stack.load(Settings(settings))))
+    made = rendered_tree(settings)
     (worker,) = made.one("JobSet", "digits").inputs["spec"]["replicatedJobs"]
     command = worker["template"]["spec"]["template"]["spec"]["containers"][0]["command"]
     then = ["--on-success", "3", "python3", "-c", "pass", "--publish-to", "/models/served/digits"]

@@ -11,7 +11,7 @@ from cli.commands.notebook import query
 from components.base.settings import Settings
 from embedded.fault import Fault
 from tests.support.faults import dev, faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 IMAGE = "registry.example/lab:1"
 
@@ -54,8 +54,8 @@ def test_the_token_is_a_reference_to_a_secret_that_no_manifest_has() -> None:
     assert "Secret" not in {each["kind"] for each in planned.objects}
 
 
-def test_an_update_declares_it_and_starts_nothing(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree()))))
+def test_an_update_declares_it_and_starts_nothing() -> None:
+    rendered = rendered_tree(tree())
     assert [one.name for one in rendered.resources if one.name.startswith("desk")] == ["desk"]
     assert rendered.one("Notebook", "desk").inputs["queue"] == "training"
 

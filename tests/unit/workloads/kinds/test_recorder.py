@@ -7,10 +7,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 _TABLE = {"columns": {"user": "int64"}}
 
@@ -53,8 +51,8 @@ def tree(*, cluster: str = "existing", **recorder: Any) -> dict[str, Any]:
     }
 
 
-def test_the_program_knows_its_stream_and_its_dataset(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree(window={"records": 5}, branch="live")))))
+def test_the_program_knows_its_stream_and_its_dataset() -> None:
+    rendered = rendered_tree(tree(window={"records": 5}, branch="live"))
     deployment = rendered.one("Deployment", "recorder").inputs["spec"]
     assert deployment["replicas"] == 1
     template = deployment["template"]
@@ -72,8 +70,8 @@ def test_the_program_knows_its_stream_and_its_dataset(render: Render) -> None:
     assert "readOnly" not in mount
 
 
-def test_the_embedded_cluster_has_an_image_for_it(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree(cluster="embedded")))))
+def test_the_embedded_cluster_has_an_image_for_it() -> None:
+    rendered = rendered_tree(tree(cluster="embedded"))
     spec = rendered.one("Deployment", "recorder").inputs["spec"]["template"]["spec"]
     assert spec["containers"][0]["image"]
 
@@ -116,9 +114,9 @@ def test_a_group_of_a_job_is_refused() -> None:
     assert line.startswith("tensorplane:workloads.recorder.input.group: is recorder, which another uses too")
 
 
-def test_the_prometheus_operator_gets_a_monitor_of_the_pod(render: Render) -> None:
+def test_the_prometheus_operator_gets_a_monitor_of_the_pod() -> None:
     found = tree()
     found["controllers"] = {"servingMetrics": "serviceMonitor"}
-    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+    rendered = rendered_tree(found)
     spec = rendered.one("PodMonitor", "recorder").inputs["spec"]
     assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "recorder"}}

@@ -7,10 +7,9 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Rendered
 from tests.support.serving_schema import wrong
 
 _STRIMZI = {"kind": "strimzi", "cluster": "kafka"}
@@ -47,8 +46,8 @@ def tree(*, cluster: str = "existing", serving: dict[str, Any] | None = None, **
     }
 
 
-def _container(render: Render, tree: dict[str, Any]) -> dict[str, Any]:
-    found = render(lambda: stack.build(stack.load(Settings(tree)))).one("Deployment", "scorer").inputs
+def _container(tree: dict[str, Any]) -> dict[str, Any]:
+    found = rendered_tree(tree).one("Deployment", "scorer").inputs
     (container,) = found["spec"]["template"]["spec"]["containers"]
     return dict(container)
 
@@ -57,8 +56,8 @@ def _variables(container: dict[str, Any]) -> dict[str, str]:
     return {one["name"]: one["value"] for one in container["env"]}
 
 
-def test_the_program_knows_its_server_and_both_ends(render: Render) -> None:
-    variables = _variables(_container(render, tree(batch=8)))
+def test_the_program_knows_its_server_and_both_ends() -> None:
+    variables = _variables(_container(tree(batch=8)))
     assert variables["PREDICT_URL"] == "http://ranker.ranking.svc:8501/v1/models/clicks:predict"
     assert (variables["INPUT_TOPIC"], variables["OUTPUT_TOPIC"], variables["BATCH"]) == ("clicks", "scores", "8")
     streams = json.loads(variables["STREAMS"])
@@ -82,18 +81,16 @@ def test_the_program_knows_its_server_and_both_ends(render: Render) -> None:
         ),
     ],
 )
-def test_one_of_several_models_is_asked_by_its_name(
-    render: Render, serving: dict[str, Any], server: str, name: str
-) -> None:
+def test_one_of_several_models_is_asked_by_its_name(serving: dict[str, Any], server: str, name: str) -> None:
     found = tree(serving=serving)
     del found["workloads"]["ranker"]["model"]
     found["workloads"]["scorer"]["server"] = server
-    url = _variables(_container(render, found))["PREDICT_URL"]
+    url = _variables(_container(found))["PREDICT_URL"]
     assert url == f"http://ranker.ranking.svc:8501/v1/models/{name}:predict"
 
 
-def test_pods_connect_to_the_server_and_to_brokers_only(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree()))))
+def test_pods_connect_to_the_server_and_to_brokers_only() -> None:
+    rendered = rendered_tree(tree())
     policy = rendered.one("NetworkPolicy", "scorer-server").inputs["spec"]
     (rule,) = policy["egress"]
     assert rule["to"] == [{"podSelector": {"matchLabels": {"app.kubernetes.io/name": "ranker"}}}]
@@ -102,8 +99,8 @@ def test_pods_connect_to_the_server_and_to_brokers_only(render: Render) -> None:
     assert labels["streams.tensorplane/events"] == "client"
 
 
-def test_the_embedded_cluster_has_an_image_for_it(render: Render) -> None:
-    assert _container(render, tree(cluster="embedded"))["image"]
+def test_the_embedded_cluster_has_an_image_for_it() -> None:
+    assert _container(tree(cluster="embedded"))["image"]
 
 
 @pytest.mark.parametrize(
@@ -184,16 +181,16 @@ def test_a_faulty_server_is_no_second_fault() -> None:
     assert line.startswith("tensorplane:workloads.ranker.replicas")
 
 
-def _scaled(render: Render, found: dict[str, Any]) -> Rendered:
-    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+def _scaled(found: dict[str, Any]) -> Rendered:
+    rendered = rendered_tree(found)
     for kind in ("ScaledObject", "TriggerAuthentication"):
         made = [one for one in rendered.resources if one.type.endswith(f":{kind}")]
         assert [line for one in made for line in wrong(one.inputs)] == []
     return rendered
 
 
-def test_lag_starts_further_pods(render: Render) -> None:
-    rendered = _scaled(render, tree(cluster="embedded", scaling={"max": 3, "lag": 1000}))
+def test_lag_starts_further_pods() -> None:
+    rendered = _scaled(tree(cluster="embedded", scaling={"max": 3, "lag": 1000}))
     made = rendered.one("ScaledObject", "scorer")
     (trigger,) = made.inputs["spec"]["triggers"]
     assert (made.inputs["spec"]["minReplicaCount"], made.inputs["spec"]["maxReplicaCount"]) == (1, 3)
@@ -216,21 +213,21 @@ def test_lag_starts_further_pods(render: Render) -> None:
 
 
 @pytest.mark.parametrize("settings", [{"scaling": {"max": 3, "lag": 1000}}, {"replicas": 2}])
-def test_the_embedded_broker_lets_keda_in_where_the_stack_has_it(render: Render, settings: dict[str, Any]) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree(cluster="embedded", **settings)))))
+def test_the_embedded_broker_lets_keda_in_where_the_stack_has_it(settings: dict[str, Any]) -> None:
+    rendered = rendered_tree(tree(cluster="embedded", **settings))
     (rule,) = rendered.one("NetworkPolicy", "events-stream-brokers").inputs["spec"]["ingress"]
     assert ("keda" in str(rule["from"])) == ("scaling" in settings)
 
 
-def test_no_records_need_no_pod(render: Render) -> None:
-    rendered = _scaled(render, tree(scaling={"min": 0, "max": 3, "lag": 1000}))
+def test_no_records_need_no_pod() -> None:
+    rendered = _scaled(tree(scaling={"min": 0, "max": 3, "lag": 1000}))
     assert rendered.one("ScaledObject", "scorer").inputs["spec"]["minReplicaCount"] == 0
     # So that an update does not stop a pod before KEDA has asked.
     assert rendered.one("Deployment", "scorer").inputs["spec"]["replicas"] == 1
 
 
-def test_keda_asks_with_the_certificate_of_the_group(render: Render) -> None:
-    rendered = _scaled(render, tree(scaling={"max": 3, "lag": 1000}))
+def test_keda_asks_with_the_certificate_of_the_group() -> None:
+    rendered = _scaled(tree(scaling={"max": 3, "lag": 1000}))
     (trigger,) = rendered.one("ScaledObject", "scorer").inputs["spec"]["triggers"]
     # It is in another namespace.
     assert trigger["metadata"]["bootstrapServers"] == "kafka-kafka-bootstrap.ranking.svc:9093"
@@ -246,12 +243,12 @@ def test_keda_asks_with_the_certificate_of_the_group(render: Render) -> None:
 
 
 @pytest.mark.parametrize(("authentication", "mechanism"), [("scram-sha-512", "scram_sha512"), ("plain", "plaintext")])
-def test_keda_asks_with_the_password_of_the_stack(render: Render, authentication: str, mechanism: str) -> None:
+def test_keda_asks_with_the_password_of_the_stack(authentication: str, mechanism: str) -> None:
     found = tree(scaling={"max": 3, "lag": 1000})
     access = {"authentication": authentication, "username": "ranking", "secret": "kafka-login"}
     bootstrap = "b-1.example.org:9096,b-2.example.org:9096"
     found["streams"]["events"]["broker"] = {"kind": "managed", "endpoint": {"bootstrap": bootstrap, **access}}
-    rendered = _scaled(render, found)
+    rendered = _scaled(found)
     (trigger,) = rendered.one("ScaledObject", "scorer").inputs["spec"]["triggers"]
     assert trigger["metadata"]["bootstrapServers"] == bootstrap
     assert (trigger["metadata"]["tls"], trigger["metadata"]["sasl"]) == ("enable", mechanism)
@@ -279,10 +276,10 @@ def test_replicas_beside_scaling_are_refused() -> None:
     assert faults_of(found) == ["tensorplane:workloads.scorer.replicas: conflicts with scaling; remove one of them"]
 
 
-def test_the_prometheus_operator_gets_a_monitor_of_the_pods(render: Render) -> None:
+def test_the_prometheus_operator_gets_a_monitor_of_the_pods() -> None:
     found = tree()
     found["controllers"] = {"servingMetrics": "serviceMonitor"}
-    rendered = render(lambda: stack.build(stack.load(Settings(found))))
+    rendered = rendered_tree(found)
     spec = rendered.one("PodMonitor", "scorer").inputs["spec"]
     assert spec["podMetricsEndpoints"] == [{"port": "metrics", "path": "/metrics"}]
     assert spec["selector"] == {"matchLabels": {"app.kubernetes.io/name": "scorer"}}

@@ -5,9 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-import stack
-from components.base.settings import Settings
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
 
 _NFS = {"kind": "nfs", "server": "nas.example", "folder": "/data"}
 _STAGE = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
@@ -25,12 +23,8 @@ _TREE: dict[str, Any] = {
 }
 
 
-def _rendered(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree))))
-
-
-def test_it_writes_to_the_volumes_of_all_datasets_and_imports_the_library(render: Render) -> None:
-    template = _rendered(render, _TREE).one("Deployment", "photos-steps").inputs["spec"]["template"]
+def test_it_writes_to_the_volumes_of_all_datasets_and_imports_the_library() -> None:
+    template = rendered_tree(_TREE).one("Deployment", "photos-steps").inputs["spec"]["template"]
     (container,) = template["spec"]["containers"]
     mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
     assert {at for at, one in mounts.items() if not one.get("readOnly")} == {"/tmp", "/volumes/data", "/volumes/more"}
@@ -41,8 +35,8 @@ def test_it_writes_to_the_volumes_of_all_datasets_and_imports_the_library(render
     assert "affinity" not in template["spec"]
 
 
-def test_it_may_change_runs_and_nothing_else(render: Render) -> None:
-    (rule,) = _rendered(render, _TREE).one("Role", "photos-steps").inputs["rules"]
+def test_it_may_change_runs_and_nothing_else() -> None:
+    (rule,) = rendered_tree(_TREE).one("Role", "photos-steps").inputs["rules"]
     assert rule == {
         "apiGroups": ["argoproj.io"],
         "resources": ["workflows"],
@@ -50,14 +44,14 @@ def test_it_may_change_runs_and_nothing_else(render: Render) -> None:
     }
 
 
-def test_it_meets_the_pods_of_a_volume_of_one_node(render: Render) -> None:
+def test_it_meets_the_pods_of_a_volume_of_one_node() -> None:
     tree = copy.deepcopy(_TREE)
     tree["volumes"]["more"] = {
         "sizeGib": 10,
         "accessModes": ["ReadWriteOnce"],
         "backend": {"kind": "storageClass", "name": "disk"},
     }
-    template = _rendered(render, tree).one("Deployment", "photos-steps").inputs["spec"]["template"]
+    template = rendered_tree(tree).one("Deployment", "photos-steps").inputs["spec"]["template"]
     (term,) = template["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
     assert term["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items()
     assert term["topologyKey"] == "kubernetes.io/hostname"

@@ -6,10 +6,8 @@ from typing import Any
 
 import pytest
 
-import stack
-from components.base.settings import Settings
 from tests.support.faults import dev, faults_of
-from tests.support.rendering import Render
+from tests.support.rendered_files import rendered_tree
 
 EXISTING = {"kind": "existing", "context": "lab"}
 
@@ -20,8 +18,8 @@ def tree(**board: Any) -> dict[str, Any]:
     return found
 
 
-def test_it_shows_the_folder_of_training_jobs_by_default(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(tree()))))
+def test_it_shows_the_folder_of_training_jobs_by_default() -> None:
+    rendered = rendered_tree(tree())
     pod = rendered.one("Deployment", "curves").inputs["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     assert container["command"][-6:] == ["--logdir", "/logs/tensorboard", "--host", "127.0.0.1", "--port", "6006"]

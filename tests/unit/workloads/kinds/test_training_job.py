@@ -14,17 +14,13 @@ from components.base.settings import Settings
 from tensorplane.launch import EXIT_SAME
 from tensorplane.stop import EXIT_SAVED
 from tests.support import rendering
-from tests.support.rendered_files import rendered_file
+from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
 from tests.support.rendering import GPU_IMAGE, PROJECT, Render, Rendered, settings_of
 from workloads import sources
 
 DEV = PROJECT / "Pulumi.dev.yaml"
 SECRET_MARK = "4dabf18193072939515e22adb298388d"
 """The key by which the SDK marks a value as secret."""
-
-
-def built(render: Render, tree: dict[str, Any]) -> Rendered:
-    return render(lambda: stack.build(stack.load(Settings(tree))))
 
 
 def run_name(rendered: Rendered) -> str:
@@ -40,16 +36,16 @@ def tree() -> dict[str, Any]:
 class TestRunName:
     """The hash in a run's name changes with what decides what the run computes, and with nothing else."""
 
-    def test_stays(self, render: Render, tree: dict[str, Any]) -> None:
+    def test_stays(self, tree: dict[str, Any]) -> None:
         before = run_name(rendered_file(DEV))
         tree["workloads"]["digits-server"]["resources"]["memoryGib"] = 2
         tree["volumes"]["models"]["sizeGib"] = 20
         tree["queues"]["training"]["cpus"] = 1.5
-        assert run_name(built(render, tree)) == before
+        assert run_name(rendered_tree(tree)) == before
         job = tree["workloads"]["digits"]
         job["files"] = dict(reversed(job["files"].items()))
         job["attempt"] = 1
-        assert run_name(built(render, tree)) == before
+        assert run_name(rendered_tree(tree)) == before
 
     @pytest.mark.parametrize(
         ("key", "value"),
@@ -64,12 +60,10 @@ class TestRunName:
             ("volumes", {"models": "/elsewhere"}),
         ],
     )
-    def test_changes_with_what_decides_the_result(
-        self, render: Render, tree: dict[str, Any], key: str, value: Any
-    ) -> None:
+    def test_changes_with_what_decides_the_result(self, tree: dict[str, Any], key: str, value: Any) -> None:
         before = run_name(rendered_file(DEV))
         tree["workloads"]["digits"][key] = value
-        after = run_name(built(render, tree))
+        after = run_name(rendered_tree(tree))
         assert after != before
         assert after.startswith("digits-")
 
@@ -84,14 +78,12 @@ class TestRunName:
             ("queue", None),
         ],
     )
-    def test_stays_while_its_size_and_its_place_change(
-        self, render: Render, tree: dict[str, Any], key: str, value: Any
-    ) -> None:
+    def test_stays_while_its_size_and_its_place_change(self, tree: dict[str, Any], key: str, value: Any) -> None:
         before = rendered_file(DEV)
         tree["workloads"]["digits"][key] = value
         if value is None:
             del tree["workloads"]["digits"][key]
-        after = built(render, tree)
+        after = rendered_tree(tree)
         assert run_name(after) == run_name(before)
         if key != "queue":
             assert after.one("JobSet").inputs["spec"] != before.one("JobSet").inputs["spec"]
@@ -101,19 +93,17 @@ class TestRunName:
         assert options["replaceOnChanges"] == ["metadata", "spec"]
         assert options["deleteBeforeReplace"] is True
 
-    def test_changes_with_the_code(
-        self, render: Render, tree: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_changes_with_the_code(self, tree: dict[str, Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(sources, "PROJECT", tmp_path)
         tree["workloads"]["digits"]["files"] = {"train.py": "train.py"}
         (tmp_path / "train.py").write_text("print(1)")
-        first = run_name(built(render, tree))
+        first = run_name(rendered_anew(tree))
         (tmp_path / "train.py").write_text("print(2)")
-        second = run_name(built(render, tree))
+        second = run_name(rendered_anew(tree))
         (tmp_path / "runtime" / "tensorplane").mkdir(parents=True)
         (tmp_path / "runtime" / "tensorplane" / "__init__.py").write_text("")
         assert second != first
-        assert run_name(built(render, tree)) == second, "the library is mounted, whatever its version"
+        assert run_name(rendered_anew(tree)) == second, "the library is mounted, whatever its version"
 
 
 def test_the_run_keeps_its_checkpoints_apart() -> None:
@@ -168,14 +158,13 @@ def in_clear(rendered: Rendered) -> str:
 class TestEncryptedSettings:
     """What `pulumi config set --secret` has encrypted in the stack's file, and Pulumi has decrypted for the program."""
 
-    def built(self, render: Render, tree: dict[str, Any], *secret: tuple[str, ...]) -> Rendered:
-        settings = Settings(tree, frozenset(("workloads", *path) for path in secret))
-        return render(lambda: stack.build(stack.load(settings)))
+    def rendered_tree(self, tree: dict[str, Any], *secret: tuple[str, ...]) -> Rendered:
+        return rendered_tree(tree, frozenset(("workloads", *path) for path in secret))
 
-    def test_a_variable_is_in_a_secret_that_the_pods_refer_to(self, render: Render, tree: dict[str, Any]) -> None:
+    def test_a_variable_is_in_a_secret_that_the_pods_refer_to(self, tree: dict[str, Any]) -> None:
         plain = rendered_file(DEV).one("JobSet").inputs["spec"]
         tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
-        rendered = self.built(render, tree, ("digits", "env", "TOKEN"))
+        rendered = self.rendered_tree(tree, ("digits", "env", "TOKEN"))
         secret = rendered.one("Secret").inputs
         assert secret["stringData"][SECRET_MARK]
         assert secret["stringData"]["value"] == {"TOKEN": "hunter2"}
@@ -193,29 +182,29 @@ class TestEncryptedSettings:
             variable["name"] for variable in before["template"]["spec"]["template"]["spec"]["containers"][0]["env"]
         ]
 
-    def test_no_name_comes_from_a_variable(self, render: Render, tree: dict[str, Any]) -> None:
+    def test_no_name_comes_from_a_variable(self, tree: dict[str, Any]) -> None:
         """A hash of a short secret can be guessed. A new Secret gets a new name from the provider, and so a new run."""
         names = []
         for value in ("1234", "4321"):
             tree["workloads"]["digits"]["env"]["PIN"] = value
-            rendered = self.built(render, tree, ("digits", "env", "PIN"))
+            rendered = self.rendered_tree(tree, ("digits", "env", "PIN"))
             assert "name" not in rendered.one("Secret").inputs["metadata"]
             names.append(rendered.one("JobSet").inputs["metadata"]["name"])
         assert names[0] == names[1]
 
-    def test_other_workloads_stay_as_they_are(self, render: Render, tree: dict[str, Any]) -> None:
+    def test_other_workloads_stay_as_they_are(self, tree: dict[str, Any]) -> None:
         tree["workloads"]["other"] = {**tree["workloads"]["digits"], "env": {"A": "1"}}
-        before = built(render, tree).one("JobSet", "other").inputs
+        before = rendered_tree(tree).one("JobSet", "other").inputs
         tree["workloads"]["digits"]["env"]["TOKEN"] = "hunter2"
-        assert self.built(render, tree, ("digits", "env", "TOKEN")).one("JobSet", "other").inputs == before
+        assert self.rendered_tree(tree, ("digits", "env", "TOKEN")).one("JobSet", "other").inputs == before
 
     @pytest.mark.parametrize("secret", [(), ("digits", "command"), ("digits", "command", "1")])
     def test_what_follows_from_another_value_is_encrypted_in_the_state(
-        self, render: Render, tree: dict[str, Any], secret: tuple[str, ...]
+        self, tree: dict[str, Any], secret: tuple[str, ...]
     ) -> None:
         tree["workloads"]["digits"]["command"] = ["true", "hunter2"]
         tree["workloads"]["digits-server"]["image"] = "example.com/server"
-        rendered = self.built(render, tree, secret)
+        rendered = self.rendered_tree(tree, secret)
         assert "hunter2" not in in_clear(rendered)
         assert (SECRET_MARK in rendered.one("Deployment", "digits-server").inputs["spec"]) is (secret == ())
 
@@ -239,10 +228,10 @@ def test_a_hash_of_an_encrypted_setting_is_secret(tree: dict[str, Any], secret: 
     assert found == {"run": bool(secret), "jobSet": False}
 
 
-def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str, Any]) -> None:
+def test_pods_of_a_one_node_volume_meet_on_a_node(tree: dict[str, Any]) -> None:
     """A ReadWriteOnce volume is attached to one node; a pod that starts on another waits for it for ever."""
     tree["cluster"] = {"kind": "existing", "context": "gke"}
-    rendered = built(render, tree)
+    rendered = rendered_tree(tree)
     (job,) = rendered.one("JobSet").inputs["spec"]["replicatedJobs"]
     meeting = {"volumes.tensorplane/models": "mounted"}
     term = {"labelSelector": {"matchLabels": meeting}, "topologyKey": "kubernetes.io/hostname"}
@@ -254,7 +243,7 @@ def test_pods_of_a_one_node_volume_meet_on_a_node(render: Render, tree: dict[str
         affinity = template["spec"]["affinity"]["podAffinity"]
         assert affinity == {"requiredDuringSchedulingIgnoredDuringExecution": [term]}
     tree["volumes"]["models"]["accessModes"] = ["ReadWriteMany"]
-    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    (job,) = rendered_tree(tree).one("JobSet").inputs["spec"]["replicatedJobs"]
     assert "affinity" not in job["template"]["spec"]["template"]["spec"]
 
 
@@ -288,10 +277,10 @@ def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried() 
     ],
 )
 def test_what_runs_python_is_watched_until_its_first_step(
-    render: Render, tree: dict[str, Any], command: list[str], launched: bool
+    tree: dict[str, Any], command: list[str], launched: bool
 ) -> None:
     tree["workloads"]["digits"]["command"] = command
-    (job,) = built(render, tree).one("JobSet").inputs["spec"]["replicatedJobs"]
+    (job,) = rendered_tree(tree).one("JobSet").inputs["spec"]["replicatedJobs"]
     (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
     before = [command[0], "-I", "/opt/tensorplane/lib/tensorplane.zip", "launch"]
     assert container["command"] == ([*before, *command] if launched else command)
@@ -314,7 +303,7 @@ def test_pods_without_gpus_are_not_asked_for_any() -> None:
     assert "TENSORPLANE_GPUS" not in {variable["name"] for variable in container["env"]}
 
 
-def test_gpus_go_to_pods_and_totals(render: Render) -> None:
+def test_gpus_go_to_pods_and_totals() -> None:
     rendered = rendered_file(PROJECT / "examples" / "gpu-job.yaml")
     assert rendered.exports["gpus"] == 9
     assert rendered.one("TrainingJob").inputs["gpus"] == 8

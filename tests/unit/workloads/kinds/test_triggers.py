@@ -9,11 +9,10 @@ from typing import Any
 
 import pytest
 
-import stack
 from agents.triggers.described import Described
-from components.base.settings import Settings
 from tests.support.faults import faults_of
-from tests.support.rendering import Render, Rendered
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Rendered
 
 _STAGE = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
 _NFS = {"kind": "nfs", "server": "nas.example", "folder": "/data"}
@@ -62,9 +61,9 @@ def _agent(rendered: Rendered) -> dict[str, Any]:
     return found
 
 
-def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads(render: Render) -> None:
+def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads() -> None:
     tree = _tree(new={}, enough={"datasets": ["labels@reviewed"], "mib": 1.5}, nightly={"schedule": "0 2 * * *"})
-    rendered = render(lambda: stack.build(stack.load(Settings(tree))))
+    rendered = rendered_tree(tree)
     spec = _agent(rendered)
     (container,) = spec["containers"]
     mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
@@ -85,8 +84,8 @@ def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads(render: Rende
     assert {one["name"] for one in template["spec"]["arguments"]["parameters"]} == {*described.logs}
 
 
-def test_the_agent_may_start_runs_of_its_pipeline_and_remember(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(_tree(new={})))))
+def test_the_agent_may_start_runs_of_its_pipeline_and_remember() -> None:
+    rendered = rendered_tree(_tree(new={}))
     rules = rendered.one("Role", "photos-triggers").inputs["rules"]
     verbs = {(one["resources"][0], *one.get("resourceNames", ())): one["verbs"] for one in rules}
     assert verbs == {
@@ -100,8 +99,8 @@ def test_the_agent_may_start_runs_of_its_pipeline_and_remember(render: Render) -
     assert memory.options["ignoreChanges"] == ["data"]
 
 
-def test_without_triggers_there_is_no_agent(render: Render) -> None:
-    rendered = render(lambda: stack.build(stack.load(Settings(copy.deepcopy(_TREE)))))
+def test_without_triggers_there_is_no_agent() -> None:
+    rendered = rendered_tree(copy.deepcopy(_TREE))
     assert not [one for one in rendered.resources if "triggers" in one.name]
 
 
