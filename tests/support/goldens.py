@@ -67,19 +67,19 @@ def record(goldens: Mapping[str, Golden]) -> None:
     """Records the goldens of these stacks in place of the former ones; those of all others stay."""
     known = {path.name: read(path.name) for path in GOLDEN.iterdir() if path.is_dir()} | dict(goldens)
     shared = _in_several(known.values())
-    _SHARED.write_text(_text({name: yaml.load(text, yaml.CSafeLoader) for text, name in shared.items()}))
+    _SHARED.write_text(text({name: yaml.load(text, yaml.CSafeLoader) for text, name in shared.items()}))
     for stack, parts in known.items():
         shutil.rmtree(GOLDEN / stack, ignore_errors=True)
         (GOLDEN / stack).mkdir()
         for file, part in parts.items():
             names = part if file == _EXPORTS else [_reference(row, shared) for row in part]
-            (GOLDEN / stack / file).write_text(_text(names))
+            (GOLDEN / stack / file).write_text(text(names))
     read.cache_clear()
 
 
 def _in_several(goldens: Iterable[Golden]) -> dict[str, str]:
     """The names of the rows that several stacks have, by their texts."""
-    texts = [{_text(row) for file, part in one.items() if file != _EXPORTS for row in part} for one in goldens]
+    texts = [{text(row) for file, part in one.items() if file != _EXPORTS for row in part} for one in goldens]
     counts = Counter(text for one in texts for text in one)
     used: Counter[str] = Counter()
     named = {}
@@ -92,7 +92,7 @@ def _in_several(goldens: Iterable[Golden]) -> dict[str, str]:
 
 
 def _reference(row: Row, shared: Mapping[str, str]) -> Row:
-    name = shared.get(_text(row))
+    name = shared.get(text(row))
     return {"same": name} if name else row
 
 
@@ -116,7 +116,8 @@ def _file(component: str) -> str:
     return f"{_WORDS.sub('-', kind).lower()}.{name}.yaml" if component else _NO_COMPONENT
 
 
-def _text(value: Any) -> str:
+def text(value: Any) -> str:
+    """As it is recorded."""
     return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
 
 
