@@ -18,6 +18,8 @@ export TENSORPLANE_CONTEXT := $(CONTEXT)
 # CI may have no HOME, which Go needs. The locale is for reading what programs say, and for printing more than ASCII.
 export HOME := $(or $(HOME),$(shell echo ~))
 export LC_ALL := C.UTF-8
+# Programs start often here; without bytecode, each compiles its modules again.
+unexport PYTHONDONTWRITEBYTECODE
 
 # Two goals at once would install into the same environment.
 .NOTPARALLEL:

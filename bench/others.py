@@ -33,17 +33,5 @@ class Others:
 
     def _used_by_others(self) -> float:
         own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-        ours = sum(usage.ru_utime + usage.ru_stime for usage in own) + _instance_seconds(self._instance)
+        ours = sum(usage.ru_utime + usage.ru_stime for usage in own) + cgroups.processor_seconds(self._instance)
         return self._busy() - ours
-
-
-def _instance_seconds(instance: Instance) -> float:
-    """The time that its processes have used since it started; 0 for a stopped one."""
-    folders = cgroups.folders(instance)
-    for file in (folder / "cpuacct.usage" for folder in folders):
-        if file.exists():  # version 1, also on hybrid machines
-            return int(file.read_text()) / 1e9
-    for file in (folder / "cpu.stat" for folder in folders):
-        words = file.read_text().split()
-        return int(words[words.index("usage_usec") + 1]) / 1e6
-    return 0.0

@@ -29,7 +29,7 @@ def main() -> int:
         print(f"tests: {error}", file=sys.stderr)
         return 1
     seed = os.environ.setdefault("TENSORPLANE_SEED", "1")
-    commit = _git("describe", "--always", "--dirty", "--abbrev=8")
+    commit = _commit()
     progress = cache() / "nightly" / f"{commit}-seed-{seed}-shard-{part.index}-of-{part.of}.jsonl"
     progress.parent.mkdir(parents=True, exist_ok=True)
     if before := passed(progress):
@@ -53,6 +53,13 @@ def _write_row(row: str, part: Shard) -> None:
     rows = {line.split()[1]: line for line in [*former, row]}
     table = "".join(f"{rows[shard]}\n" for shard in sorted(rows, key=lambda shard: int(shard.split("/")[0])))
     _PAGE.write_text(page[: found.start()] + _HEADER + table + page[found.end() :])
+
+
+def _commit() -> str:
+    """The last commit of more than pages: a row that one shard writes must not begin the others anew."""
+    code = ("--", ".", ":(exclude)docs", ":(exclude)*.md", ":(exclude)tests/report.tsv")
+    changed = _git("status", "--porcelain", *code)
+    return _git("log", "-1", "--format=%h", "--abbrev=8", *code) + ("-dirty" if changed else "")
 
 
 def _git(*words: str) -> str:

@@ -75,6 +75,18 @@ def processes(instance: Instance) -> set[int]:
     return found
 
 
+def processor_seconds(instance: Instance) -> float:
+    """The time of processors that its processes have used since it started; 0 for a stopped one."""
+    here = folders(instance)
+    for file in (folder / "cpuacct.usage" for folder in here):
+        if file.exists():  # version 1, also on hybrid machines
+            return int(file.read_text()) / 1e9
+    for file in (folder / "cpu.stat" for folder in here):
+        words = file.read_text().split()
+        return int(words[words.index("usage_usec") + 1]) / 1e6
+    return 0.0
+
+
 def remove(instance: Instance, timeout: float = 10) -> None:
     """Removes the empty subtree. The kernel may take a moment to release processes that just died."""
     end = time.monotonic() + timeout

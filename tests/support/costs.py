@@ -1,23 +1,22 @@
 """What each test costs: its seconds, and those of the processors, for `make test-report`.
 
 A test's processor time is that of its own process, of programs that it started and that have ended, and of the embedded
-clusters of its group. What a program uses that outlives the test is part of the test that ends it.
+cluster that is its own. What a program uses that outlives the test is part of the test that ends it.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import re
 import resource
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from embedded.cluster.cgroups import hierarchies
-from embedded.paths import cache
+from embedded.cluster import cgroups
+from embedded.paths import Instance, cache
 
 FILE = cache() / "test-costs.jsonl"
 """One line a test, newest last. Lines are short enough that processes append them side by side."""
@@ -26,11 +25,10 @@ FILE = cache() / "test-costs.jsonl"
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     """Measures a test with the fixtures that it sets up and tears down."""
-    started, used = time.monotonic(), _processor_seconds()
+    started, used, before = time.monotonic(), _seconds_of_programs(), _Cluster.now()
     result = yield
     seconds = time.monotonic() - started
-    # A cluster that a test stops takes its count along.
-    processor = max(0.0, _processor_seconds() - used)
+    processor = _seconds_of_programs() - used + _Cluster.now().since(before)
     _append({"test": item.nodeid, "seconds": round(seconds, 3), "processor": round(processor, 3)})
     return result
 
@@ -47,26 +45,25 @@ def _append(cost: dict[str, object]) -> None:
         file.write(json.dumps(cost) + "\n")
 
 
-def _processor_seconds() -> float:
+def _seconds_of_programs() -> float:
     ended = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in ended) + _clusters_seconds()
+    return sum(one.ru_utime + one.ru_stime for one in ended)
 
 
-def _clusters_seconds() -> float:
-    """Of the embedded clusters that this group of tests may have started."""
-    suffix = os.environ.get("TENSORPLANE_TESTS", "")
-    ours = re.compile(rf"tensorplane-[a-z]+{re.escape(suffix)}")
-    found = (folder for root in hierarchies() for folder in root.iterdir() if ours.fullmatch(folder.name))
-    return sum(map(_group_seconds, found))
+@dataclass(frozen=True)
+class _Cluster:
+    """What the embedded cluster that the environment names has used since it started."""
 
+    name: str
+    seconds: float
 
-def _group_seconds(folder: Path) -> float:
-    try:
-        return int((folder / "cpuacct.usage").read_text()) / 1e9
-    except OSError:
-        pass
-    try:
-        # Version 2: the first line is `usage_usec N`.
-        return int((folder / "cpu.stat").read_text().split()[1]) / 1e6
-    except OSError:
-        return 0.0
+    @classmethod
+    def now(cls) -> _Cluster:
+        instance = Instance.current()
+        # The user's own cluster is no test's.
+        return cls(instance.name, 0.0 if instance.name == "dev" else cgroups.processor_seconds(instance))
+
+    def since(self, before: _Cluster) -> float:
+        """All of it if the test has started it."""
+        same = self.name == before.name and self.seconds >= before.seconds
+        return self.seconds - before.seconds if same else self.seconds

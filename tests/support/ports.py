@@ -7,6 +7,7 @@ import fcntl
 import os
 import random
 import socket
+from collections.abc import Iterator
 
 from embedded.paths import cache
 
@@ -25,6 +26,14 @@ def free_ports(count: int) -> list[int]:
         if _is_free(port) and _lock(port):
             found.append(port)
     return found
+
+
+@contextlib.contextmanager
+def refusing() -> Iterator[int]:
+    """A port that refuses connections, and that nothing else can listen on meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
 
 
 def _is_free(port: int) -> bool:

@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from unittest import mock
 
 import pulumi
 import yaml
@@ -17,7 +16,7 @@ import stack
 from cli.commands.preview.engine import Streamed
 from components.base.settings import Settings
 from stack_file import StackFile
-from tests.support.rendering import PROJECT, Echo
+from tests.support.rendering import PROJECT, Echo, without_what_nobody_reads
 
 Event = dict[str, Any]
 
@@ -68,7 +67,7 @@ def streamed(tree: Mapping[str, Any]) -> Streamed:
     def body() -> Any:
         return pulumi.Output.from_input(dict(stack.build(stack.load(Settings.of_file(file), PROJECT))))
 
-    with mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: ""):
+    with without_what_nobody_reads():
         body()
     events = [_event(urn, state) for urn, state in sorted(recorder.states.items())]
     return Streamed([*events, *VERDICTS], failed=False)

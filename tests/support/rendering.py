@@ -1,6 +1,7 @@
 """The stack built under Pulumi mocks: what it asked the engine to register."""
 
-from collections.abc import Callable, Mapping
+import contextlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,8 @@ class Rendered:
     """Components that registered outputs, as `token name`."""
     urns: list[str]
     """Of all of them: the engine takes none twice."""
+    secret: frozenset[str] = frozenset()
+    """The exports that the engine encrypts."""
 
     def one(self, kind: str, name: str | None = None) -> Registered:
         """The only resource of a type whose token ends so, and of this name where one is given."""
@@ -134,27 +137,45 @@ Render = Callable[[Program], Rendered]
 Golden = Callable[[str, Rendered], None]
 
 
-def run(program: Program, stack: str = "dev") -> Rendered:
-    """Run a program as Pulumi would, against a recording mock."""
-    recorder = Recorder()
-    exports: dict[str, Any] = {}
-    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack=stack, monitor=recorder)
-
-    @pulumi.runtime.test  # type: ignore[untyped-decorator]
-    def body() -> Any:
-        made = program() or {}
-        return pulumi.Output.from_input(dict(made)).apply(exports.update)
-
+@contextlib.contextmanager
+def without_what_nobody_reads() -> Iterator[None]:
+    """Leaves out what the SDK works on for long, and this engine does not take."""
     # An Azure resource has a former name for each version of its API. The SDK makes URNs of them for engines that take
     # no names, which this one does, and of what a test takes they would be two thirds.
     without_urns = mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: "")
     # Nor does anybody look at the lines that made a resource, and below pytest the stack is deep.
     without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
     with without_urns, without_stacks:
+        yield
+
+
+def run(program: Program, stack: str = "dev") -> Rendered:
+    """Run a program as Pulumi would, against a recording mock."""
+    recorder = Recorder()
+    exports: dict[str, Any] = {}
+    secret: set[str] = set()
+    pulumi.runtime.set_mocks(Echo(), project="tensorplane", stack=stack, monitor=recorder)
+
+    @pulumi.runtime.test  # type: ignore[untyped-decorator]
+    def body() -> Any:
+        made = program() or {}
+        told = pulumi.Output.from_input(dict(made)).apply(exports.update)
+        secrets: pulumi.Output[list[str]] = pulumi.Output.from_input(_secrets(made))
+        return pulumi.Output.all(told, secrets.apply(secret.update))
+
+    with without_what_nobody_reads():
         body()
     return Rendered(
-        sorted(recorder.registered, key=lambda r: (r.type, r.name)), exports, recorder.completed, recorder.urns
+        sorted(recorder.registered, key=lambda r: (r.type, r.name)),
+        exports,
+        recorder.completed,
+        recorder.urns,
+        frozenset(secret),
     )
+
+
+async def _secrets(exported: Mapping[str, Any]) -> Any:
+    return [name for name, each in exported.items() if isinstance(each, pulumi.Output) and await each.is_secret()]
 
 
 def settings_of(path: Path) -> Settings:

@@ -4,6 +4,7 @@ import gc
 import os
 from collections.abc import Iterator
 
+import pulumi
 import pytest
 
 from tests.support import goldens, rendering
@@ -12,6 +13,11 @@ from tests.support.rendering import Golden, Render, Rendered
 # The modules of three clouds' SDKs stay once they are there. Looking through them for garbage as often as Python does
 # took a quarter of the processors' time of test_examples.py.
 gc.set_threshold(100_000, 50, 100)
+
+
+def pytest_collection_finish() -> None:
+    """The modules of the tests stay as well."""
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True, scope="package")
@@ -25,6 +31,12 @@ def environment() -> Iterator[None]:
         patch.delenv("TENSORPLANE_CONTEXT", raising=False)
         patch.delenv("PULUMI_CONFIG", raising=False)
         yield
+
+
+@pytest.fixture(autouse=True)
+def stack_dev() -> None:
+    """The SDK keeps the stack's name for the whole process: a test that chose another one chose it for itself."""
+    pulumi.runtime.configure(pulumi.runtime.Settings(project="tensorplane", stack="dev"))
 
 
 @pytest.fixture

@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from agents.model_page import __main__ as model_page
+from tests.support.ports import refusing
+from tests.support.waiting import PATIENT_SECONDS
 
 
 class _ModelServer(BaseHTTPRequestHandler):
@@ -58,7 +60,7 @@ def port() -> Iterator[int]:
 
 def _ask(port: int, method: str, path: str, body: str | None = None, **headers: str) -> tuple[int, Any, str]:
     """Status, content and type of an answer."""
-    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=60)) as asked:
+    with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENT_SECONDS)) as asked:
         asked.request(method, path, body, headers)
         answer = asked.getresponse()
         assert "default-src 'none'" in str(answer.getheader("Content-Security-Policy"))
@@ -93,7 +95,7 @@ def test_a_request_that_is_too_large_is_not_read(port: int) -> None:
 
 
 def test_a_server_that_does_not_answer_is_a_reason() -> None:
-    with _running(model_page.serve(0, "http://127.0.0.1:9", "{}")) as port:
+    with refusing() as nobody, _running(model_page.serve(0, f"http://127.0.0.1:{nobody}", "{}")) as port:
         status, answer, _ = _ask(port, "GET", "/v1/models/digits/metadata")
     assert status == 502
     assert answer["error"].startswith("the model server does not answer: ")

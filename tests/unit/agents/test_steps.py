@@ -20,6 +20,7 @@ from agents.steps.waiting import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
 from tensorplane.stages import steps
+from tests.support.waiting import PATIENT_SECONDS
 from tests.support.pipeline_runs import RUN, SECOND, Ran, workflow
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -280,7 +281,7 @@ def test_a_step_that_is_being_taken_is_not_taken_again(monkeypatch: pytest.Monke
 
     def take(name: str, *_: Any) -> Any:
         begun.append(name)
-        release.result(timeout=30)
+        release.result(timeout=PATIENT_SECONDS)
         return steps.Taken("taken")
 
     monkeypatch.setattr(steps, "take", take)

@@ -23,6 +23,11 @@ def test_a_wrong_instance_is_one_line() -> None:
     assert done.stderr == f"TENSORPLANE_INSTANCE: unknown instance 'prod'; choose one of {names}\n"
 
 
+def _ended(monkeypatch: pytest.MonkeyPatch, *words: str) -> int:
+    monkeypatch.setattr(sys, "argv", ["driver", *words])
+    return commands.main()
+
+
 @pytest.mark.parametrize(
     ("error", "said"),
     [
@@ -37,31 +42,33 @@ def test_a_file_that_cannot_be_written_is_one_line(
         raise error
 
     monkeypatch.setattr(commands, "_run", fails)
-    monkeypatch.setattr(sys, "argv", ["driver", "down"])
-    assert commands.main() == 1
+    assert _ended(monkeypatch, "down") == 1
     (line,) = capsys.readouterr().err.splitlines()
     assert said in line
 
 
 @pytest.mark.parametrize("goal", ["down", "purge"])
-def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(goal: str) -> None:
+def test_the_embedded_cluster_is_not_stopped_for_a_stack_that_is_elsewhere(
+    goal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     made = subprocess.run(["make", "-n", goal, "STACK=prod"], cwd=PROJECT, capture_output=True, text=True, check=True)
     assert f"-m driver {goal} --stack prod" in made.stdout
-    argv = [sys.executable, "-m", "driver", goal, "--stack", "prod"]
-    done = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    assert _ended(monkeypatch, goal, "--stack", "prod") == 1
+    assert capsys.readouterr() == (
+        "",
         f"STACK=prod: `make {goal}` only works on the embedded cluster, and this stack is on a cluster of kind eks; to "
-        "delete the stack's resources there, run: pulumi destroy --stack prod --run-program\n"
+        "delete the stack's resources there, run: pulumi destroy --stack prod --run-program\n",
     )
 
 
 @pytest.mark.parametrize("goal", ["up", "status", "down", "purge"])
-def test_a_stack_without_a_file_is_one_line(goal: str) -> None:
-    argv = [sys.executable, "-m", "driver", goal, "--stack", "nothing"]
-    done = subprocess.run(argv, cwd=PROJECT, capture_output=True, text=True)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("stack nothing: Pulumi.nothing.yaml does not exist; choose one of ")
+def test_a_stack_without_a_file_is_one_line(
+    goal: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _ended(monkeypatch, goal, "--stack", "nothing") == 1
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith("stack nothing: Pulumi.nothing.yaml does not exist; choose one of ")
 
 
 def test_the_makefile_gives_programs_a_home_and_a_language(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,6 +17,7 @@ from embedded import cluster
 from embedded.fault import Fault
 from embedded.hosts.environment import pulumi_environment
 from embedded.paths import Instance, context_home
+from tests.support.ports import refusing
 
 
 @pytest.fixture(autouse=True)
@@ -136,10 +138,12 @@ def _kubeconfig(server: str) -> str:
     return yaml.safe_dump({"apiVersion": "v1", "kind": "Config", "current-context": "mine", **parts})
 
 
-def _away(folder: Path) -> Path:
+@pytest.fixture
+def away(tmp_path: Path) -> Iterator[Path]:
     """A kubeconfig of a cluster that does not answer."""
-    (folder / "kubeconfig").write_text(_kubeconfig("http://127.0.0.1:1"))
-    return folder / "kubeconfig"
+    with refusing() as port:
+        (tmp_path / "kubeconfig").write_text(_kubeconfig(f"http://127.0.0.1:{port}"))
+        yield tmp_path / "kubeconfig"
 
 
 def _says(monkeypatch: pytest.MonkeyPatch, outputs: str) -> None:
@@ -156,15 +160,15 @@ def _says(monkeypatch: pytest.MonkeyPatch, outputs: str) -> None:
 
 
 def test_a_clouds_stack_is_asked_in_its_own_cluster(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, state: Path
+    monkeypatch: pytest.MonkeyPatch, away: Path, state: Path
 ) -> None:
     """Whatever cluster the machine's kubeconfig leads to."""
-    monkeypatch.setenv("KUBECONFIG", str(_away(tmp_path)))
-    _says(monkeypatch, json.dumps({"kubeconfig": _kubeconfig("http://127.0.0.1:2")}))
-    with pytest.raises(
-        Fault, match=r"^stack prod: .*127\.0\.0\.1:2: .* Look with: tensorplane kubeconfig --stack prod"
-    ):
-        cluster_api.reached(Target("", Instance(), cloud="eks", stack="prod"))
+    monkeypatch.setenv("KUBECONFIG", str(away))
+    with refusing() as port:
+        _says(monkeypatch, json.dumps({"kubeconfig": _kubeconfig(f"http://127.0.0.1:{port}")}))
+        line = rf"^stack prod: .*127\.0\.0\.1:{port}: .* Look with: tensorplane kubeconfig --stack prod"
+        with pytest.raises(Fault, match=line):
+            cluster_api.reached(Target("", Instance(), cloud="eks", stack="prod"))
 
 
 @pytest.mark.parametrize("outputs", ["{}", "pulumi stack output: error: no stack named 'prod' found"])
@@ -184,9 +188,9 @@ def test_an_unreadable_state_is_reported_with_pulumis_message(monkeypatch: pytes
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 
-def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.MonkeyPatch, away: Path) -> None:
     monkeypatch.setattr(cluster, "is_running", lambda _: False)  # whatever runs on this machine
-    own = Target("mine", Instance(), _away(tmp_path))
+    own = Target("mine", Instance(), away)
     with pytest.raises(Fault, match=r"^context mine: The cluster does not answer .* Look with: kubectl cluster-info$"):
         cluster_api.reached(own)
     with pytest.raises(Fault, match=r"The embedded cluster is stopped; start it with: make up"):

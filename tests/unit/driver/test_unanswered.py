@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import re
-import socket
 
 import pytest
 from kubernetes import client
 
 from driver.kube import Kube
 from embedded.fault import Fault
+from tests.support.ports import refusing
 
 
 @pytest.mark.parametrize("scheme", ["http", "https"])
 def test_a_stopped_cluster_is_one_line_without_names_of_pythons_objects(scheme: str) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-    settings = client.Configuration(host=f"{scheme}://127.0.0.1:{port}")
-    settings.retries = 0
-    with pytest.raises(Fault) as fault:
-        Kube(client.ApiClient(settings), "Start it").get("/version")
+    with refusing() as port:
+        settings = client.Configuration(host=f"{scheme}://127.0.0.1:{port}")
+        settings.retries = 0
+        with pytest.raises(Fault) as fault:
+            Kube(client.ApiClient(settings), "Start it").get("/version")
     (line,) = fault.value.lines
     assert re.fullmatch(r"The cluster does not answer \([^()<>]*\)\. Start it", line), line

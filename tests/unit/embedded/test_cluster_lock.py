@@ -18,13 +18,13 @@ from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance
 
 _HOLD = """
-import pathlib, sys, time
+import pathlib, sys
 from embedded.cluster import lock
 from embedded.paths import Instance
 lock._OF_ROOT = pathlib.Path(sys.argv[1])
 with lock.only_one(Instance("bench")):
     print("held", flush=True)
-    time.sleep(60)
+    sys.stdin.read()
 """
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_second_process_names_the_holder_and_gets_the_lock_after_its_kill(folder: Path) -> None:
     argv = [sys.executable, "-c", _HOLD, str(folder)]
-    holder = subprocess.Popen(argv, cwd=PROJECT, stdout=subprocess.PIPE, text=True)
+    holder = subprocess.Popen(argv, cwd=PROJECT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     try:
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"

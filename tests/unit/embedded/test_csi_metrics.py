@@ -17,6 +17,8 @@ from embedded.cluster import pki
 from embedded.csi import metrics
 from embedded.csi.api import Api
 from embedded.csi.lag import Lag
+from tests.support.ports import refusing
+from tests.support.waiting import PATIENT_SECONDS
 
 MAY, MAY_NOT = "Bearer of-a-prometheus", "Bearer of-a-pod"
 
@@ -71,7 +73,7 @@ def ask(url: str, keys: Path, authorization: str = "") -> tuple[int, str]:
     trusting = ssl.create_default_context(cafile=str(keys / "ca.crt"))
     request = urllib.request.Request(url, headers={"Authorization": authorization} if authorization else {})
     try:
-        with urllib.request.urlopen(request, timeout=10, context=trusting) as answer:
+        with urllib.request.urlopen(request, timeout=PATIENT_SECONDS, context=trusting) as answer:
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         with error:
@@ -95,10 +97,11 @@ def test_nothing_is_said_in_clear(address: str, keys: Path) -> None:
 
 
 def test_nothing_is_said_while_the_api_server_is_gone(keys: Path) -> None:
-    gone = Api("https://127.0.0.1:1", keys / "ca.crt", keys / "csi-driver.pem")
-    server = metrics.serve(("127.0.0.1", 0), keys / "csi-metrics.pem", gone.may_get, list[Lag])
-    try:
-        assert ask(f"https://127.0.0.1:{server.server_address[1]}/metrics", keys, MAY) == (503, "")
-    finally:
-        server.shutdown()
-        server.server_close()
+    with refusing() as port:
+        gone = Api(f"https://127.0.0.1:{port}", keys / "ca.crt", keys / "csi-driver.pem")
+        server = metrics.serve(("127.0.0.1", 0), keys / "csi-metrics.pem", gone.may_get, list[Lag])
+        try:
+            assert ask(f"https://127.0.0.1:{server.server_address[1]}/metrics", keys, MAY) == (503, "")
+        finally:
+            server.shutdown()
+            server.server_close()

@@ -9,6 +9,7 @@ import base64
 import hashlib
 import http.server
 import json
+import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,7 @@ from embedded.images import oci, registry
 from embedded.images.layer import Layer
 from embedded.images.registry import Destination
 from embedded.step import Step
+from tests.support.ports import refusing
 
 USER, PASSWORD = "robot", "never-shown"
 
@@ -201,8 +203,10 @@ def test_a_wrong_password_is_not_shown(
 
 def test_an_unreachable_registry_is_named(server: Registry, layer: Layer) -> None:
     config = oci.Image("team/train:1", ()).config([layer])
-    with pytest.raises(Fault, match=r"127\.0\.0\.1:9/team/train:1: the registry cannot be reached"):
-        registry.push(Destination.of("127.0.0.1:9/team/train:1"), config, [layer], Step("push"))
+    with refusing() as port:
+        name = f"127.0.0.1:{port}/team/train:1"
+        with pytest.raises(Fault, match=f"{re.escape(name)}: the registry cannot be reached"):
+            registry.push(Destination.of(name), config, [layer], Step("push"))
 
 
 @pytest.mark.parametrize("reference", ["train", "team/train:1", "registry.example/train", "https://a.b/c:1", "a.b/C:1"])

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from embedded.paths import PROJECT
 from embedded.progress import Progress
 from embedded.step import Step
 from embedded.tasks import Task, command, run_all
+from tests.support.waiting import PATIENT_SECONDS, eventually
 
 
 @pytest.fixture(autouse=True)
@@ -31,9 +31,8 @@ def progress() -> Progress:
     return Progress(Console(file=io.StringIO(), force_terminal=False))
 
 
-def _record(into: list[str], name: str, seconds: float = 0.0) -> Callable[[Step], None]:
+def _record(into: list[str], name: str) -> Callable[[Step], None]:
     def run(_: Step) -> None:
-        time.sleep(seconds)
         into.append(name)
 
     return run
@@ -44,11 +43,11 @@ def test_a_task_runs_after_those_it_names(progress: Progress) -> None:
     tasks = [
         Task("last", _record(ran, "last"), after=("slow", "quick")),
         Task("quick", _record(ran, "quick"), after=("slow",)),
-        Task("slow", _record(ran, "slow", 0.2)),
+        Task("slow", _record(ran, "slow")),
     ]
     run_all(tasks, progress)
     assert ran == ["slow", "quick", "last"]
-    assert progress.durations["slow"] >= 0.2
+    assert list(progress.durations) == ran
 
 
 def test_a_name_outside_the_run_counts_as_done(progress: Progress) -> None:
@@ -61,20 +60,21 @@ def test_independent_tasks_run_side_by_side(progress: Progress) -> None:
     all_run = threading.Barrier(4)
 
     def meets_the_others(_: Step) -> None:
-        all_run.wait(60)
+        all_run.wait(PATIENT_SECONDS)
 
     run_all([Task(str(number), meets_the_others) for number in range(4)], progress)
 
 
-def test_the_first_fault_ends_running_programs_and_starts_nothing_more(progress: Progress) -> None:
+def test_the_first_fault_ends_running_programs_and_starts_nothing_more(progress: Progress, tmp_path: Path) -> None:
     ran: list[str] = []
+    runs = tmp_path / "runs"
 
     def fail(_: Step) -> None:
-        time.sleep(0.3)
+        eventually(runs.exists)
         raise Fault("first")
 
     def wait_long(step: Step) -> None:
-        command(["sleep", "100000"], step=step)
+        command(["sh", "-c", 'touch "$0"; exec sleep 100000', str(runs)], step=step)
 
     tasks = [
         Task("program", wait_long),
@@ -139,7 +139,7 @@ _PARENT = """
 import sys
 from embedded.progress import Progress
 from embedded.tasks import Task, command, run_all
-script = ["sh", "-c", "sleep 61.25 & echo $! > $0; wait", sys.argv[1]]
+script = ["sh", "-c", "sleep 100000 & echo $! > $0; wait", sys.argv[1]]
 with Progress() as progress:
     run_all([Task("deep", lambda step: command(script, step=step))], progress)
 """
@@ -156,10 +156,10 @@ def test_programs_and_their_children_end_with_us(how: signal.Signals, tmp_path: 
         # A background job of a shell ignores Ctrl-C; a foreground one, as here, does not.
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
-    pid = int(_soon(lambda: note.exists() and note.read_text()))
+    pid = int(eventually(lambda: note.exists() and note.read_text()))
     parent.send_signal(how)
-    parent.wait(30)
-    assert _soon(lambda: not _is_alive(pid)), f"process {pid} outlived {how.name}"
+    parent.wait(PATIENT_SECONDS)
+    eventually(lambda: not _is_alive(pid), about=lambda: f"process {pid} outlived {how.name}")
 
 
 def _is_alive(pid: int) -> bool:
@@ -167,12 +167,3 @@ def _is_alive(pid: int) -> bool:
         return " Z " not in Path(f"/proc/{pid}/stat").read_text()
     except FileNotFoundError:
         return False
-
-
-def _soon(question: Callable[[], object]) -> str:
-    until = time.monotonic() + 120
-    while time.monotonic() < until:
-        if answer := question():
-            return str(answer)
-        time.sleep(0.05)
-    return ""

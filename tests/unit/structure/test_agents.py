@@ -99,6 +99,15 @@ def test_each_agent_is_run_by_one_component_and_mountable() -> None:
     assert list(problems(PROJECT)) == []
 
 
+@pytest.fixture(scope="module")
+def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The agents and components as they are; a test that changes something takes it back."""
+    made = tmp_path_factory.mktemp("copied")
+    for folder in ("agents", "components"):
+        shutil.copytree(PROJECT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__", "data"))
+    return made
+
+
 @pytest.mark.parametrize(
     ("path", "text", "problem"),
     [
@@ -152,12 +161,17 @@ def test_each_agent_is_run_by_one_component_and_mountable() -> None:
     ],
 )
 def test_a_planted_violation_is_found(
-    path: str, text: str, problem: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: str, text: str, problem: str, copied: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for folder in ("agents", "components"):
-        shutil.copytree(PROJECT / folder, tmp_path / folder, ignore=shutil.ignore_patterns("__pycache__", "data"))
-    monkeypatch.setattr(agent_code, "_PROJECT", tmp_path)
-    assert list(problems(tmp_path)) == []
-    (tmp_path / path).parent.mkdir(exist_ok=True)
-    (tmp_path / path).write_text(text)
-    assert problem in set(problems(tmp_path))
+    monkeypatch.setattr(agent_code, "_PROJECT", copied)
+    planted = copied / path
+    is_new = not planted.parent.exists()
+    planted.parent.mkdir(exist_ok=True)
+    planted.write_text(text)
+    try:
+        assert problem in set(problems(copied))
+    finally:
+        planted.unlink()
+        if is_new:
+            planted.parent.rmdir()
+    assert problem not in set(problems(copied))

@@ -27,18 +27,28 @@ def test_each_group_has_clusters_of_its_own() -> None:
     assert len(suffixes) == len(set(suffixes)) > 1
 
 
-@pytest.mark.parametrize(("body", "code"), [("assert True", 0), ("raise AssertionError('no such cluster')", 1)])
-def test_a_group_that_fails_is_the_run_s_failure(
-    body: str, code: int, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "test_planted.py").write_text(f"def test_it():\n    {body}\n")
+class _Planted(Group):
+    """Instead of tests, what a test says."""
 
-    class Planted(Group):
-        def command(self, *options: str) -> list[str]:
-            return [*super().command(*options)[:3], "-p", "no:cacheprovider", str(tmp_path)]
+    def command(self, *options: str) -> list[str]:
+        return [*super().command(*options)[:3], "-p", "no:cacheprovider", *self.folders]
 
-    assert groups.run({"planted": Planted(())}) == code
+
+class _Passed(Group):
+    def command(self, *options: str) -> list[str]:
+        return ["echo", "1 passed in 0.01s"]
+
+
+def test_a_group_that_fails_is_the_run_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_planted.py").write_text("def test_it():\n    raise AssertionError('no such cluster')\n")
+    assert groups.run({"planted": _Planted((str(tmp_path),)), "fine": _Passed(())}) == 1
     printed = capsys.readouterr().out
-    assert ("planted: FAILED" in printed) == bool(code)
-    assert ("planted: E       AssertionError" in printed) == bool(code)
-    assert f"1 {'failed' if code else 'passed'}" in printed.splitlines()[-1]
+    assert "planted: FAILED" in printed
+    assert "planted: E       AssertionError" in printed
+    assert printed.splitlines()[-2].startswith("planted: ") and "1 failed" in printed.splitlines()[-2]
+    assert printed.splitlines()[-1] == "fine: 1 passed in 0.01s"
+
+
+def test_groups_that_all_pass_are_the_run_s_success(capsys: pytest.CaptureFixture[str]) -> None:
+    assert groups.run({"fine": _Passed(())}) == 0
+    assert "FAILED" not in capsys.readouterr().out

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import threading
-import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
@@ -16,6 +15,8 @@ from rich.console import Console
 from cli.commands.load import report
 from cli.serving import load
 from cli.serving.load import Answer, Plan
+from tests.support.ports import refusing
+from tests.support.waiting import eventually
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -65,15 +66,15 @@ def test_as_many_requests_as_planned_are_sent_and_errors_have_their_reason(port:
 def test_a_run_that_is_ended_early_keeps_what_it_has(port: int) -> None:
     run = load.Run(Plan("digits", {}, 50, 600, 2), "127.0.0.1", port)
     with run.started():
-        while len(run.answers) < 3:
-            time.sleep(0.01)
-    assert 3 <= len(run.answers) < 600
+        eventually(lambda: len(run.answers) >= 3)
+    assert 3 <= len(run.answers) < 50 * 600
 
 
-def test_a_server_that_nobody_listens_at_is_an_error_of_each_request(port: int) -> None:
-    run = load.Run(Plan("digits", {}, 100, 0.05, 1), "127.0.0.1", 1)
-    with run.started() as threads:
-        threads[0].join()
+def test_a_server_that_nobody_listens_at_is_an_error_of_each_request() -> None:
+    with refusing() as port:
+        run = load.Run(Plan("digits", {}, 100, 0.05, 1), "127.0.0.1", port)
+        with run.started() as threads:
+            threads[0].join()
     assert load.summary(run.answers).errors == {"ConnectionRefusedError": 5}
 
 
