@@ -80,9 +80,8 @@ test: tools-test lint ## Everything: lint, types, unit, contract, policy and end
 tools-test: $(VENV)/.bootstrapped
 	@$(BIN)/python -m driver tools --all
 
-# Tests of one file stay together: each cloud's SDK is then imported by one process.
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
-	@$(BIN)/python -m pytest tests/unit --numprocesses auto --dist loadscope
+	@$(BIN)/python -m tests.groups stacks unit
 
 # Shards are equal parts of what is counted, random, killed or slow (docs/testing.md). A shard that was stopped goes on.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10 SEED=2

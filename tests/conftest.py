@@ -40,8 +40,6 @@ def pytest_configure(config: pytest.Config) -> None:
     """
     if counts.shard():
         config.option.hypothesis_seed = counts.seed()  # Hypothesis' own plugin reads it after this
-    if hasattr(config, "workerinput"):  # of pytest-xdist, in the session's folder
-        return
     os.environ.setdefault("PYTEST_DEBUG_TEMPROOT", tempfile.gettempdir())
     os.environ["TMPDIR"] = tempfile.tempdir = tempfile.mkdtemp(prefix="tensorplane-tests-")
     config.add_cleanup(functools.partial(shutil.rmtree, tempfile.tempdir, ignore_errors=True))

@@ -33,15 +33,22 @@ class Group:
     folders: Sequence[str]
     instance: str = ""
     """What is appended to the names of its embedded clusters (TENSORPLANE_TESTS), if it has any."""
+    without: Sequence[str] = ()
+    """Folders in its folders that are of another group."""
 
     def command(self, *options: str) -> list[str]:
         """What runs it."""
-        folders = (f"tests/{folder}" for folder in self.folders)
+        folders = [f"tests/{folder}" for folder in self.folders]
+        folders += [f"--ignore=tests/{folder}" for folder in self.without]
         return [sys.executable, "-m", "pytest", "--durations=10", *options, *folders]
 
 
+_STACKS = ("unit/clusters", "unit/stack", "unit/volumes", "unit/workloads")
 GROUPS: Mapping[str, Group] = {
-    "unit": Group(("unit", "docs", "imports", "properties", "gpu")),
+    # The unit tests in halves: what stacks register, and all else.
+    "stacks": Group(_STACKS),
+    "unit": Group(("unit",), without=_STACKS),
+    "pages": Group(("docs", "imports", "properties", "gpu")),
     "programs": Group(("policies", "preview", "recorded", "provider", "hosts", "serving", "toolchain")),
     "queues": Group(("queues", "simulated_fleet", "cluster", "e2e"), "-2"),
     # Its clusters wait for most of their time, so it has the library's tests too.

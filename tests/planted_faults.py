@@ -13,6 +13,7 @@ import copy
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -37,7 +38,6 @@ AREAS = (
     "embedded/provider",
 )
 _BOUNDS: dict[type, type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
-_UNIT = ("tests/unit", "--numprocesses", "auto", "--dist", "loadscope")
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
     source = path.read_text()
     path.write_text(fault.planted(source))
     try:
-        for argv in (["mypy", "."], ["pytest", *_UNIT], *([["pytest", *tests]] if tests else [])):
+        for argv in (["mypy", "."], ["tests.groups", "stacks", "unit"], *([["pytest", *tests]] if tests else [])):
             if failure := _failure(argv, clone):
                 return failure
         return ""
@@ -137,7 +137,8 @@ def _failure(argv: Sequence[str], clone: Path) -> str:
     if not done.returncode:
         return ""
     lines = (done.stdout + done.stderr).splitlines()
-    named = [line for line in lines if line.startswith(("FAILED ", "ERROR ")) or ": error: " in line]
+    # A group's lines have its name before them.
+    named = [line for line in lines if re.search(r"(^|: )(FAILED|ERROR) tests/|: error: ", line)]
     return named[0][:300] if named else f"{argv[0]}: exit {done.returncode}"
 
 

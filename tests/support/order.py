@@ -16,7 +16,7 @@ _SEED = "TENSORPLANE_ORDER"
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Chooses the order in the first process; pytest-xdist's workers inherit it."""
+    """Chooses the order, also for pytest in tests."""
     os.environ.setdefault(_SEED, str(secrets.randbelow(10**6)))
 
 

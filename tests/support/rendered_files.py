@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import fcntl
 import functools
 import json
 import os
-import pickle
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -44,16 +41,5 @@ def _of_tree(tree: str, secret: frozenset[Key], variables: frozenset[tuple[str, 
 
 @functools.cache
 def rendered_file(path: Path) -> Rendered:
-    """What the stack of a file of settings registers; the processes of pytest-xdist have it from one of them."""
-    folder = Path(tempfile.gettempdir(), "rendered")
-    folder.mkdir(exist_ok=True)
-    kept = folder / path.name
-    with kept.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        if not kept.stat().st_size:
-            made = run(lambda: stack.build(stack.load(settings_of(path))))
-            file.write(pickle.dumps(made))
-            return made
-        file.seek(0)
-        found: Rendered = pickle.load(file)
-        return found
+    """What the stack of a file of settings registers."""
+    return run(lambda: stack.build(stack.load(settings_of(path))))

@@ -1,15 +1,16 @@
 """The stack built under Pulumi mocks: what it asked the engine to register."""
 
+import asyncio
 import contextlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from unittest import mock
 
 import pulumi
 import pulumi.runtime
-from pulumi.runtime import rpc
+from pulumi.runtime import mocks, rpc
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import source_pb2
 
@@ -18,6 +19,8 @@ from components.base.settings import Settings
 from tests.support import computed
 
 PROJECT = Path(__file__).resolve().parents[2]
+T = TypeVar("T")
+
 GPU_IMAGE = "registry.example/train-gpu:2.21.0"
 """Training jobs with GPUs name an image of their own."""
 
@@ -145,8 +148,30 @@ def without_what_nobody_reads() -> Iterator[None]:
     without_urns = mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: "")
     # Nor does anybody look at the lines that made a resource, and below pytest the stack is deep.
     without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
-    with without_urns, without_stacks:
+    # The mocks answer at once: no call needs a thread and an event loop of its own.
+    without_threads = mock.patch.object(asyncio.BaseEventLoop, "run_in_executor", _at_once)
+    with without_urns, without_stacks, without_threads:
         yield
+
+
+def _at_once(loop: asyncio.BaseEventLoop, _: object, function: Callable[..., Any], *given: Any) -> asyncio.Future[Any]:
+    answer: asyncio.Future[Any] = loop.create_future()
+    with mock.patch.object(mocks, "_sync_await", _ended):
+        try:
+            answer.set_result(function(*given))
+        except Exception as error:
+            answer.set_exception(error)
+    return answer
+
+
+def _ended(serializing: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine that waits for nothing, because what it serializes is plain."""
+    try:
+        serializing.send(None)
+    except StopIteration as ended:
+        value: T = ended.value
+        return value
+    raise AssertionError("a mock's answer has an output in it")
 
 
 def run(program: Program, stack: str = "dev") -> Rendered:

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import socketserver
 from collections.abc import Iterator
 
 import pulumi
@@ -13,6 +14,9 @@ from tests.support.rendering import Golden, Render, Rendered
 # The modules of three clouds' SDKs stay once they are there. Looking through them for garbage as often as Python does
 # took a quarter of the processors' time of test_examples.py.
 gc.set_threshold(100_000, 50, 100)
+
+# A server that is stopped looks for it twice a second otherwise.
+socketserver.BaseServer.serve_forever.__defaults__ = (0.02,)
 
 
 def pytest_collection_finish() -> None:
