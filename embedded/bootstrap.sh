@@ -33,7 +33,8 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-if ! "$venv/bin/python" -m pip install --disable-pip-version-check --quiet -r "$here/requirements.txt" >"$log" 2>&1; then
+# Python compiles what is imported, at the first time; pip would compile all.
+if ! "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile -r "$here/requirements.txt" >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     say "Python packages could not be installed; check the network, the free disk space and pip's configuration, then run the command again"
     exit 1

@@ -14,7 +14,11 @@ from embedded.toolchain.golang import MODULES
 from embedded.toolchain.places import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
-_PULUMI_VERSION = "github.com/pulumi/pulumi/sdk/v3/go/common/version.Version"
+_PULUMI = "github.com/pulumi/pulumi"
+_PULUMI_VERSION = f"{_PULUMI}/sdk/v3/go/common/version.Version"
+_CNI_PLUGINS = "github.com/containernetworking/plugins/plugins"
+_HELM = "helm.sh/helm/v3/cmd/helm"
+_CSI = "github.com/kubernetes-csi"
 _ARGO_WORKFLOWS = "github.com/argoproj/argo-workflows/v3"
 _KEDA = "github.com/kedacore/keda/v2"
 _PROMETHEUS = "github.com/prometheus/prometheus"
@@ -64,11 +68,13 @@ class GoModule:
     @property
     def programs(self) -> list[str]:
         """Names of the built programs."""
-        if self.only:
-            return [Path(package).name for package in self.only]
+        packages = self.only or (*self._tools, *self._mains)
+        return sorted([*(Path(package).name for package in packages), *self._called])
+
+    @property
+    def _tools(self) -> list[str]:
         block = re.search(r"^tool \(\n(.*?)^\)", self._mod, re.MULTILINE | re.DOTALL)
-        tools = block[1].split() if block else re.findall(r"^tool (\S+)$", self._mod, re.MULTILINE)
-        return sorted([*(Path(tool).name for tool in tools), *self._mains, *self._called])
+        return block[1].split() if block else re.findall(r"^tool (\S+)$", self._mod, re.MULTILINE)
 
     @property
     def chart(self) -> Path | None:
@@ -123,14 +129,27 @@ def required(source: Path, module: str) -> str:
     return found[1]
 
 
+_TOOLS = MODULES / "tools"
+"""One module for the programs below, so that they share versions, and each package is compiled once for all of them."""
+
+
 def kubernetes() -> GoModule:
     """Kubernetes with etcd, CoreDNS, the CNI plugins, helm, and the add-ons with their charts."""
-    source = MODULES / "kubernetes"
-    version = required(source, "k8s.io/kubernetes")
+    version = required(_TOOLS, "k8s.io/kubernetes")
     major, minor, _ = version.removeprefix("v").split(".")
     return GoModule(
         "kubernetes",
-        source,
+        _TOOLS,
+        only=(
+            "./coredns",
+            "./etcd",
+            "./kube",
+            *(f"{_CNI_PLUGINS}/{name}" for name in ("ipam/host-local", "main/bridge", "main/loopback", "meta/portmap")),
+            _HELM,
+            "k8s.io/kubernetes/cmd/kubectl",
+            "sigs.k8s.io/jobset",
+            "sigs.k8s.io/kueue/cmd/kueue",
+        ),
         versions=(
             f"{_KUBERNETES_VERSION}.gitVersion={version}",
             f"{_KUBERNETES_VERSION}.gitMajor={major}",
@@ -143,19 +162,21 @@ def kubernetes() -> GoModule:
 
 def helm() -> GoModule:
     """Only helm, for an existing cluster: the provider installs charts with it."""
-    return GoModule("helm", MODULES / "kubernetes", only=("helm.sh/helm/v3/cmd/helm",))
+    return GoModule("helm", _TOOLS, only=(_HELM,))
 
 
 def containerd() -> GoModule:
     """containerd, its shim and its client. The btrfs snapshotter would need C headers."""
-    return GoModule("containerd", MODULES / "containerd", flags=("-tags=no_btrfs",))
+    programs = ("containerd", "containerd-shim-runc-v2", "ctr")
+    packages = (f"github.com/containerd/containerd/v2/cmd/{program}" for program in programs)
+    return GoModule("containerd", _TOOLS, only=tuple(packages), flags=("-tags=no_btrfs",))
 
 
 def kwok() -> GoModule:
     """KWOK, which simulates nodes: only for node groups on the embedded cluster."""
-    source = MODULES / "kwok"
-    version = required(source, "sigs.k8s.io/kwok")
-    return GoModule("kwok", source, versions=(f"sigs.k8s.io/kwok/pkg/consts.Version={version}",))
+    version = required(_TOOLS, "sigs.k8s.io/kwok")
+    versions = (f"sigs.k8s.io/kwok/pkg/consts.Version={version}",)
+    return GoModule("kwok", _TOOLS, only=("sigs.k8s.io/kwok/cmd/kwok",), versions=versions)
 
 
 def metrics_server() -> GoModule:
@@ -254,11 +275,26 @@ CONTROLLERS: Mapping[str, Callable[[], GoModule]] = {
 
 def csi() -> GoModule:
     """The CSI sidecar controllers, which turn claims and snapshots into calls of a driver, and their CRDs."""
-    return GoModule("csi", MODULES / "csi", crds=("github.com/kubernetes-csi/external-snapshotter/client/v8",))
+    return GoModule(
+        "csi",
+        _TOOLS,
+        only=(
+            f"{_CSI}/external-provisioner/v6/cmd/csi-provisioner",
+            f"{_CSI}/external-resizer/v2/cmd/csi-resizer",
+            f"{_CSI}/external-snapshotter/v8/cmd/csi-snapshotter",
+            f"{_CSI}/external-snapshotter/v8/cmd/snapshot-controller",
+        ),
+        crds=(f"{_CSI}/external-snapshotter/client/v8",),
+    )
+
+
+def csi_sanity() -> GoModule:
+    """The CSI project's own tests of drivers: only for this project's tests."""
+    return GoModule("csi-sanity", _TOOLS, only=(f"{_CSI}/csi-test/v5/cmd/csi-sanity",))
 
 
 def pulumi() -> GoModule:
     """The Pulumi CLI. The Automation API refuses one without a version."""
-    source = MODULES / "pulumi"
-    version = required(source, "github.com/pulumi/pulumi/pkg/v3")
-    return GoModule("pulumi", source, versions=(f"{_PULUMI_VERSION}={version}",))
+    version = required(_TOOLS, f"{_PULUMI}/pkg/v3")
+    versions = (f"{_PULUMI_VERSION}={version}",)
+    return GoModule("pulumi", _TOOLS, only=(f"{_PULUMI}/pkg/v3/cmd/pulumi",), versions=versions)

@@ -10,9 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from embedded.step import Step
-from embedded.toolchain import go_build
-from embedded.toolchain.go_module import GoModule
-from embedded.toolchain.golang import MODULES
+from embedded.toolchain import go_build, go_module
 from tests.csi.driver import Driver
 
 pytestmark = pytest.mark.nightly("csi-sanity is built for it alone, in minutes")
@@ -36,7 +34,7 @@ SPECS = 92
 @pytest.fixture(scope="module")
 def csi_sanity() -> Path:
     """The program, built in a minute or two where it is missing."""
-    module = GoModule("csi-sanity", MODULES / "csi-sanity")
+    module = go_module.csi_sanity()
     if not module.is_built:
         go_build.build(module, Step("csi-sanity"))
     return module.path("csi-sanity")

@@ -39,7 +39,7 @@ def chart_folder(name: str) -> Path:
         go = golang.find()
         assert go is not None, f"the chart of {name} is not here: run `make up` once, or install Go"
         argv = [str(go.program), "list", "-m", "-f", "{{.Dir}}", f"sigs.k8s.io/{name}"]
-        folder = subprocess.run(argv, cwd=golang.MODULES / "kubernetes", capture_output=True, text=True, check=True)
+        folder = subprocess.run(argv, cwd=golang.MODULES / "tools", capture_output=True, text=True, check=True)
         return Path(folder.stdout.strip()) / "charts" / name
 
 

@@ -100,7 +100,7 @@ def test_out_of_reach_the_cli_is_built_from_its_go_module(
     found = pulumi.find()
     assert found == go_module.pulumi().path("pulumi")
     said = subprocess.run([found, "version"], capture_output=True, text=True, check=True).stdout.strip()
-    assert said == go_module.required(MODULES / "pulumi", "github.com/pulumi/pulumi/pkg/v3")
+    assert said == go_module.required(MODULES / "tools", "github.com/pulumi/pulumi/pkg/v3")
 
 
 @pytest.fixture
