@@ -20,8 +20,8 @@ from agents.steps.waiting import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
 from tensorplane.stages import steps
-from tests.support.waiting import PATIENT_SECONDS
 from tests.support.pipeline_runs import RUN, SECOND, Ran, workflow
+from tests.support.waiting import PATIENT_SECONDS
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 _PATH = f"/apis/argoproj.io/v1alpha1/namespaces/vision/workflows/{RUN}"

@@ -159,9 +159,7 @@ def _says(monkeypatch: pytest.MonkeyPatch, outputs: str) -> None:
     monkeypatch.setattr("driver.cloud_kubeconfig.toolchain.tools", lambda: SimpleNamespace(path=Path))
 
 
-def test_a_clouds_stack_is_asked_in_its_own_cluster(
-    monkeypatch: pytest.MonkeyPatch, away: Path, state: Path
-) -> None:
+def test_a_clouds_stack_is_asked_in_its_own_cluster(monkeypatch: pytest.MonkeyPatch, away: Path, state: Path) -> None:
     """Whatever cluster the machine's kubeconfig leads to."""
     monkeypatch.setenv("KUBECONFIG", str(away))
     with refusing() as port:
