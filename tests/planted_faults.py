@@ -1,8 +1,8 @@
 """Faults in the product's code, drawn by seed, and which tests find them: `python -m tests.planted_faults SEED FILE`.
 
 A fault negates a condition, drops a call, moves a number or a bound by one, or swaps two arguments. Faults are planted
-one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: types, unit tests, and
-the tests of TESTS for what both miss. FILE has a line for each fault that was tried: an interrupted run goes on.
+one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: the unit tests of its
+package, types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was tried: an interrupted run goes on.
 """
 
 from __future__ import annotations
@@ -123,12 +123,20 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
     source = path.read_text()
     path.write_text(fault.planted(source))
     try:
-        for argv in (["mypy", "."], ["tests.groups", "stacks", "unit"], *([["pytest", *tests]] if tests else [])):
+        near, unit = ["pytest", *_unit_tests(fault)], ["tests.groups", "stacks", "unit"]
+        for argv in (near, ["mypy", "."], unit, *([["pytest", *tests]] if tests else [])):
             if failure := _failure(argv, clone):
                 return failure
         return ""
     finally:
         path.write_text(source)
+
+
+def _unit_tests(fault: Fault) -> list[str]:
+    """The folder that mirrors the package."""
+    parts = Path(fault.file).parent.parts
+    folder = PROJECT.joinpath("tests", "unit", *(parts[1:] if parts[0] == "components" else parts))
+    return [str(next(each for each in (folder, *folder.parents) if each.is_dir()).relative_to(PROJECT))]
 
 
 def _failure(argv: Sequence[str], clone: Path) -> str:
