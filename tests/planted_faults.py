@@ -22,7 +22,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from embedded.paths import PROJECT
+from embedded.paths import PROJECT, cache
 
 AREAS = (
     "components",
@@ -168,8 +168,8 @@ def main() -> None:
     clone = Path(tempfile.gettempdir()) / f"tensorplane-planted-{given.seed}"
     shutil.rmtree(clone, ignore_errors=True)
     subprocess.run(["git", "clone", "--quiet", PROJECT, clone], check=True)
-    if (cache := PROJECT / ".mypy_cache").exists():
-        shutil.copytree(cache, clone / ".mypy_cache")
+    if (known := cache() / "mypy").exists():
+        shutil.copytree(known, clone / ".mypy_cache")
     for number, fault in enumerate(faults, 1):
         if number not in done:
             found = find(fault, clone, given.tests)

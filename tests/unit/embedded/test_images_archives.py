@@ -147,8 +147,8 @@ def test_the_embedded_charts_of_controllers_have_the_pinned_versions(chart: vers
 @pytest.mark.parametrize(
     ("chart", "folder", "module"),
     [
-        (versions.KUEUE, "kubernetes", "sigs.k8s.io/kueue"),
-        (versions.JOBSET, "kubernetes", "sigs.k8s.io/jobset"),
+        (versions.KUEUE, "tools", "sigs.k8s.io/kueue"),
+        (versions.JOBSET, "tools", "sigs.k8s.io/jobset"),
         (versions.DEVICE_PLUGIN, "charts", "github.com/NVIDIA/k8s-device-plugin"),
     ],
 )

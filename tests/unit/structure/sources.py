@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 
@@ -20,6 +20,17 @@ def tree(path: Path) -> ast.Module:
     """The file's syntax tree, which nobody changes."""
     status = path.stat()
     return _tree(path, status.st_mtime_ns, status.st_size)
+
+
+def nodes(path: Path) -> Sequence[ast.AST]:
+    """All of the tree, which several tests go through."""
+    status = path.stat()
+    return _nodes(path, status.st_mtime_ns, status.st_size)
+
+
+@functools.cache
+def _nodes(path: Path, changed: int, size: int) -> Sequence[ast.AST]:
+    return tuple(ast.walk(_tree(path, changed, size)))
 
 
 @functools.cache

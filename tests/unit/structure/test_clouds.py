@@ -70,7 +70,7 @@ def named_elsewhere(root: Path, names: Set[str]) -> Iterator[str]:
         at = path.relative_to(root).as_posix()
         if at.startswith((*MAY_NAME_CLOUDS, *(f"{CLUSTERS.as_posix()}/{name}/" for name in names))):
             continue
-        for node in ast.walk(sources.tree(path)) if _has(path, names | classes) else ():
+        for node in sources.nodes(path) if _has(path, names | classes) else ():
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in names:
                 yield f"{at}:{node.lineno}: {node.value}"
             elif isinstance(node, ast.ImportFrom) and any(alias.name in classes for alias in node.names):
@@ -81,7 +81,7 @@ def classes_asked_for(root: Path, names: Set[str]) -> Iterator[str]:
     """Calls of isinstance with a cloud's class, anywhere."""
     classes = {f"{name.capitalize()}{end}" for name in names for end in ("", "Settings")}
     for path in imports.modules(root).values():
-        nodes = ast.walk(sources.tree(path)) if _has(path, classes) else ()
+        nodes = sources.nodes(path) if _has(path, classes) else ()
         for node in (each for each in nodes if isinstance(each, ast.Call)):
             asked = isinstance(node.func, ast.Name) and node.func.id == "isinstance"
             if asked and {found.id for found in ast.walk(node) if isinstance(found, ast.Name)} & classes:
@@ -107,7 +107,7 @@ def sdk_types_elsewhere(root: Path, packages: Set[str]) -> Iterator[str]:
         at = path.relative_to(root).as_posix()
         if not at.startswith(ABOUT_EVERY_CLOUD) or not _has(path, packages):
             continue
-        for node in ast.walk(sources.tree(path)):
+        for node in sources.nodes(path):
             if not (isinstance(node, ast.Constant) and isinstance(node.value, str)):
                 continue
             if node.value.startswith(tuple(f"{package}:" for package in packages)):

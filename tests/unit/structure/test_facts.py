@@ -83,7 +83,7 @@ def test_every_token_that_policies_and_the_driver_name_is_registered() -> None:
         node.value.partition("$")[0]
         for module, path in imports.modules(PROJECT).items()
         if imports.part_of(module) in _EMBEDDED
-        for node in ast.walk(sources.tree(path))
+        for node in sources.nodes(path)
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value.startswith(_TOKEN)
     }
     assert f"{_TOKEN}TrainingJob" in named

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -29,11 +29,11 @@ def problems(root: Path) -> list[str]:
     for module, path in imports.modules(root).items():
         if imports.part_of(module) not in PARTS or module.startswith(READS_DOCUMENTS):
             continue
-        tree = sources.tree(path)
+        nodes = sources.nodes(path)
         for name, place in ONE_PLACE.items():
-            if module != place and name in _imported(tree):
+            if module != place and name in _imported(nodes):
                 found.append(f"{module} imports {name}: use {place}")
-        for key in _keys(tree):
+        for key in _keys(nodes):
             users[key].add(module)
     known = {value for name, value in vars(labels).items() if name.isupper() and isinstance(value, str)}
     for key, modules in users.items():
@@ -45,14 +45,14 @@ def problems(root: Path) -> list[str]:
     return sorted(found)
 
 
-def _imported(tree: ast.AST) -> set[str]:
-    nodes = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
-    return {alias.name for node in nodes for alias in node.names}
+def _imported(nodes: Iterable[ast.AST]) -> set[str]:
+    found = (node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    return {alias.name for node in found for alias in node.names}
 
 
-def _keys(tree: ast.AST) -> Iterator[str]:
+def _keys(nodes: Iterable[ast.AST]) -> Iterator[str]:
     """Texts that are a label's key, or begin with one as label selectors do."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             key = node.value.partition("=")[0]
             if _KEY.fullmatch(key) and not _API_VERSION.fullmatch(key.rpartition("/")[2]):
