@@ -2,7 +2,8 @@
 
 A fault negates a condition, drops a call, moves a number or a bound by one, or swaps two arguments. Faults are planted
 one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: the unit tests of its
-package, types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was tried: an interrupted run goes on.
+package, types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was
+tried: an interrupted run goes on.
 """
 
 from __future__ import annotations

@@ -96,7 +96,7 @@ class _Quick:
 
 def _pipe() -> tuple[BinaryIO, BinaryIO]:
     end, begin = os.pipe()
-    return open(end, "rb"), open(begin, "wb")
+    return os.fdopen(end, "rb"), os.fdopen(begin, "wb")
 
 
 @pytest.fixture
