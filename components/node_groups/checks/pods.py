@@ -103,8 +103,8 @@ def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interrup
         return
     most = max((most_per_pod(shape) for shape in having if not keeping_off(shape, interruptible)), default=None)
     if most is None and fleet.gpu_models:
-        closed = (f"{shape.name} ({keeping_off(shape, interruptible)})" for shape in having)
-        reason = f"no node group with {wanted or 'GPUs'} accepts the pod: {', '.join(closed)}"
+        closed = ", ".join(f"{shape.name} ({keeping_off(shape, interruptible)})" for shape in having)
+        reason = f"no node group with {wanted or 'GPUs'} accepts the pod: {closed}; meet a condition, or declare a group"
         yield Fault((*at, "accelerator" if wanted else "gpus"), reason, given=(*given, resumes))
     elif most is None:
         yield Fault(

@@ -172,7 +172,7 @@ def test_one_difference_is_enough(difference: dict[str, Any]) -> None:
             {"gpus": 1, "accelerator": "l4"},
             False,
             "r.accelerator: no node group with l4 accepts the pod: sl4 (spot, for training jobs with checkpoints "
-            "only), tl4 (taint team, tolerated with nodeGroup: tl4)",
+            "only), tl4 (taint team, tolerated with nodeGroup: tl4); meet a condition, or declare a group",
         ),
         (
             {"gpus": 4, "accelerator": "tpu-v5e"},
