@@ -22,7 +22,7 @@ from tests.support.waiting import eventually
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("random kills; a unit test kills after each request")]
 
 _SEED = counts.seed()
-_KILLS = counts.of("kills of `run` and `cancel`", quick=6, nightly=100)
+_KILLS = counts.of("kills of `run` and `cancel`", quick=6, nightly=40)
 _JOBS = ("first", "second")
 _LONGEST_SECONDS = 2.0
 """The whole command takes about 1.5 s."""

@@ -20,7 +20,7 @@ from tests.runtime.test_resume import assert_same_bits
 from tests.support import counts
 from tests.support.waiting import eventually
 
-KILLS = counts.of("kills of a training", quick=3, nightly=200)
+KILLS = counts.of("kills of a training", quick=3, nightly=100)
 STOPS = counts.of("stops of a worker", quick=1, nightly=50)
 SEED = counts.seed()
 _STEPS, _EVERY = 300, 20
