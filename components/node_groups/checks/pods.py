@@ -104,7 +104,9 @@ def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interrup
     most = max((most_per_pod(shape) for shape in having if not keeping_off(shape, interruptible)), default=None)
     if most is None and fleet.gpu_models:
         closed = ", ".join(f"{shape.name} ({keeping_off(shape, interruptible)})" for shape in having)
-        reason = f"no node group with {wanted or 'GPUs'} accepts the pod: {closed}; meet a condition, or declare a group"
+        reason = (
+            f"no node group with {wanted or 'GPUs'} accepts the pod: {closed}; meet a condition, or declare a group"
+        )
         yield Fault((*at, "accelerator" if wanted else "gpus"), reason, given=(*given, resumes))
     elif most is None:
         yield Fault(

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from embedded.csi import watching
 from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.intended import Intended, intended
@@ -35,12 +37,14 @@ class Server(Api):
     """What the API server has, without one."""
 
     def __init__(self, *volumes: dict[str, Any]) -> None:
-        self.found = list(volumes)
+        self.found, self.gone = list(volumes), False
 
     def volumes(self) -> list[dict[str, Any]]:
         return self.found
 
     def classes(self) -> list[dict[str, Any]]:
+        if self.gone:
+            raise ConnectionRefusedError("nobody there")
         return [_class("minutely", "60"), _class("off", "0"), OTHERS]
 
 
@@ -106,3 +110,15 @@ def test_volumes_that_the_pool_lacks_are_ignored(store: Store) -> None:
     for _ in range(2):
         compared.look()
     assert _mirrors(store) == {}
+
+
+def test_an_api_server_that_does_not_answer_is_said_once_until_it_does(
+    store: Store, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server = Server()
+    compared = Intended(store, server)
+    monkeypatch.setattr(watching, "watch", lambda look, *_: [look() for _ in range(3)])
+    for gone, times in ((True, 1), (False, 0), (True, 1)):
+        server.gone = gone
+        compared.watch(threading.Event())
+        assert capsys.readouterr().out.count("nobody there") == times

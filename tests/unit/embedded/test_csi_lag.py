@@ -90,6 +90,9 @@ def test_a_volume_says_how_old_its_copy_is_and_the_server_is_asked_only_for_news
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     assert api.asked == 4, "an object that is yet to come is looked for again"
+    api.gone = True
+    told.say([Lag(Volume("pvc-1", "pvc-1", 1, 0), COPY)])
+    assert capsys.readouterr().out.count("nobody there") == 1, "what was solved and is back is said again"
 
 
 def test_a_volume_without_an_object_is_retried_ever_more_rarely_and_changes_are_published_soon(

@@ -201,3 +201,15 @@ def test_what_is_shown_is_short_and_on_one_line(tmp_path: Path) -> None:
     (line,) = wrong(tmp_path, f'config: {{x: {{"a\\n\\e{"b" * 5000}": 1, "a\\n\\e{"b" * 5000}": 2}}}}')
     assert len(line) < 200
     assert line.isprintable()
+
+
+def test_as_many_values_are_read_as_are_allowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "config:\n  tensorplane:x: [1, 2, 3]\n"
+    most = next(most for most in range(20) if _read_with(most, tmp_path, text, monkeypatch))
+    assert _read_with(most + 1, tmp_path, text.replace("3", "3, 4"), monkeypatch)
+    assert not _read_with(most, tmp_path, text.replace("3", "3, 4"), monkeypatch)
+
+
+def _read_with(most: int, folder: Path, text: str, monkeypatch: pytest.MonkeyPatch) -> bool:
+    monkeypatch.setattr(stack_file, "_MOST_VALUES", most)
+    return wrong(folder, text) == []

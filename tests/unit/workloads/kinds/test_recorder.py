@@ -96,7 +96,10 @@ def test_the_embedded_cluster_has_an_image_for_it() -> None:
         ({"dataset": "closed"}, ["dataset: volume closed does not allow recorder to mount it"]),
         ({"window": {"mib": 256}}, ["window.mib: is 256, for which the pod needs 0.88 GiB, and it has 0.5; raise"]),
         ({"window": {"mib": 1322}, "resources": {"memoryGib": 4}}, []),
-        ({"window": {"mib": 1323}, "resources": {"memoryGib": 4}}, ["window.mib: is 1323, for which the pod needs 4 GiB"]),
+        (
+            {"window": {"mib": 1323}, "resources": {"memoryGib": 4}},
+            ["window.mib: is 1323, for which the pod needs 4 GiB"],
+        ),
         ({"window": {"records": 0}}, ["window.records: invalid value 0; use 1"]),
         ({"branch": "a/b"}, ["branch: "]),
         ({"resources": {"gpus": 1, "memoryGib": 1}}, ["resources.gpus: is 1, but a recorder does not use GPUs"]),
