@@ -18,7 +18,7 @@ export TENSORPLANE_CONTEXT := $(CONTEXT)
 # CI may have no HOME, which Go needs. The locale is for reading what programs say, and for printing more than ASCII.
 export HOME := $(or $(HOME),$(shell echo ~))
 export LC_ALL := C.UTF-8
-# Of all checkouts together: without, a new one takes minutes of a processor.
+# Of all checkouts together: without, a new one takes a minute of a processor.
 export MYPY_CACHE_DIR := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/tensorplane/mypy
 # Programs start often here; without bytecode, each compiles its modules again.
 unexport PYTHONDONTWRITEBYTECODE
