@@ -50,9 +50,9 @@ GROUPS: Mapping[str, Group] = {
     "unit": Group(("unit",), without=_STACKS),
     "pages": Group(("docs", "imports", "properties", "gpu")),
     "programs": Group(("policies", "preview", "recorded", "provider", "hosts", "serving", "toolchain")),
+    "library": Group(("runtime",)),
     "queues": Group(("queues", "simulated_fleet", "cluster", "e2e"), "-2"),
-    # Its clusters wait for most of their time, so it has the library's tests too.
-    "data": Group(("storage", "stream", "csi", "runtime"), "-3"),
+    "data": Group(("storage", "stream", "csi"), "-3"),
 }
 
 
