@@ -51,6 +51,13 @@ def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Api, namespa
     assert set(difference.detailedDiff) == {"data.a"}
 
 
+def test_a_read_keeps_the_version_that_the_object_was_created_with(provider: Driver, namespace: str) -> None:
+    inputs = config_map(namespace, {"a": "1"})
+    identity, state = provider.create(CONFIG_MAP, inputs)
+    _, state, _ = provider.read(CONFIG_MAP, identity, inputs, {**state, "__initialApiVersion": "v1beta1"})
+    assert state["__initialApiVersion"] == "v1beta1"
+
+
 def test_updating_what_is_gone_says_what_to_do(provider: Driver, api: Api, namespace: str) -> None:
     _, state = provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     api.delete(CM, "settings", namespace)

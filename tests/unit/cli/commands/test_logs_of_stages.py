@@ -129,6 +129,13 @@ def test_following_ends_with_the_stage_and_says_its_commit() -> None:
     assert len(parts) == 3, "of a part that is tried again, all tries are followed"
 
 
+def test_following_tells_of_the_plan_and_the_commit_too() -> None:
+    lines = _printed(_access(FIRST), "texts/count", follows=True)
+    assert {"plan   │ parts=1 new=1", "commit │ committed=b2c3d4"} <= {*lines}
+    of_part = _printed(_access(FIRST), "texts/count", Choice(role="part"), follows=True)
+    assert not [line for line in of_part if line.startswith(("plan", "commit"))]
+
+
 def test_a_pod_of_which_the_workflow_does_not_tell_yet_is_left_out() -> None:
     there = pipeline_runs.pods(SECOND)
     there[0]["metadata"]["annotations"]["workflows.argoproj.io/node-id"] = "other"

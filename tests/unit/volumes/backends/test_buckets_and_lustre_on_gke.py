@@ -236,7 +236,8 @@ def test_what_a_bucket_cannot_do_is_one_line(backend: Mapping[str, Any], volume:
          "placement.zones: lists 2 zones, but this backend uses 1; list 1"),
         ({}, {"placement": {"zones": ["us-central1-x"]}},
          "placement.zones: us-central1-x is not a zone of the cluster; choose one of us-central1-a,"),
-        ({}, {"placement": None}, "placement: missing, but Managed Lustre is in one zone; set the zone of the"),
+        ({}, {"placement": None}, "placement: missing, but Managed Lustre is in one zone; set the zone of the nodes "
+         "that read it, such as us-central1-a"),
         ({"kmsKey": KEY.format("global")}, {}, "backend.kmsKey: the key is in global, but the data is in"),
         ({}, {"snapshots": {"schedule": "0 * * * *", "keep": 2}},
          "snapshots: backend managedLustre does not support snapshots; use cephfs, ezmeral, filestore, juicefs,"),

@@ -146,8 +146,9 @@ class TestTiers:
         assert line.endswith("accelerator: no node group has GPUs of tier 2020; declare one, or remove accelerator")
 
 
-def test_a_single_process_needs_no_queue() -> None:
+@pytest.mark.parametrize("strategy", [{"kind": "single"}, {"kind": "multiWorkerMirrored", "workers": 1}])
+def test_a_single_process_needs_no_queue(strategy: dict[str, Any]) -> None:
     settings = tree(BOTH, queue=None)
-    settings["workloads"]["job"]["strategy"] = {"kind": "single"}
+    settings["workloads"]["job"]["strategy"] = strategy
     settings["queues"] = {}
     assert faults_of(settings) == []
