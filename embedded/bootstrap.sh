@@ -33,8 +33,12 @@ fi
 
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
-# Python compiles what is imported, at the first time; pip would compile all.
-if ! "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile -r "$here/requirements.txt" >"$log" 2>&1; then
+packages() {
+    # uv installs the others in a second. Python compiles what is imported, at the first time; pip would compile all.
+    "$venv/bin/python" -m pip install --disable-pip-version-check --quiet --no-compile "$(grep -o '^uv==[^ ]*' "$here/requirements.txt")" &&
+        "$venv/bin/python" -P "$here/toolchain/pip_settings.py" --quiet -r "$here/requirements.txt"
+}
+if ! packages >"$log" 2>&1; then
     tail -n 5 "$log" >&2
     say "Python packages could not be installed; check the network, the free disk space and pip's configuration, then run the command again"
     exit 1

@@ -32,18 +32,11 @@ def is_missing(requirements: Iterable[Path], prefix: Path | None = None) -> bool
 
 
 def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None) -> None:
-    """Installs all files at once, so that their versions fit each other.
-
-    uv takes a tenth of pip's processor time, most of which compiles modules that nobody imports. It does not read pip's
-    configuration; if that has settings without an equal in uv, pip installs.
-    """
+    """Installs all files at once, so that their versions fit each other."""
     step.note("reading requirements")
     python = str((prefix or Path(sys.prefix)) / "bin" / "python")
-    pip = [python, "-m", "pip"]
-    settings = pip_settings.for_uv(command([*pip, "config", "list"], step=step))
-    install = [sys.executable, "-m", "uv", "pip", "install", "--python", python]
-    if settings is None:
-        install = [*pip, "install", "--disable-pip-version-check", "--no-input", "--progress-bar=off"]
+    listed = command([python, "-m", "pip", "config", "list"], step=step)
+    install, settings = pip_settings.installer(python, listed)
     requirements = list(requirements)
     alone = [path for path in requirements if path in _ALONE]
     resolved = [path for path in requirements if path not in _ALONE]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import signal
 from collections.abc import Iterator
 
@@ -17,3 +18,10 @@ def _own_sigterm() -> Iterator[None]:
     signal.set_wakeup_fd(wakeup)
     signal.signal(signal.SIGTERM, handler)
     signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _no_old_iterators() -> Iterator[None]:
+    """Deleting an iterator of tf.data now and then waits for its autotuning, up to as long as the iterator is old."""
+    yield
+    gc.collect()
