@@ -18,11 +18,12 @@ from embedded.toolchain.go_module import GoModule
 from embedded.toolchain.golang import Go
 from embedded.toolchain.places import made_whole
 
-# Builds on the critical path come first: images and the cluster need Kubernetes, `pulumi up` comes last.
+# Builds on the critical path come first: images and the cluster need Kubernetes.
 _ORDER = (
+    "csi",
+    "pulumi",
     "kubernetes",
     "containerd",
-    "csi",
     "kwok",
     "metrics-server",
     "argo-workflows",
@@ -63,8 +64,9 @@ class _Turns:
 
 
 _turns = _Turns()
-# It shares few packages with the others, and late ones of it need each other. Beside them, it leaves no core idle.
-_turns_of_pulumi = _Turns()
+_PATIENT = "pulumi"
+"""What compiles beside the next ones, with what they leave of the processors: `pulumi up` comes last, and the last
+packages of Pulumi need each other, so that cores would be idle."""
 
 
 def build(module: GoModule, step: Step) -> None:
@@ -75,8 +77,9 @@ def build(module: GoModule, step: Step) -> None:
             built = _copied(module, go, draft / "source", step) if module.copied else module
             _download(built, go, step)
             step.note("waiting for its turn to compile")
-            turns = _turns_of_pulumi if module.name == "pulumi" else _turns
-            with turns.turn(_urgency(module)) as end_turn:
+            with _turns.turn(_urgency(module)) as end_turn:
+                if module.name == _PATIENT:
+                    end_turn()
                 _compile(built, go, draft / "bin", step, end_turn)
             _copy_charts(built, go, draft / "charts", step)
             _copy_crds(built, go, draft / "crds", step)
@@ -119,7 +122,8 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step, all_compiled: C
 
     folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
-    command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
+    priority = ["nice", "-n", "10"] if module.name == _PATIENT else []
+    command([*priority, go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
     for program, names in module.names.items():
         for name in names:
             (folder / name).symlink_to(program)
