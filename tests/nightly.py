@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from embedded.paths import PROJECT, cache
@@ -19,6 +20,8 @@ from tests.support.shards import PROGRESS, passed
 _PAGE = PROJECT / "docs" / "testing.md"
 _ROWS = re.compile(r"(?<=<!-- SHARDS: BEGIN -->\n).*?(?=<!-- SHARDS: END -->)", re.DOTALL)
 _HEADER = "| shard | date | commit | seed | tests | minutes |\n|---|---|---|---|---|---|\n"
+_INSTANCES = {"-2": "-4", "-3": "-5"}
+"""The clusters of the groups by those of `make test`, which can run at the same time."""
 
 
 def main() -> int:
@@ -35,7 +38,8 @@ def main() -> int:
     if before := passed(progress):
         print(f"tests: {len(before)} tests have passed before; the others follow", flush=True)
     os.environ |= {"TENSORPLANE_SHARD": str(part), PROGRESS: str(progress)}
-    code = groups.run(groups.GROUPS, "-m", "(nightly or counted) and not gpu", "--timeout", "0")
+    own = {name: replace(group, instance=_INSTANCES.get(group.instance, "")) for name, group in groups.GROUPS.items()}
+    code = groups.run(own, "-m", "(nightly or counted) and not gpu", "--timeout", "0")
     done = passed(progress)
     print(f"tests: {len(done)} tests of shard {part} have passed at {commit} with seed {seed}; {progress}")
     if not code:

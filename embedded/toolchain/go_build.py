@@ -122,7 +122,7 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step, all_compiled: C
 
     folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
-    priority = ["nice", "-n", "10"] if module.name == _PATIENT else []
+    priority = ["nice", "-n", "19"] if module.name == _PATIENT else []
     command([*priority, go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
     for program, names in module.names.items():
         for name in names:

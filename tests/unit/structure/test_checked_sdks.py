@@ -23,6 +23,8 @@ def _listed() -> set[str]:
 def _used(path: Path) -> Iterator[str]:
     """Services that a module names: `from SDK import service`, and `alias.service` after `import SDK as alias`."""
     aliases: dict[str, str] = {}
+    if not any(sdk in path.read_text() for sdk in SDKS):
+        return
     for node in sources.nodes(path):
         if isinstance(node, ast.ImportFrom) and node.module in SDKS:
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
