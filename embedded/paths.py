@@ -10,7 +10,7 @@ from embedded.fault import Fault
 
 PROJECT = Path(__file__).resolve().parent.parent
 
-# Each instance has its own network, so that the tests' clusters can run at the same time as the user's. The name is also
+# Each instance has its own network, so that the tests' clusters can run beside the user's. The name is also
 # the suffix of network namespace, cgroup and bridge.
 _NAMES = "dev test bench e2e test-2 e2e-2 test-3 e2e-3 test-4 e2e-4 test-5 e2e-5"
 _NETWORKS = {name: number for number, name in enumerate(_NAMES.split())}
