@@ -21,8 +21,8 @@ from embedded.toolchain.places import made_whole
 # Builds on the critical path come first: images and the cluster need Kubernetes.
 _ORDER = (
     "csi",
-    "pulumi",
     "kubernetes",
+    "pulumi",
     "containerd",
     "kwok",
     "metrics-server",
@@ -64,9 +64,8 @@ class _Turns:
 
 
 _turns = _Turns()
-_PATIENT = "pulumi"
-"""What compiles beside the next ones, with what they leave of the processors: `pulumi up` comes last, and the last
-packages of Pulumi need each other, so that cores would be idle."""
+_BESIDE_OTHERS = "pulumi"
+"""What does not keep its turn: its last packages need each other, so that cores would be idle."""
 
 
 def build(module: GoModule, step: Step) -> None:
@@ -78,7 +77,7 @@ def build(module: GoModule, step: Step) -> None:
             _download(built, go, step)
             step.note("waiting for its turn to compile")
             with _turns.turn(_urgency(module)) as end_turn:
-                if module.name == _PATIENT:
+                if module.name == _BESIDE_OTHERS:
                     end_turn()
                 _compile(built, go, draft / "bin", step, end_turn)
             _copy_charts(built, go, draft / "charts", step)
@@ -122,8 +121,7 @@ def _compile(module: GoModule, go: Go, folder: Path, step: Step, all_compiled: C
 
     folder.mkdir()
     arguments = ["build", "-v", *module.build_flags, "-o", f"{folder}/", *module.packages]
-    priority = ["nice", "-n", "19"] if module.name == _PATIENT else []
-    command([*priority, go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
+    command([go.program, *arguments], step=step, env=go.environment, cwd=module.source, watch=watch)
     for program, names in module.names.items():
         for name in names:
             (folder / name).symlink_to(program)
