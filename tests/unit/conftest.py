@@ -24,6 +24,12 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_sessionfinish() -> None:
+    """pytest looks for garbage five times at the end, in all that was rendered: once is enough."""
+    gc.collect()
+    gc.freeze()
+
+
 @pytest.fixture(autouse=True, scope="package")
 def environment() -> Iterator[None]:
     """The same places on every machine, and no cluster but the one that the settings name.
