@@ -1,8 +1,8 @@
 """Faults in the product's code, drawn by seed, and which tests find them: `python -m tests.planted_faults SEED FILE`.
 
 A fault negates a condition, drops a call, moves a number or a bound by one, or swaps two arguments. Faults are planted
-one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: the unit tests of its
-package, types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was
+one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: the tests of its package,
+types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was
 tried: an interrupted run goes on.
 """
 
@@ -124,7 +124,7 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
     source = path.read_text()
     path.write_text(fault.planted(source))
     try:
-        near, unit = ["pytest", *_unit_tests(fault)], ["tests.groups", "stacks", "unit"]
+        near, unit = ["pytest", _near_tests(fault)], ["tests.groups", "stacks", "unit"]
         for argv in (near, ["mypy", "."], unit, *([["pytest", *tests]] if tests else [])):
             if failure := _failure(argv, clone):
                 return failure
@@ -133,11 +133,13 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
         path.write_text(source)
 
 
-def _unit_tests(fault: Fault) -> list[str]:
-    """The folder that mirrors the package."""
-    parts = Path(fault.file).parent.parts
-    folder = PROJECT.joinpath("tests", "unit", *(parts[1:] if parts[0] == "components" else parts))
-    return [str(next(each for each in (folder, *folder.parents) if each.is_dir()).relative_to(PROJECT))]
+def _near_tests(fault: Fault) -> str:
+    """The folder of unit tests that mirrors the package, or the package's own."""
+    package = Path(fault.file).parent
+    unit = Path("tests", "unit")
+    mirror = unit / (package.relative_to("components") if package.is_relative_to("components") else package)
+    found = next(each for each in (mirror, *mirror.parents) if (PROJECT / each).is_dir())
+    return str(found if found != unit else Path("tests", package.parts[0]))
 
 
 def _failure(argv: Sequence[str], clone: Path) -> str:
