@@ -33,6 +33,7 @@ def pipeline(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> It
         own.up(**settings.of_others())
         with pipelines.opened(deployed.kube, own.stack, folder) as made:
             yield made
+            made.delete_runs()
 
 
 @pytest.fixture(scope="module")

@@ -132,6 +132,12 @@ class Pipelines:
         found = self.access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace))
         return [one for one in found if one["metadata"]["name"].startswith(f"{pipeline}-")]
 
+    def delete_runs(self) -> None:
+        """Deletes the Workflows of all pipelines. A claim stays while it has pods, which Argo keeps for an hour."""
+        path = pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace)
+        for one in self.access.api.items(path):
+            self.access.api.delete(f"{path}/{one['metadata']['name']}")
+
     def run_on(self, pipeline: str, *commits: str) -> Run:
         """The run that a trigger has started on these commits, at its end."""
 

@@ -47,6 +47,8 @@ def test_comments_of_the_training_image_s_packages_make_no_lock_stale(tmp_path: 
     requirements = tmp_path / "runtime" / "requirements.txt"
     requirements.write_text("tensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # arrays\n")
     before = package_lock.against(tmp_path)
+    # The build for CPUs is TensorFlow under another name.
+    assert package_lock.pins(tmp_path) == {"tensorflow": "2", "numpy": "2.4.6"}
     requirements.write_text("# all\ntensorflow-cpu==2 ; a\ntensorflow==2 ; b\nnumpy==2.4.6   # numbers\n")
     assert package_lock.against(tmp_path) == before
     requirements.write_text("tensorflow==2 ; b\nnumpy==2.4.7\n")
