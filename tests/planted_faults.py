@@ -134,12 +134,12 @@ def find(fault: Fault, clone: Path, tests: Sequence[str]) -> str:
 
 
 def _near_tests(fault: Fault) -> str:
-    """The folder of unit tests that mirrors the package, or the package's own."""
+    """The folder of unit tests that mirrors the package, or else the package's own folder of tests."""
     package = Path(fault.file).parent
-    unit = Path("tests", "unit")
+    unit, own = Path("tests", "unit"), Path("tests", package.parts[0])
     mirror = unit / (package.relative_to("components") if package.is_relative_to("components") else package)
     found = next(each for each in (mirror, *mirror.parents) if (PROJECT / each).is_dir())
-    return str(found if found != unit else Path("tests", package.parts[0]))
+    return str(own if found == unit and (PROJECT / own).is_dir() else found)
 
 
 def _failure(argv: Sequence[str], clone: Path) -> str:

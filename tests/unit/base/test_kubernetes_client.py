@@ -6,18 +6,16 @@ import http.server
 import json
 import os
 import signal
-import ssl
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import yaml
 
-from embedded.cluster import kubeconfig, pki
-from embedded.paths import PROJECT, Instance
+from embedded.paths import PROJECT
+from tests.support import asking_server
 
 USED = """
 import os
@@ -66,20 +64,10 @@ class _Api(http.server.BaseHTTPRequestHandler):
 @pytest.fixture
 def given(tmp_path: Path) -> Iterator[Path]:
     """The kubeconfig of an API server that answers to nobody without the kubeconfig's key."""
-    keys = tmp_path / "keys"
-    pki.ensure(keys, [pki.Leaf("server", "ca", "server", addresses=("127.0.0.1",)), pki.Leaf("user", "ca", "user")])
-    asking = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(keys / "ca.crt"))
-    asking.verify_mode = ssl.CERT_REQUIRED
-    asking.load_cert_chain(keys / "server.pem")
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Api) as server:
-        server.socket = asking.wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        content = yaml.safe_load(kubeconfig.render(Instance("test"), keys, "user"))
-        content["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{server.server_port}"
+    with asking_server.running(tmp_path / "keys", _Api) as config:
         file = tmp_path / "kubeconfig"
-        file.write_text(yaml.safe_dump(content))
+        file.write_text(yaml.safe_dump(config))
         yield file
-        server.shutdown()
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no files in memory")
