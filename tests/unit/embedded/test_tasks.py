@@ -153,8 +153,6 @@ def test_programs_and_their_children_end_with_us(how: signal.Signals, tmp_path: 
         cwd=PROJECT,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        # A background job of a shell ignores Ctrl-C; a foreground one, as here, does not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler) and None,
     )
     pid = int(eventually(lambda: note.exists() and note.read_text()))
     parent.send_signal(how)
