@@ -22,6 +22,8 @@ _ROWS = re.compile(r"(?<=<!-- SHARDS: BEGIN -->\n).*?(?=<!-- SHARDS: END -->)", 
 _HEADER = "| shard | date | commit | seed | tests | minutes |\n|---|---|---|---|---|---|\n"
 _INSTANCES = {"-2": "-4", "-3": "-5"}
 """The clusters of the groups by those of `make test`, which can run at the same time."""
+_BESIDE_ITS_GROUP = "e2e"
+"""A folder with a cluster of its own, the longest part of a shard: it waits for pods for most of its time."""
 
 
 def main() -> int:
@@ -38,14 +40,25 @@ def main() -> int:
     if before := passed(progress):
         print(f"tests: {len(before)} tests have passed before; the others follow", flush=True)
     os.environ |= {"TENSORPLANE_SHARD": str(part), PROGRESS: str(progress)}
-    own = {name: replace(group, instance=_INSTANCES.get(group.instance, "")) for name, group in groups.GROUPS.items()}
-    code = groups.run(own, "-m", "(nightly or counted) and not gpu", "--timeout", "0")
+    code = groups.run(_own_groups(), "-m", "(nightly or counted) and not gpu", "--timeout", "0")
     done = passed(progress)
     print(f"tests: {len(done)} tests of shard {part} have passed at {commit} with seed {seed}; {progress}")
     if not code:
         minutes = sum(done.values()) / 60
         _write_row(f"| {part} | {datetime.now(UTC):%Y-%m-%d} | {commit} | {seed} | {len(done)} | {minutes:.0f} |", part)
     return code
+
+
+def _own_groups() -> dict[str, groups.Group]:
+    """Those of `make test` on other clusters, the paths end to end beside the rest of their group."""
+    own: dict[str, groups.Group] = {}
+    for name, group in groups.GROUPS.items():
+        of_night = replace(group, instance=_INSTANCES.get(group.instance, ""))
+        if _BESIDE_ITS_GROUP in group.folders:
+            own[_BESIDE_ITS_GROUP] = replace(of_night, folders=[_BESIDE_ITS_GROUP])
+            of_night = replace(of_night, folders=[each for each in group.folders if each != _BESIDE_ITS_GROUP])
+        own[name] = of_night
+    return own
 
 
 def _write_row(row: str, part: Shard) -> None:
