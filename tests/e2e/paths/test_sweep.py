@@ -40,6 +40,7 @@ def test_a_members_sweep_loses_and_repeats_no_trial_while_its_controller_is_kill
         # A second submission is the same sweep, which it follows.
         member.started("sweep", "-f", file) as follower,
     ):
+        follower.until(f"{run}: is submitted already: ")
         eventually(lambda: len(seen.admitted) == PARALLEL)
         killed.replaced(paths.kube, TEAM, f"jobset.sigs.k8s.io/jobset-name={run}")
         assert seen.most_admitted == PARALLEL

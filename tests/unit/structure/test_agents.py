@@ -54,14 +54,19 @@ def _by_hand(project: Path) -> Iterator[tuple[Path, str]]:
 
 # Each planted violation changes one file of hundreds: what the others say is known by their text.
 @functools.cache
+def _nodes(source: str) -> tuple[ast.AST, ...]:
+    return tuple(ast.walk(ast.parse(source)))
+
+
+@functools.cache
 def _made(source: str) -> list[str]:
-    calls = (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    calls = (node for node in _nodes(source) if isinstance(node, ast.Call))
     return [ast.literal_eval(call.args[0]) for call in calls if ast.unparse(call.func).rpartition(".")[2] == "Agent"]
 
 
 @functools.cache
 def _texts(source: str) -> list[str]:
-    constants = (node.value for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Constant))
+    constants = (node.value for node in _nodes(source) if isinstance(node, ast.Constant))
     texts = (value for value in constants if isinstance(value, str))
     return [text for text in texts if text == "agents" or text.startswith(("agents.", "agents/"))]
 
@@ -85,7 +90,7 @@ def _not_mountable(project: Path, program: str) -> Iterator[str]:
 @functools.cache
 def _imported(source: str) -> list[str]:
     found: list[str] = []
-    for node in ast.walk(ast.parse(source)):
+    for node in _nodes(source):
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
