@@ -43,7 +43,7 @@ class Group:
         return [sys.executable, "-m", "pytest", "--durations=10", *options, *folders]
 
 
-_STACKS = ("unit/clusters", "unit/stack", "unit/volumes", "unit/workloads")
+_STACKS = ("unit/clusters", "unit/node_groups", "unit/stack", "unit/volumes", "unit/workloads")
 GROUPS: Mapping[str, Group] = {
     # The unit tests in halves: what stacks register, and all else.
     "stacks": Group(_STACKS),

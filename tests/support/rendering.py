@@ -148,9 +148,12 @@ def without_what_nobody_reads() -> Iterator[None]:
     without_urns = mock.patch.object(pulumi.resource, "collapse_alias_to_urn", lambda *_: "")
     # Nor does anybody look at the lines that made a resource, and below pytest the stack is deep.
     without_stacks = mock.patch.object(pulumi.runtime.resource, "_get_stack_trace", source_pb2.StackTrace)
+    # Nor at its lines for debugging, each of which is a task. All values are known: nothing is previewed.
+    without_debugging = mock.patch.object(pulumi.log, "debug", lambda *_, **__: None)
+    without_unknowns = mock.patch.object(rpc, "contains_unknowns", lambda _: False)
     # The mocks answer at once: no call needs a thread and an event loop of its own.
     without_threads = mock.patch.object(asyncio.BaseEventLoop, "run_in_executor", _at_once)
-    with without_urns, without_stacks, without_threads:
+    with without_urns, without_stacks, without_debugging, without_unknowns, without_threads:
         yield
 
 

@@ -7,6 +7,8 @@ from collections.abc import Iterator
 
 import pulumi
 import pytest
+from hypothesis import given
+from hypothesis.strategies import none
 
 from tests.support import goldens, rendering
 from tests.support.rendering import Golden, Render, Rendered
@@ -22,11 +24,12 @@ socketserver.BaseServer.serve_forever.__defaults__ = (0.02,)
 def pytest_collection_finish() -> None:
     """The modules of the tests stay as well."""
     gc.freeze()
+    # Hypothesis looks for garbage at its first test, which takes seconds once much has been rendered.
+    given(none())(lambda _: None)()
 
 
 def pytest_sessionfinish() -> None:
-    """pytest looks for garbage five times at the end, in all that was rendered: once is enough."""
-    gc.collect()
+    """pytest looks for garbage five times at the end, in all that was rendered."""
     gc.freeze()
 
 

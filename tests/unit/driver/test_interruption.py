@@ -63,7 +63,7 @@ def test_a_second_ctrl_c_is_heard(command: str) -> None:
             def ends() -> bool:
                 # Two that come at once are one, so each comes after a while, until one is heard.
                 stuck.send_signal(signal.SIGINT)
-                time.sleep(0.5)
+                time.sleep(0.1)
                 return stuck.poll() is not None
 
             eventually(ends)

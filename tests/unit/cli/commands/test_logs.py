@@ -114,7 +114,8 @@ def test_without_checkpoints_nothing_is_kept() -> None:
     assert api.applied == []
 
 
-def test_the_end_of_a_job_says_where_its_model_is() -> None:
+def test_the_end_of_a_job_says_where_its_model_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follow, "_LOOK_SECONDS", 0.01)
     container = {"env": [{"name": "MODEL_DIR", "value": "/models/vision/train"}]}
     template = {"spec": {"template": {"spec": {"containers": [container]}}}}
     job_set = {

@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.logs import query, stage
+from cli.commands.logs import follow, query, stage
 from cli.commands.logs.pods import Choice
 from cli.pipelines import pods
 from driver.kube import Kube
@@ -20,6 +20,12 @@ from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran
 from workloads.manifests import pipeline_run
 
 _OF_ARGO = 'time="2026-11-26T12:00:01" level=info msg="sub-process exited" argo=true error="<nil>"'
+
+
+@pytest.fixture(autouse=True)
+def looks_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What follows lines has nothing to wait for here."""
+    monkeypatch.setattr(follow, "_LOOK_SECONDS", 0.01)
 
 
 class _Cluster:
