@@ -54,6 +54,6 @@ def _fault(ended: Ended) -> str:
     """What is wrong with a job's end; empty if its program finished, with the same weights in all workers."""
     if not ended.succeeded or ended.restarts:
         return f"failed, restarts: {ended.restarts}"
-    # A worker may say more: the first one, which has the coordination service, may have ended before it.
+    # TensorFlow may log an error after it, where worker 0, which runs the coordination service, has ended earlier.
     said = {weights for log in ended.logs.values() for weights in re.findall(r"tutorial=finished (\S+)", log)}
     return "" if len(said) == 1 else f"finished with {said}"
