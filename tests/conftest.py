@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from types import FrameType
 
 import hypothesis
 import pytest
@@ -33,8 +34,19 @@ hypothesis.settings.register_profile(
 )
 hypothesis.settings.load_profile("any machine")
 
-# In the background of a script, pytest and what it starts would ignore the SIGINT that tests send.
-signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    """One SIGINT ends the session, in whatever it interrupts.
+
+    In the background of a script, pytest and what it starts would ignore it, also the one that tests send; and
+    TensorFlow turns a KeyboardInterrupt in a function that it calls into an error of its own.
+    """
+
+    def end(number: int, frame: FrameType | None) -> None:
+        session.shouldstop = "interrupted"
+        signal.default_int_handler(number, frame)
+
+    signal.signal(signal.SIGINT, end)
 
 
 def pytest_configure(config: pytest.Config) -> None:
