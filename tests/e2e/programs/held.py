@@ -1,7 +1,7 @@
 """Runs train.py, and holds it after a line, once a run: however fast it is, it has not ended when a test acts.
 
 HOLD_AFTER: a part of that line, such as `saved=200 `; while it is held there, nothing later is saved. A file `RUN.go`
-beside the folder of its checkpoints lets it go on; a pod that takes its place is not held.
+beside the run's checkpoints lets it go on; a pod that takes its place is not held.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ import runpy
 import time
 
 say = builtins.print
-run = pathlib.Path(os.environ["CHECKPOINT_DIR"])
+# CHECKPOINT_DIR is the folder of this pod alone.
+run = pathlib.Path(os.environ["TENSORPLANE_RUN"])
 held, go = run.with_name(f"{run.name}.held"), run.with_name(f"{run.name}.go")
 
 
