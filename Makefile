@@ -85,7 +85,7 @@ tools-test: $(VENV)/.bootstrapped
 test-unit: $(VENV)/.tested ## The unit tests alone: no engine, no cluster.
 	@$(BIN)/python -m tests.groups stacks unit
 
-# Shards are equal parts of what is counted, random, killed or slow (docs/testing.md). A shard that was stopped goes on.
+# Shards are parts of what is counted, random, killed or slow (docs/testing.md). A shard that was stopped goes on.
 test-nightly: tools-test ## The heavier counts, in shards: make test-nightly SHARD=1/10 SEED=2
 	@TENSORPLANE_SEED=$(SEED) $(BIN)/python -m tests.nightly $(SHARD)
 

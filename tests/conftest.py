@@ -24,7 +24,7 @@ from tests.support import counts
 pytest_plugins = ["tests.support.costs", "tests.support.explain", "tests.support.order", "tests.support.shards"]
 
 # How fast inputs are made says something of the machine's load, nothing of the code. In `make test` they are the same
-# in every run; by night they follow from the shard's seed.
+# in every run; by night, those of tests that are marked `counted` follow from the shard's seed.
 hypothesis.settings.register_profile(
     "any machine",
     deadline=None,

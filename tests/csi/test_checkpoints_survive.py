@@ -22,7 +22,7 @@ from tests.csi.driver import GUARDED, Driver
 from tests.support import counts
 from tests.support.waiting import eventually
 
-SNAPSHOTS = counts.of("snapshots of a training", quick=50, nightly=500)
+SNAPSHOTS = counts.of(quick=50, nightly=500)
 MIB = 4096
 _TOGETHER = 25
 """Snapshots that lie beside each other before they are looked at and deleted."""

@@ -25,7 +25,7 @@ pytestmark = [
 ]
 
 SEED = counts.seed()
-OPERATIONS = counts.of("calls of the CSI driver", quick=1000, nightly=10000)
+OPERATIONS = counts.of(quick=1000, nightly=10000)
 STEPS = 40
 MIB = 1 << 20
 CODES = grpc.StatusCode

@@ -13,7 +13,7 @@ import pytest
 from tests.csi.driver import GUARDED, Driver
 from tests.support import counts
 
-SNAPSHOTS = counts.of("snapshots of a writer", quick=10, nightly=400)
+SNAPSHOTS = counts.of(quick=10, nightly=400)
 # Nothing is synced: that is up to programs, and most do not.
 WRITER = """
 import itertools, os, sys

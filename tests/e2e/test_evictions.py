@@ -25,7 +25,7 @@ pytestmark = [
 
 LOOP = Job("loop", "train.py", WORKERS, {"STEPS": ENDLESS}, saves=True)
 FIT = Job("fit", "tensorplane_fit.py", WORKERS, {"STRATEGY": "multiWorkerMirrored", "EPOCHS": ENDLESS}, saves=True)
-EVICTIONS = counts.of("evictions of a training", quick=1, nightly=40)
+EVICTIONS = counts.of(quick=1, nightly=40)
 _GRACE_SECONDS = int(PATIENT_SECONDS)
 """A pod that has saved ends before."""
 _RESUMED = re.compile(r"tensorplane: (?:resumed=(\d+)$|.*\bstep=(\d+) .*resumed=True)", re.MULTILINE)

@@ -18,7 +18,7 @@ pytestmark = [pytest.mark.counted, pytest.mark.nightly("random models, two jobs 
 
 _PROGRAM = Path(__file__).parent / "programs" / "random_model.py"
 _SEED = counts.seed()
-_MODELS = counts.of("random models reproduced", quick=1, nightly=50)
+_MODELS = counts.of(quick=1, nightly=50)
 _SIZE = ("--queue", "training", "--cpus", "0.3", "--memory-gib", "1", "--volume", "models:/models")
 
 

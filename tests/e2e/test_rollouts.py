@@ -31,7 +31,7 @@ from tests.support.waiting import eventually
 
 pytestmark = pytest.mark.nightly("random kills; e2e/paths has one promotion and one rollback")
 
-_SWAPS = counts.of("swaps of a served version", quick=3, nightly=50)
+_SWAPS = counts.of(quick=3, nightly=50)
 _ROUNDS = max(1, _SWAPS * 2 // 5)
 
 

@@ -32,7 +32,7 @@ from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("random kills; the member's sweep has one")]
 
-_KILLS = counts.of("kills of pods of a sweep", quick=4, nightly=80)
+_KILLS = counts.of(quick=4, nightly=80)
 _TRIALS = 12
 _NAME, _SERVER = "search", "best"
 

@@ -24,7 +24,7 @@ from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("random kills, an update and a destruction each")]
 
-KILLS = counts.of("kills of an update", quick=3, nightly=40)
+KILLS = counts.of(quick=3, nightly=40)
 SEED = counts.seed()
 LINES = 20
 NAMESPACE = "tensorplane-killed"

@@ -59,7 +59,7 @@ ASKING = [
     {"resourceClaims": [{"name": "gpu"}]},
 ]
 SMALL = settings(
-    max_examples=counts.of("manifests for each property of policies", quick=100, nightly=2000),
+    max_examples=counts.of(quick=100, nightly=2000),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 

@@ -15,7 +15,7 @@ from tests.policies.stacks import registered
 from tests.support import counts, goldens, rendering
 from tests.support.rendering import PROJECT, settings_of
 
-COUNT = counts.of("valid stacks", quick=100, nightly=1000)
+COUNT = counts.of(quick=100, nightly=1000)
 ADVISED = {"image-digests"}
 _MANY = 10**9
 UNLIMITED = {

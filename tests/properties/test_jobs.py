@@ -28,7 +28,7 @@ from workloads.kinds.training_job import TrainingJobArgs
 from workloads.manifests.training_job import JobManifest, plan
 from workloads.role import total
 
-COUNT = counts.of("specs of jobs", quick=40, nightly=10000)
+COUNT = counts.of(quick=40, nightly=10000)
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")
 KEEPING_OUT = ("NoSchedule", "NoExecute")
 

@@ -85,7 +85,7 @@ NAMES = {
     "eks": ["a", "a-mirror", "b"],
 }
 EXAMPLES = {
-    cluster: counts.of(f"stacks whose volumes' names meet, on {cluster}", quick=quick, nightly=100 * quick)
+    cluster: counts.of(quick=quick, nightly=100 * quick)
     for cluster, quick in {"existing": 5, "embedded": 5, "gke": 2, "eks": 2}.items()
 }
 CLUSTERS: dict[str, tuple[dict[str, Any], Callable[..., dict[str, Volume]]]] = {

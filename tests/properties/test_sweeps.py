@@ -37,7 +37,7 @@ def undisturbed() -> list[dict[str, Any]]:
 @pytest.mark.counted
 @example(timing=1, kill_chance=0.5)
 @given(timing=st.integers(1, 10**6), kill_chance=st.sampled_from([0.0, 0.1, 0.5]))
-@settings(max_examples=counts.of("schedules of kills of a sweep", quick=2, nightly=200))
+@settings(max_examples=counts.of(quick=2, nightly=200))
 def test_kills_and_timing_change_no_decision(
     timing: int, kill_chance: float, undisturbed: list[dict[str, Any]]
 ) -> None:
@@ -49,7 +49,7 @@ def test_kills_and_timing_change_no_decision(
 
 @pytest.mark.counted
 @given(timing=st.integers(1, 10**6), sampler=st.sampled_from(["tpe", "random"]), parallel=st.integers(1, 5))
-@settings(max_examples=counts.of("schedules of kills of a sweep without pruner", quick=2, nightly=100))
+@settings(max_examples=counts.of(quick=2, nightly=100))
 def test_without_pruner_every_trial_runs_once_to_its_end(timing: int, sampler: str, parallel: int) -> None:
     results, world, _ = _finish(timing, 0.3, sampler=sampler, parallel=parallel, pruner=None)
     states = [row["state"] for row in results["trials"]]

@@ -17,7 +17,7 @@ from tests.unit.conftest import environment
 __all__ = ["environment"]
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("a stack is built for each mutant")]
 
-COUNT = counts.of("mutants of settings that a cluster judges", quick=60, nightly=5000)
+COUNT = counts.of(quick=60, nightly=5000)
 SEED = counts.seed()
 _SPACE = "mutants"
 """A namespace in the place of those that the stacks would make."""

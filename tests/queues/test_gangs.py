@@ -16,7 +16,7 @@ from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 SEED = counts.seed()
-ROUNDS = counts.of("rounds of gangs", quick=2, nightly=200)
+ROUNDS = counts.of(quick=2, nightly=200)
 GANGS = 20 if counts.shard() else 6
 """At most in a round, and 2 at least."""
 FLEET = {"t4": 16, "a100-80gb": 16, "h100-80gb": 32}

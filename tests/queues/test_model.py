@@ -18,7 +18,7 @@ from tests.support.waiting import PATIENT_SECONDS
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("a minute for 20 jobs; test_preemption.py has one case")]
 SEED = counts.seed()
-JOBS = counts.of("random jobs in queues", quick=20, nightly=500)
+JOBS = counts.of(quick=20, nightly=500)
 MOST = 16
 """Jobs at a time."""
 _TIDE = 6

@@ -15,7 +15,7 @@ from tests.support.waiting import PATIENT_SECONDS
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("dozens of jobs at once")]
 SEED = counts.seed()
-CREATES = 500 if counts.shard() else 40
+CREATES = counts.of(quick=40, nightly=500)
 QUOTA = {"t4": 16, "a100-80gb": 16, "h100-80gb": 32}
 SIZES = [(1, 1), (1, 4), (2, 2), (2, 4), (4, 2)]
 """Pods, and the GPUs of each."""

@@ -122,7 +122,7 @@ def test_former_writer_gets_an_error_and_creates_nothing(tmp_path: Path) -> None
     assert CheckpointFiles(current).steps() == [1]
 
 
-_PLACES = counts.of("damages of a checkpoint", quick=1, nightly=100)
+_PLACES = counts.of(quick=1, nightly=100)
 _DAMAGE: list[Callable[[bytes, int], bytes]] = [
     lambda content, at: content[:at],
     lambda content, at: content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :],

@@ -20,7 +20,7 @@ from tests.support import counts
 from tests.support.rendering import PROJECT
 
 SEED = counts.seed()
-KILLS = counts.of("kills of committers", quick=20, nightly=300)
+KILLS = counts.of(quick=20, nightly=300)
 NAMES = ("ann", "bob")
 POLLS_PER_KILL = 34
 """At least 10,000 polls for 300 kills."""

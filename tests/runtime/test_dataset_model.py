@@ -19,7 +19,7 @@ from tensorplane.datasets.retention import Rule
 from tests.support import counts
 
 SEED = counts.seed()
-OPERATIONS = counts.of("operations on datasets", quick=150, nightly=10000)
+OPERATIONS = counts.of(quick=150, nightly=10000)
 PATHS = [*"abcdefgh", "a/b", "a/c", "a/b/c", "b/c/d", "d/e", "d/f", "d/g", "d/h", "d/i", "Å/ö"]
 
 _LOOKED_AT = 5

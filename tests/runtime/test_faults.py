@@ -20,8 +20,8 @@ from tests.runtime.test_resume import assert_same_bits
 from tests.support import counts
 from tests.support.waiting import eventually
 
-KILLS = counts.of("kills of a training", quick=3, nightly=100)
-STOPS = counts.of("stops of a worker", quick=1, nightly=50)
+KILLS = counts.of(quick=3, nightly=100)
+STOPS = counts.of(quick=1, nightly=50)
 SEED = counts.seed()
 _STEPS, _EVERY = 300, 20
 _SETTINGS = {"STEPS": str(_STEPS), "CHECKPOINT_STEPS": str(_EVERY)}
@@ -57,12 +57,11 @@ def _killed_once(program: Program, run: str, fault: str, workers: int) -> tuple[
     return begin, max(saved, default=begin), max(steps, default=begin)
 
 
-def _kill_and_finish(program: Program, run: str, rng: random.Random, kills: int, workers: int) -> None:
-    """Kills a run so often, and lets it finish. Checks at each restart what was lost."""
-    saved = known = 0
-    for _ in range(kills):
-        if known > _STEPS - 5 * _EVERY:
-            break
+def _kill_and_finish(program: Program, run: str, rng: random.Random, most: int, workers: int) -> int:
+    """Kills a run, and lets it finish. Checks at each restart what was lost. Returns how often it was killed."""
+    saved = known = kills = 0
+    while kills < most and known <= _STEPS - 5 * _EVERY:
+        kills += 1
         fault = _fault(rng, saved)
         begin, last_saved, last_known = _killed_once(program, run, fault, workers)
         assert begin >= saved, "what was reported as saved is there"
@@ -74,6 +73,7 @@ def _kill_and_finish(program: Program, run: str, rng: random.Random, kills: int,
         begin = int(re.findall(r" step=(\d+) ", last.output)[0])
     assert begin >= saved
     assert known - begin <= 2 * _EVERY
+    return kills
 
 
 def test_kills_at_any_moment_lose_no_run_and_no_bit(program: Program) -> None:
@@ -83,9 +83,8 @@ def test_kills_at_any_moment_lose_no_run_and_no_bit(program: Program) -> None:
     left, run = KILLS, 0
     while left > 0:
         run += 1
-        _kill_and_finish(program, f"killed-{run}", rng, min(left, _KILLS_PER_RUN), workers=1)
+        left -= _kill_and_finish(program, f"killed-{run}", rng, min(left, _KILLS_PER_RUN), workers=1)
         assert_same_bits(program.checkpoints("whole"), program.checkpoints(f"killed-{run}"), _STEPS)
-        left -= _KILLS_PER_RUN
 
 
 def test_silent_worker_is_noticed_and_trains_no_further_when_it_wakes_up(program: Program) -> None:

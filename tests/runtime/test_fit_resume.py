@@ -16,7 +16,7 @@ from tests.support import counts
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
 _STEPS, _EPOCHS, _EVERY = 36, 4, 5
-_KILLS = counts.of("kills of a `fit`", quick=10, nightly=100)
+_KILLS = counts.of(quick=10, nightly=100)
 
 
 class Fit:
@@ -94,18 +94,27 @@ def test_killed_and_stopped_fit_ends_with_the_bits_of_an_undisturbed_one(tmp_pat
 def test_fit_survives_kills_at_random_steps_and_in_saves(tmp_path: Path, steps_per_execution: int) -> None:
     chance = random.Random(f"{counts.seed()} {steps_per_execution}")
     whole = _whole(tmp_path / "whole", steps_per_execution)
-    fit = Fit(tmp_path / "faults", steps_per_execution)
-    for _ in range(_KILLS):
+    left, run = _KILLS, 0
+    while left:
+        run += 1
+        fit = Fit(tmp_path / f"faults-{run}", steps_per_execution)
+        left -= _killed(fit, chance, left)
+        # A finished run that is started again trains no step.
+        for _ in range(2):
+            codes, outputs = fit.start()
+            assert codes == [0, 0], outputs[0][-3000:]
+            assert _result(outputs) == whole
+        assert _numbers("resumed", outputs[0]) == [_STEPS]
+
+
+def _killed(fit: Fit, chance: random.Random, most: int) -> int:
+    """Starts a run until it has finished, or was killed so often: how often it was."""
+    for kills in range(most):
         if chance.random() < 0.7:
-            codes, outputs = fit.start({"KILL_AFTER": str(chance.randint(1, 8))})
+            codes, _ = fit.start({"KILL_AFTER": str(chance.randint(1, 8))})
         else:
-            codes, outputs = fit.start({"KILL_IN_SAVE": "4"}, of=0)
+            codes, _ = fit.start({"KILL_IN_SAVE": "4"}, of=0)
         if codes == [0, 0]:
-            break
+            return kills
         assert -9 in codes
-    # A finished run that is started again trains no step.
-    for _ in range(2):
-        codes, outputs = fit.start()
-        assert codes == [0, 0], outputs[0][-3000:]
-        assert _result(outputs) == whole
-    assert _numbers("resumed", outputs[0]) == [_STEPS]
+    return most

@@ -19,7 +19,7 @@ from tests.support.waiting import eventually
 
 _PROGRAM = Path(__file__).with_name("fit_program.py")
 _EVERY = 5
-_STOPS = counts.of("stops of a worker of a `fit`", quick=1, nightly=50)
+_STOPS = counts.of(quick=1, nightly=50)
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("ten seconds of silence each; test_watchdog.py has the words")]
 

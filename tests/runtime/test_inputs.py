@@ -57,7 +57,7 @@ def _runs(draw: st.DrawFn) -> tuple[int, int, int, int, int]:
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("splits of an input", quick=2, nightly=100))
+@settings(max_examples=counts.of(quick=2, nightly=100))
 @given(_runs(), st.integers(0, 2**31))
 def test_any_split_and_any_resume_sees_the_same_global_batches(run: tuple[int, int, int, int, int], seed: int) -> None:
     examples, global_batch, workers, replicas, first_step = run

@@ -114,7 +114,6 @@ def test_lost_server_is_noticed_without_a_step_that_fails(servers: Servers, tmp_
 
 
 _READS = """
-import time
 import tensorflow as tf
 from tensorplane import Place, StopRequest
 from tensorplane.parameter_server import servers
@@ -126,14 +125,13 @@ with strategy.scope():
     weight = tf.Variable(0.0)
 with coordinated(strategy, StopRequest()):
     print("reads", flush=True)
-    until = time.monotonic() + 3
-    while time.monotonic() < until:
+    for _ in range(1500):
         weight.assign_add(1.0)
         weight.numpy()
 """
 
 
-@pytest.mark.nightly("3 s of chances for a race")
+@pytest.mark.nightly("thousands of chances for a race")
 def test_error_of_a_poll_does_not_reach_the_training(servers: Servers, tmp_path: Path) -> None:
     _goes_on_without_a_worker(_READS, "reads", servers, tmp_path)
 

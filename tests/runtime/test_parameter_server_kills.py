@@ -20,7 +20,7 @@ from tests.runtime.parameter_servers import Servers, chief_of, two_of_each
 from tests.support import counts
 from tests.support.waiting import eventually
 
-_KILLS = counts.of("kills of parameter servers and workers", quick=5, nightly=50)
+_KILLS = counts.of(quick=5, nightly=50)
 _SEED = counts.seed()
 _ENDLESS = 10**6
 _REPLAYED_STEPS = 100

@@ -14,7 +14,7 @@ from tensorplane.checkpoints.run_folder import RECORD, RunFolder, TakenOver
 from tests.support import counts
 from tests.support.interrupted import Killed, interrupted
 
-_DRAWS = counts.of("takeovers of a run's folder", quick=50, nightly=2000)
+_DRAWS = counts.of(quick=50, nightly=2000)
 
 
 def test_a_new_run_is_found_by_all_who_read(tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ _ACTIONS: st.SearchStrategy[tuple[str, list[int]]] = st.one_of(
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("lives of a sample cache", quick=20, nightly=1000))
+@settings(max_examples=counts.of(quick=20, nightly=1000))
 @given(st.lists(st.tuples(st.integers(0, 2), _ACTIONS), max_size=30))
 def test_workers_that_are_killed_at_any_time_read_only_right_samples(
     actions: list[tuple[int, tuple[str, list[int]]]],

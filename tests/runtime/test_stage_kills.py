@@ -25,7 +25,7 @@ from tests.runtime.test_stages import Volume
 from tests.support import counts
 from tests.support.rendering import PROJECT
 
-_KILLS = counts.of("kills of a stage's steps", quick=20, nightly=300)
+_KILLS = counts.of(quick=20, nightly=300)
 
 
 @pytest.mark.counted

@@ -20,7 +20,7 @@ from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("random requests; test_rest and test_grpc have a table of them")]
-_REQUESTS = counts.of("malformed requests", quick=100, nightly=1000)
+_REQUESTS = counts.of(quick=100, nightly=1000)
 _SEED = counts.seed()
 _GROWTH_MIB = 40
 """What the allocator may keep; a leak of each of some hundred requests' messages would not fit."""

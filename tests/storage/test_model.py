@@ -21,7 +21,7 @@ from tests.storage.claims import CLAIMS, PODS, SNAPSHOTS, Claims, from_claim, fr
 from tests.support import counts
 
 SEED = counts.seed()
-OPERATIONS = counts.of("changes of claims", quick=10, nightly=100)
+OPERATIONS = counts.of(quick=10, nightly=100)
 CLASS = "model"
 NAMES = [f"model-{number}" for number in range(4)]
 SIZES = [16, 32, 64, 128]

@@ -16,8 +16,8 @@ from tests.stream.processes import Processes
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_KILLS = counts.of("kills of a recorder", quick=4, nightly=50)
-_RECORDS = counts.of("records recorded", quick=400, nightly=10000)
+_KILLS = counts.of(quick=4, nightly=50)
+_RECORDS = counts.of(quick=400, nightly=10000)
 _PARTITIONS = 3
 
 

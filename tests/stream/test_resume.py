@@ -21,7 +21,7 @@ from tests.support.waiting import PATIENT_SECONDS
 
 _NUMBERS = 2000
 _PARTITIONS = 4
-_KILLS = counts.of("kills of a stream's readers", quick=1, nightly=100)
+_KILLS = counts.of(quick=1, nightly=100)
 
 
 class Run:

@@ -16,8 +16,8 @@ from tests.stream.scoring import Pods, Results
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_KILLS = counts.of("kills of a scorer", quick=3, nightly=50)
-_RECORDS = counts.of("records scored", quick=500, nightly=10000)
+_KILLS = counts.of(quick=3, nightly=50)
+_RECORDS = counts.of(quick=500, nightly=10000)
 _PARTITIONS = 4
 _EVERY_BAD = 50
 

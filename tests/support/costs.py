@@ -17,6 +17,7 @@ import pytest
 
 from embedded.cluster import cgroups
 from embedded.paths import Instance, cache
+from tests.support.counts import shard
 
 FILE = cache() / "test-costs.jsonl"
 """One line a test, newest last. Lines are short enough that processes append them side by side."""
@@ -29,6 +30,8 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
     result = yield
     seconds = time.monotonic() - started
     processor = _seconds_of_programs() - used + _Cluster.now().since(before)
+    if shard() and not item.get_closest_marker("nightly"):
+        return result  # its cost is that of `make test`, where it counts less
     _append({"test": item.nodeid, "seconds": round(seconds, 3), "processor": round(processor, 3)})
     return result
 

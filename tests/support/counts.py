@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Shard:
-    """One of `of` equal parts of the night."""
+    """One of `of` parts of the night."""
 
     index: int
     of: int
@@ -32,27 +32,14 @@ class Shard:
         return f"{self.index}/{self.of}"
 
 
-@dataclass(frozen=True)
-class Count:
-    """How often something is done in `make test`, and by all shards of a night together."""
-
-    quick: int
-    nightly: int
-
-
 def shard() -> Shard | None:
     """The shard that runs; None in `make test`."""
     text = os.environ.get("TENSORPLANE_SHARD")
     return Shard.parse(text) if text else None
 
 
-COUNTS: dict[str, Count] = {}
-"""What the tests of the modules that are imported count, by its name."""
-
-
-def of(name: str, quick: int, nightly: int) -> int:
+def of(quick: int, nightly: int) -> int:
     """How often: `quick` in `make test`, this shard's share of `nightly` by night."""
-    COUNTS[name] = Count(quick, nightly)
     return one.share(nightly) if (one := shard()) else quick
 
 

@@ -95,7 +95,10 @@ def _pods(cluster: Instance) -> Iterator[str]:
     for pod in unhappy[-_PODS:]:
         namespace, name, status = pod["metadata"]["namespace"], pod["metadata"]["name"], pod["status"]
         yield f"{namespace}/{name}: {status.get('phase')} {status.get('reason', '')} {status.get('message', '')}"
-        for container in status.get("containerStatuses", []):
+        for condition in status.get("conditions", []):
+            if condition["status"] != "True":
+                yield f"  {condition['type']}: {condition.get('reason', '')} {condition.get('message', '')}"
+        for container in (*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])):
             yield f"  {container['name']}: {container['state']}"
             path = f"/api/v1/namespaces/{namespace}/pods/{name}/log"
             log = kube.text(path, container=container["name"], tailLines=str(_LINES))

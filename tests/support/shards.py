@@ -10,6 +10,7 @@ import json
 import os
 import zlib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,10 +20,28 @@ PROGRESS = "TENSORPLANE_PROGRESS"
 """The variable that names the file."""
 
 
-def passed(progress: Path) -> dict[str, float]:
-    """The seconds of each test that has passed, by its node ID."""
-    lines = progress.read_text().splitlines() if progress.exists() else []
-    return {one["test"]: one["seconds"] for one in map(json.loads, lines) if "test" in one}
+def passed(progress: Path) -> set[str]:
+    """The node IDs of the tests that have passed."""
+    return {one["test"] for one in _lines(progress) if "test" in one}
+
+
+def taken(progress: Path) -> float:
+    """The seconds of all runs of the shard together."""
+    return sum(float(one["run"]) for one in _lines(progress) if "run" in one)
+
+
+def took(progress: Path, seconds: float) -> None:
+    """Keeps how long a run was, also one that was stopped."""
+    _append(progress, {"run": round(seconds, 1)})
+
+
+def _lines(progress: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in progress.read_text().splitlines()] if progress.exists() else []
+
+
+def _append(progress: Path, line: dict[str, Any]) -> None:
+    with progress.open("a") as file:
+        file.write(json.dumps(line) + "\n")
 
 
 def is_in(item: pytest.Item, part: Shard) -> bool:
@@ -49,16 +68,12 @@ _reports: dict[str, list[pytest.TestReport]] = {}
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
-    """Keeps what passed."""
+    """Keeps what passed; a test that was skipped has proved nothing."""
     if not shard():
         return
     _reports.setdefault(report.nodeid, []).append(report)
-    if report.when == "teardown":
-        phases = _reports.pop(report.nodeid)
-        if not any(phase.failed for phase in phases):
-            seconds = round(sum(phase.duration for phase in phases), 1)
-            with _progress().open("a") as file:
-                file.write(json.dumps({"test": report.nodeid, "seconds": seconds}) + "\n")
+    if report.when == "teardown" and all(phase.passed for phase in _reports.pop(report.nodeid)):
+        _append(_progress(), {"test": report.nodeid})
 
 
 def _progress() -> Path:

@@ -18,7 +18,7 @@ from tests.e2e.pipelines.deployed import Pipelines, begun_on, stages_of
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_KILLS = counts.of("kills of pods of a pipeline", quick=2, nightly=60)
+_KILLS = counts.of(quick=2, nightly=60)
 _KILLS_PER_RUN = 2
 _PART = "greet-work"
 _CONTROLLERS = ("hello-triggers", "hello-steps", "workflow-controller")

@@ -241,7 +241,7 @@ def test_a_canary_that_is_no_longer_ready_gets_no_requests_of_routes() -> None:
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("lives of a rollout", quick=15, nightly=1000))
+@settings(max_examples=counts.of(quick=15, nightly=1000))
 @given(st.integers(0, 2**32), st.sampled_from(["good", "wrong", "broken", "other"]), st.integers(0, 2))
 def test_killed_anywhere_it_ends_as_if_it_were_not(seed: int, kind: str, routes: int) -> None:
     server = by_route if routes else described

@@ -219,7 +219,7 @@ def test_what_is_remembered_is_read_as_it_was_written(world: World) -> None:
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("lives of triggers", quick=10, nightly=500))
+@settings(max_examples=counts.of(quick=10, nightly=500))
 @given(
     seed=st.integers(0, 2**32),
     at_least=st.integers(1, 4),

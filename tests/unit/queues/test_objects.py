@@ -31,7 +31,7 @@ from tests.support import counts
 
 STACK = "lab"
 pytestmark = pytest.mark.counted
-some = settings(max_examples=counts.of("random fleets for each property of queues", quick=8, nightly=200))
+some = settings(max_examples=counts.of(quick=8, nightly=200))
 SITES = (Site("existing", None, None), Eks(region="us-west-2").site, Aks(region="eastus2").site)
 SHARING = (
     None,

@@ -13,7 +13,7 @@ import pytest
 from tests.mutants import fresh, oracle
 from tests.support import counts
 
-COUNT = counts.of("mutants of settings", quick=20, nightly=5000)
+COUNT = counts.of(quick=20, nightly=5000)
 SEED = counts.seed()
 
 

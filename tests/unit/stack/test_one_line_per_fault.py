@@ -12,7 +12,7 @@ from tests.support.mutations import Mutation
 from tests.support.rendering import PROJECT, settings_of
 
 STACKS = [*sorted(PROJECT.glob("Pulumi.*.yaml")), *sorted((PROJECT / "examples").glob("*.yaml"))]
-EACH = counts.of("single mistakes in each file of settings", quick=40, nightly=400)
+EACH = counts.of(quick=40, nightly=400)
 SEED = 20261121 + counts.seed()
 
 REVIEWED = {

@@ -14,7 +14,7 @@ from tests.mutants import accepted, refused
 from tests.mutants.fresh import BASES, base_of
 from tests.support import counts
 
-COUNT = counts.of("mistakes in settings", quick=20, nightly=10000)
+COUNT = counts.of(quick=20, nightly=10000)
 SEED = counts.seed()
 _standing: list[Path] = []
 

@@ -274,7 +274,7 @@ def _graphs(draw: st.DrawFn) -> Graph:
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("random graphs of lineage", quick=15, nightly=500))
+@settings(max_examples=counts.of(quick=15, nightly=500))
 @given(found=_graphs())
 def test_every_version_is_left_of_what_was_made_from_it(found: Graph) -> None:
     layers = picture.layers(found)

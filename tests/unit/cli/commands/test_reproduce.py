@@ -132,7 +132,7 @@ _CHECKPOINTS = st.sampled_from([{}, {"everySteps": 7}, {"path": "saved"}, {"save
 
 @pytest.mark.counted
 @settings(
-    max_examples=counts.of("random jobs reproduced", quick=8, nightly=200),
+    max_examples=counts.of(quick=8, nightly=200),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture],
 )
 @given(env=_VARIABLES, strategy=_STRATEGIES, resources=_RESOURCES, checkpoints=_CHECKPOINTS, attempt=st.integers(1, 3))

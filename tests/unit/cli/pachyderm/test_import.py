@@ -303,7 +303,7 @@ _inputs = st.recursive(
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("random specs of Pachyderm", quick=20, nightly=2000))
+@settings(max_examples=counts.of(quick=20, nightly=2000))
 @given(st.lists(st.tuples(_names, _inputs), min_size=1, max_size=3, unique_by=lambda one: one[0]))
 def test_whatever_a_spec_reads_comes_out_as_settings_that_are_valid(pipelines: list[tuple[str, Any]]) -> None:
     try:

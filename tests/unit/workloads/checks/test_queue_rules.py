@@ -19,7 +19,7 @@ from tests.support import counts
 from workloads.checks import queueing
 from workloads.settings.training_job import Checkpoints
 
-_JOBS = counts.of("random jobs against the rules of queues", quick=60, nightly=5000)
+_JOBS = counts.of(quick=60, nightly=5000)
 
 
 def _agree(config: StackConfig, queue: str, pods: Sequence[PodSet]) -> bool:

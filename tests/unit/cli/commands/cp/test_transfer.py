@@ -188,7 +188,7 @@ _PATHS = st.dictionaries(st.lists(_NAME, min_size=1, max_size=3).map(tuple), st.
 
 
 @pytest.mark.counted
-@settings(max_examples=counts.of("random trees copied", quick=15, nightly=500))
+@settings(max_examples=counts.of(quick=15, nightly=500))
 @given(_PATHS, _PATHS)
 def test_every_tree_arrives_and_what_else_is_there_stays(
     tmp_path_factory: pytest.TempPathFactory, files: dict[tuple[str, ...], bytes], before: dict[tuple[str, ...], bytes]
