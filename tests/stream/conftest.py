@@ -23,8 +23,8 @@ def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
 def own_broker(tmp_path: Path) -> Iterator[Broker]:
     """A broker that the test may kill, and that is let back once its former session is over.
 
-    However busy the machine, its session lasts: a client of librdkafka 2.10 to 2.16 that asks a broker without one is
-    told of no broker, and never asks again (librdkafka's issue 5301).
+    However busy the machine, its session lasts: a broker without one names no broker to its clients, and librdkafka
+    2.16 then never asks again (its issue 5301).
     """
     with broker_process.running(tmp_path / "kafka", session_seconds=20) as one:
         yield one
