@@ -44,11 +44,12 @@ class Trial:
     def step(self) -> None:
         """A job comes, or one ends, and all are where the rules say."""
         there = len(self.model.jobs)
+        waited = {job.name for job in self.model.jobs.values() if not job.given}
         if self.made < JOBS and (not there or (there < MOST and self.chance.random() < 0.8)):
             self._create()
         else:
             self._end()
-        self.agree()
+        self.agree(waited)
         self._landed()
 
     def _create(self) -> None:
@@ -73,13 +74,21 @@ class Trial:
             self.real.delete(name, self.spaces[name])
         self.model.end(name)
 
-    def agree(self) -> None:
-        """Waits until Kueue is where the model is, and stays there."""
-        wanted = {job.name: (job.given, job.evictions) for job in self.model.jobs.values()}
+    def agree(self, waited: set[str]) -> None:
+        """Waits until Kueue is where the model is, and stays there.
+
+        Kueue asks those who wait again one queue after the other: one that `waited` may be let in, and stopped for
+        one whose queue came a moment later.
+        """
         end, since = time.monotonic() + _SECONDS, 0.0
         while True:
             seen = self._seen()
-            same = {name: (each.given, each.evictions) for name, each in seen.items()} == wanted
+            same = seen.keys() == self.model.jobs.keys() and all(
+                each.given == job.given
+                and (each.evictions == job.evictions or (name in waited and each.evictions > job.evictions))
+                for name, each in seen.items()
+                for job in [self.model.jobs[name]]
+            )
             if not same or any(each.moving for each in seen.values()):
                 since = 0
             elif not since:
@@ -89,7 +98,7 @@ class Trial:
             assert time.monotonic() < end, self._divergence(seen)
             time.sleep(0.15)
         for name, each in seen.items():
-            self.model.jobs[name].since = each.since
+            self.model.jobs[name].since, self.model.jobs[name].evictions = each.since, each.evictions
 
     def _seen(self) -> dict[str, Seen]:
         try:
