@@ -77,17 +77,16 @@ class Trial:
     def agree(self, waited: set[str]) -> None:
         """Waits until Kueue is where the model is, and stays there.
 
-        Kueue asks those who wait again one queue after the other: one that `waited` may be let in, and stopped for
-        one whose queue came a moment later.
+        Kueue puts those who wait back into their queues one after the other: one that `waited` may be admitted, and
+        preempted once for a job that came back a moment later.
         """
         end, since = time.monotonic() + _SECONDS, 0.0
         while True:
             seen = self._seen()
             same = seen.keys() == self.model.jobs.keys() and all(
-                each.given == job.given
-                and (each.evictions == job.evictions or (name in waited and each.evictions > job.evictions))
+                each.given == self.model.jobs[name].given
+                and 0 <= each.evictions - self.model.jobs[name].evictions <= (name in waited)
                 for name, each in seen.items()
-                for job in [self.model.jobs[name]]
             )
             if not same or any(each.moving for each in seen.values()):
                 since = 0
@@ -98,7 +97,8 @@ class Trial:
             assert time.monotonic() < end, self._divergence(seen)
             time.sleep(0.15)
         for name, each in seen.items():
-            self.model.jobs[name].since, self.model.jobs[name].evictions = each.since, each.evictions
+            job = self.model.jobs[name]
+            job.since, job.evictions = each.since, each.evictions
 
     def _seen(self) -> dict[str, Seen]:
         try:
