@@ -91,7 +91,12 @@ def flaws(mutant: Mutant, found: Verdict, folder: Path) -> list[str]:
 def is_reviewed(mutant: Mutant, found: Verdict, flaw: str) -> bool:
     """Whether somebody looked at such a flaw, and found it right: `reviewed.yaml` has the reason."""
     kind = found.resolved.config.cluster.kind if found.resolved else ""
-    fitting = (one for one in _reviewed() if one["flaw"] in flaw and kind in one.get("on", [kind]))
+    file = mutant.base.name
+    fitting = (
+        one
+        for one in _reviewed()
+        if one["flaw"] in flaw and kind in one.get("on", [kind]) and file in one.get("files", [file])
+    )
     return any(
         fnmatch.fnmatch(f"{change} {key}", pattern)
         for one in fitting
