@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -10,13 +11,17 @@ from typing import Any, NoReturn
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
-from tensorplane.keras import epochs, repair, steps
-from tensorplane.keras.fit_state import FitState, LocalMetrics, plain
-from tensorplane.log import say
+from tensorplane.keras import building, epochs, first_batch, repair, repeatable, steps
+from tensorplane.keras.fit_state import FitState, LocalMetrics, Others
+from tensorplane.keras.optimizers import optimizers_of
+from tensorplane.keras.replicas import several
+from tensorplane.keras.self_check import in_one_process
+from tensorplane.log import say, warn
 from tensorplane.progress import Progress
 from tensorplane.stop import StopRequest, leave
 from tensorplane.watchdog import watch_uncaught
@@ -35,6 +40,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     saves_others = True
     """Read by the repair of Keras, which runs it last."""
+    validation_data: Any = None
+    """That of the `fit`, where the caller knows it."""
 
     def __init__(
         self,
@@ -67,13 +74,16 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._iterator = epochs.newest[self.model]
         self._step = self._epoch = self._in_epoch = 0
         self._position = (0, 0)
-        self._kept: np.ndarray | None = None
+        self._validations = 0
+        self._before: _BeforeValidation | None = None
         self._reported: tuple[int, dict[str, float]] | None = None
-        self._unreminded = False
+        self._begun = self._finished = self._told = self._unvalidated = self._advanced = False
+        self._in_training = True
         self._exchange = steps.exchange_of(self.model)
-        epochs.build(self.model)
+        building.build(self.model)
         self._metrics = LocalMetrics(self.model)
-        self._state = FitState()
+        # Each worker has its own, also where `fit` is called in the strategy's scope.
+        self._state = in_one_process(FitState)
         self._checkpoints = Checkpointer(
             self._folder,
             self._place,
@@ -82,10 +92,13 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             optimizer=self.model.optimizer,
             fit=self._state,
         )
-        self._others = [one for one in repair.callbacks_of(self.model) if one is not self]
-        self._initial = [plain(one) for one in self._others]
+        self._callbacks = [one for one in repair.callbacks_of(self.model) if one is not self]
+        self._others = Others(self._callbacks)
         if self._folder is not None:
             self._continue(self._folder)
+        if several(self.model.distribute_strategy) and (self.resumed is None or first_batch.has_own_step(self.model)):
+            # A run that began with an earlier version goes on, whatever it computes.
+            self._exchange.check = functools.partial(first_batch.check, self.model, refuse=self.resumed is None)
         length = self._iterator.num_batches
         self._progress = Progress(self._place, self._step, length and length * self.params["epochs"])
         # SIGTERM is deferred until the last save is on disk.
@@ -100,26 +113,64 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             )
         _used.add(folder)
         self._iterator.batches.check_repeatable()
+        if repeatable.endless_shuffles(self._validated_data):
+            warn(
+                "validation_data: shuffled and without an end, so after a restart validations may read other samples; "
+                "validate on data that end"
+            )
         self.resumed = self._checkpoints.restore()
         if self.resumed is None:
             return
         at = self._state.at()
-        self._step = self.resumed
-        self._unreminded = True
-        self.model._initial_epoch = self.params["epochs"] if at["finished"] else at["epoch"]
-        if not at["finished"]:
-            self._position = at["iterators"], at["taken"]
-            self._iterator.start_at(at["step_in_epoch"], *self._position)
+        self._step, self._epoch = self.resumed, at["epoch"]
+        self._begun, self._finished = at["step_in_epoch"] > 0, bool(at["finished"])
+        # Now, as an epoch that has not begun begins with what they had at the end of the one before.
+        self._others.remind(self._state.remembered())
+        self.model._initial_epoch = self.params["epochs"] if self._finished else self._epoch
+        self._advance_validation(at["validations"])
+        self._position = at["iterators"], at["taken"]
+        self._iterator.start_at(at["step_in_epoch"], *self._position)
         self._say(resumed=self.resumed)
+
+    @property
+    def _validated_data(self) -> Any:
+        return self.validation_data[0] if isinstance(self.validation_data, tuple) else self.validation_data
+
+    def _advance_validation(self, iterators: int) -> None:
+        """Let the next validation have the order after so many, also if it is shuffled together with training."""
+        self._validations, self._unvalidated = iterators, True
+        self._advanced = isinstance(self._validated_data, tf.data.Dataset)
+        for _ in range(iterators if self._advanced else 0):
+            iter(self._validated_data)
+
+    def has_begun(self, callback: Any) -> bool:
+        """Whether a callback has begun the epoch already, before training was interrupted within it.
+
+        What it did then is in the model and in its attributes. One whose attributes could not all be kept begins again,
+        and so does what shows progress.
+        """
+        shows = isinstance(callback, keras.callbacks.ProgbarLogger)
+        return self._begun and callback is not self and not shows and not self._others.begins_again(callback)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._epoch, self._in_epoch = epoch, 0
-        if self._unreminded:
-            self._remind()
+        if self._begun:
+            self._begun = False
+            # Of those that have begun again, what could be kept counts.
+            self._others.remind(self._state.remembered())
             self._in_epoch = self._state.at()["step_in_epoch"]
-            if self._in_epoch:
-                self._metrics.write(self._state.metrics.numpy())
+            self._metrics.write(self._state.metrics.numpy())
         self._began = self._step - self._in_epoch
+        if not self._told:
+            self._told = True
+            self._tell_what_is_lost()
+
+    def _tell_what_is_lost(self) -> None:
+        if self._folder is not None and (lost := self._others.not_kept()):
+            warn(
+                f"callbacks: {', '.join(lost)}: not kept when training resumes; keep numbers, text, arrays, "
+                "and lists, dicts, sets or dataclasses of them"
+            )
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         length = self._iterator.num_batches
@@ -139,17 +190,32 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         if asked:
             self._leave()
 
-    def on_test_begin(self, logs: Any = None) -> None:
-        # Validation counts with the same metrics.
-        self._kept = self._metrics.read()
+    def before_validation(self) -> None:
+        """Called before the other callbacks begin a validation: what they then change is none of the training's."""
+        if not self._in_training:
+            return
+        batches = self._validation_batches
+        if self._unvalidated and batches is not None:
+            self._unvalidated = False
+            batches.start_at(self._validations, 0, made=self._advanced)
+        self._before = _BeforeValidation(self.model, self._metrics.read())
+        if any(_acts_on_validation(one) for one in self._callbacks):
+            self._before.take(self._others.changed())
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        if self._exchange.agreed():
+        if self._before and self._exchange.agreed():
+            self._before.restore()
             self._save(step_in_epoch=self._in_epoch, position=self._position)
             self._leave()
 
     def on_test_end(self, logs: Any = None) -> None:
-        self._kept = None
+        if self._before and self._validation_batches is not None:
+            self._validations = self._validation_batches.iterators
+        self._before = None
+
+    @property
+    def _validation_batches(self) -> Any:
+        return getattr(getattr(self.model, "_eval_epoch_iterator", None), "batches", None)
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         self._report(logs)
@@ -162,20 +228,17 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
                 self._leave()
 
     def on_train_end(self, logs: Any = None) -> None:
-        if self._unreminded:
-            self._remind()
-        else:
-            self._save(step_in_epoch=0, position=(0, 0), finished=True)
+        if not self._finished:
+            # Another fit over the same data begins with the order after these.
+            made = self._iterator.batches.iterators if self._iterator.batches else 0
+            self._save(step_in_epoch=0, position=(made, 0), finished=True)
         self.model._initial_epoch = None
+        self._in_training = False
         self.close()
 
     def close(self) -> None:
         """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""
         self._training.close()
-
-    def _remind(self) -> None:
-        self._unreminded = False
-        self._state.remind(self._others)
 
     def _save(self, *, step_in_epoch: int, position: tuple[int, int], finished: bool = False) -> None:
         iterators, taken = position
@@ -186,9 +249,11 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             iterators=iterators,
             taken=taken,
             finished=finished,
+            validations=self._validations,
         )
-        self._state.metrics.assign(self._metrics.read() if self._kept is None else self._kept)
-        self._state.remember(self._others, self._initial)
+        self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
+        before = self._before.callbacks if self._before else None
+        self._state.remember(self._others.changed() if before is None else before)
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:
@@ -206,3 +271,39 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
     def _say(self, **facts: object) -> None:
         if self._place.is_chief:
             say(**facts)
+
+
+class _BeforeValidation:
+    """What training was when a validation began."""
+
+    def __init__(self, model: Any, metrics: np.ndarray) -> None:
+        self.metrics = metrics
+        self.callbacks: list[Any] | None = None
+        """What `Others.changed` was; None if no callback changes anything in a validation."""
+        self._model = model
+        self._values: list[tuple[Any, np.ndarray]] = []
+
+    def take(self, callbacks: list[Any]) -> None:
+        """Take the state of callbacks, and the values of all variables that they may change."""
+        self.callbacks = callbacks
+        optimizers = [variable for one in optimizers_of(self._model) for variable in one.variables]
+        self._values = [(variable, variable.numpy()) for variable in [*self._model.variables, *optimizers]]
+
+    def restore(self) -> None:
+        """Undo what callbacks did to the model, such as swapping its weights for their averages."""
+        for variable, value in self._values:
+            variable.assign(value)
+
+
+_IN_VALIDATION = ("on_test_begin", "on_test_batch_begin", "on_test_batch_end")
+
+
+def _acts_on_validation(callback: Any) -> bool:
+    """Whether a callback may change the model, or itself, when a validation begins or goes on."""
+    if isinstance(callback, keras.callbacks.SwapEMAWeights):
+        return True
+    if any(method in vars(callback) for method in _IN_VALIDATION):
+        return True
+    base = keras.callbacks.Callback
+    overrides = any(getattr(type(callback), method) is not getattr(base, method) for method in _IN_VALIDATION)
+    return overrides and not type(callback).__module__.startswith("keras.")

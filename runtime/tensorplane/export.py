@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
+
+from tensorplane.keras.optimizers import optimizers_of
 
 
 def export(model: Any, folder: Path) -> None:
@@ -18,10 +18,11 @@ def export(model: Any, folder: Path) -> None:
     keras = _keras_of(model)
     if keras is None:
         tf.saved_model.save(model, str(folder))
+    elif keras.__name__ == "keras":
+        with _ordinary_variables(model):
+            model.export(str(folder), verbose=False)
     else:
-        _outside_strategies(keras, model).export(
-            str(folder), **({"verbose": False} if keras.__name__ == "keras" else {})
-        )
+        model.export(str(folder))
 
 
 def _keras_of(model: Any) -> Any:
@@ -30,46 +31,36 @@ def _keras_of(model: Any) -> Any:
     return next((keras for keras in found if keras and isinstance(model, keras.Model)), None)
 
 
-def _outside_strategies(keras: Any, model: Any) -> Any:
-    """A copy with ordinary variables, because some distributed ones are read from all workers.
-
-    A model with code of its own cannot be copied from its configuration, and is exported as it is. Losses and metrics
-    are not copied: a model server needs none.
-    """
-    if not any(isinstance(variable, tf.distribute.DistributedValues) for variable in _variables(model)):
-        return model
-    if not getattr(model, "inputs", None):
-        return model
-    with _uncompiled(model):
-        copy = keras.models.clone_model(model)
-    for layer, twin in zip(model._flatten_layers(), copy._flatten_layers(), strict=True):
-        _give_state(layer, twin)
-    return copy
-
-
 @contextmanager
-def _uncompiled(model: Any) -> Iterator[None]:
-    """In this block, `clone_model` does not compile the copy, for which it would have to know the user's losses."""
-    compiled = getattr(model, "compiled", False)
-    if compiled:
-        model.compiled = False
+def _ordinary_variables(model: Any) -> Iterator[None]:
+    """In this block, a model of Keras 3 has ordinary variables: some distributed ones are read from all workers.
+
+    The model stays the user's own, with all that Keras could not make again from its configuration. Metrics and
+    optimizers get zeros: a model server needs none, but TensorFlow saves what a model refers to.
+    """
+    held = list(_distributed(model))
+    weights = {id(variable) for variable in model.variables}
+    for owner, name, value in held:
+        is_state = hasattr(owner, "_value") and id(owner) not in weights
+        with tf.device("CPU:0"):
+            now = tf.Variable(tf.zeros(value.shape, value.dtype) if is_state else value.numpy(), trainable=False)
+        object.__setattr__(owner, name, now)
     try:
         yield
     finally:
-        if compiled:
-            model.compiled = True
+        for owner, name, value in held:
+            object.__setattr__(owner, name, value)
 
 
-def _give_state(layer: Any, twin: Any) -> None:
-    """Copy what Keras saves of one layer: its weights, and what it has adapted to, such as a vocabulary."""
-    weights: dict[str, Any] = {}
-    layer.save_own_variables(weights)
-    twin.load_own_variables({name: np.asarray(value) for name, value in weights.items()})
-    if hasattr(layer, "save_assets"):
-        with tempfile.TemporaryDirectory() as folder:
-            layer.save_assets(folder)
-            twin.load_assets(folder)
-
-
-def _variables(model: Any) -> list[Any]:
-    return [getattr(variable, "value", variable) for variable in model.variables]
+def _distributed(model: Any) -> Iterator[tuple[Any, str, Any]]:
+    """The distributed variables, each with what has it and the attribute: Keras' own variable, or a layer."""
+    layers = model._flatten_layers()
+    metrics = [*model.metrics, *(metric for layer in layers for metric in layer._metrics)]
+    states = [variable for one in [*metrics, *optimizers_of(model)] for variable in one.variables]
+    for variable in {id(one): one for one in [*model.variables, *states]}.values():
+        if isinstance(variable._value, tf.distribute.DistributedValues):
+            yield variable, "_value", variable._value
+    for layer in layers:
+        for name, value in list(vars(layer).items()):
+            if isinstance(value, tf.Variable) and isinstance(value, tf.distribute.DistributedValues):
+                yield layer, name, value

@@ -19,6 +19,7 @@ from __future__ import annotations
 import json
 import math
 import re
+import sys
 import time
 from collections import deque
 from collections.abc import Callable
@@ -31,6 +32,14 @@ _WINDOW = 20
 def say(**facts: object) -> None:
     """Print one line of `name=value` words."""
     print("tensorplane:", *(f"{name}={_word(str(value))}" for name, value in facts.items()), flush=True)
+
+
+def warn(line: str) -> None:
+    """Print a line to standard error: `key: problem; remedy`. The chief alone does: all workers would say the same."""
+    from tensorplane.cluster import Place
+
+    if Place.current().is_chief:
+        print("tensorplane:", line, file=sys.stderr, flush=True)
 
 
 def _word(value: str) -> str:

@@ -50,3 +50,32 @@ def test_a_published_model_has_what_its_layers_adapted_to(tmp_path: Path, librar
     assert np.ptp(expected.numpy()) > 0.1, "inputs differ"
     assert np.allclose(served.serve(inputs), expected, atol=1e-6)
     assert model.loss is _loss, "the model can train on"
+
+
+class _Wrapped(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """A layer that takes a layer and a function, and has no configuration; with a variable of TensorFlow's own."""
+
+    def __init__(self, inner: Any, function: Any) -> None:
+        super().__init__()
+        self.inner, self.function = inner, function
+        self.scale = tf.Variable(2.0, trainable=False)
+
+    def call(self, x: Any) -> Any:
+        return self.function(self.inner(x)) * self.scale
+
+
+def test_what_keras_cannot_make_again_is_published_after_training_on_replicas(tmp_path: Path) -> None:
+    layers = keras.layers
+    with two_replicas.strategy().scope():
+        lambdas = [layers.Lambda(lambda x: x * 3.0), layers.Dense(4, activation=lambda x: tf.nn.relu(x) + 1.0)]
+        model = keras.Sequential([keras.Input((1,)), *lambdas, _Wrapped(layers.Dense(2), tf.tanh)])
+        model.compile("adam", "mse", metrics=["mae"])
+    data = tf.data.Dataset.from_tensor_slices((_NUMBERS, np.ones((3, 2), "float32"))).batch(2)
+    model.fit(data, verbose=0)
+    export(model, tmp_path / "1")
+    served = tf.saved_model.load(str(tmp_path / "1"))
+    assert np.allclose(served.serve(_NUMBERS), model(_NUMBERS), atol=1e-6)
+    before = model.get_weights()
+    model.fit(data, verbose=0)
+    after = model.get_weights()
+    assert any(not np.array_equal(*pair) for pair in zip(before, after, strict=True)), "the model can train on"

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import threading
+from collections import Counter, deque
+from typing import Any
+
 import keras
-import numpy as np
 import pytest
 import tensorflow as tf
 
 from tensorplane import seeds
 from tensorplane.keras import repeatable
-from tensorplane.keras.fit_state import FitState, plain
+from tensorplane.keras.fit_state import POSITION, FitState, Others
 
 
 def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:
@@ -21,27 +24,80 @@ def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:
         return callback
 
     interrupted, resumed, state = plateau(), plateau(), FitState()
-    before = plain(interrupted)
+    ours, theirs = Others([interrupted]), Others([resumed])
     interrupted.on_epoch_end(0, {"loss": 1.0})
-    state.remember([interrupted], [before])
-    state.remind([resumed])
+    state.remember(ours.changed())
+    theirs.remind(state.remembered())
     # Keras has inverted min_delta at the first epoch's end: the resumed one must not invert it again.
     assert (resumed.best, resumed.min_delta, resumed.monitor_op) == (1.0, -0.5, keras.ops.less)
     resumed.on_epoch_end(1, {"loss": 0.9})
     assert float(resumed.model.optimizer.learning_rate) == pytest.approx(0.001)
 
 
-def test_arrays_of_callbacks_keep_their_bits() -> None:
-    class Best(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
-        best_weights: list[np.ndarray] | None = None
+class Counting(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen, self.kinds = deque[int](maxlen=2), Counter[Any]()
+        self.variable = tf.Variable(0.0)
 
-    one, other, state = Best(), Best(), FitState()
-    one.best_weights = [np.array([[0.1, np.inf]], np.float32), np.arange(3)]
-    state.remember([one], [plain(Best())])
-    state.remind([other])
-    assert other.best_weights is not None
-    assert [array.dtype for array in other.best_weights] == [np.float32, np.int64]
-    assert all(np.array_equal(a, b) for a, b in zip(one.best_weights, other.best_weights, strict=True))
+
+class Holding(Counting):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lock, self.function, self.names = threading.Lock(), lambda: 0, ["a"]
+
+
+def test_a_program_with_one_callback_more_gives_each_its_own_state() -> None:
+    one, state = Counting(), FitState()
+    before = Others([one])
+    one.seen.extend([1, 2, 3])
+    one.kinds[(1, 2)] += 1
+    one.variable.assign(4.0)
+    state.remember(before.changed())
+    other, again = Holding(), Counting()
+    Others([other, again]).remind(state.remembered())
+    assert (again.seen, again.kinds, float(again.variable)) == (one.seen, one.kinds, 4.0)
+    assert again.seen.maxlen == 2 and not other.seen
+
+
+def test_what_is_not_kept_is_named_and_begins_again() -> None:
+    one, other = Holding(), Counting()
+    others = Others([one, other])
+    assert others.not_kept() == ["Holding.lock (lock)"]
+    others.remind(others.changed())
+    assert others.begins_again(one) and not others.begins_again(other)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: keras.callbacks.EarlyStopping(restore_best_weights=True),
+        lambda: keras.callbacks.LearningRateScheduler(lambda epoch, lr: lr),
+        lambda: keras.callbacks.ReduceLROnPlateau(),
+        lambda: keras.callbacks.TerminateOnNaN(),
+        lambda: keras.callbacks.SwapEMAWeights(swap_on_epoch=True),
+        lambda: keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: None),
+        lambda: keras.callbacks.History(),
+    ],
+)
+def test_keras_own_callbacks_lose_nothing(make: Any) -> None:
+    assert Others([make()]).not_kept() == []
+
+
+def test_state_of_an_earlier_version_is_given_in_the_order_of_the_callbacks() -> None:
+    one, other = keras.callbacks.EarlyStopping(), keras.callbacks.History()
+    Others([one, other]).remind([{"wait": 3}, {"epoch": [0, 1]}])
+    assert (one.wait, other.epoch) == (3, [0, 1])
+    state = FitState()
+    state.position.assign(tf.constant([7, 2, 1, 2, 1, 0], tf.int64))
+    assert state.at() == {
+        **dict.fromkeys(POSITION, 0),
+        "step": 7,
+        "epoch": 2,
+        "step_in_epoch": 1,
+        "iterators": 2,
+        "taken": 1,
+    }
 
 
 def test_a_shuffle_without_a_seed_is_refused_and_one_with_a_seed_is_not() -> None:

@@ -58,7 +58,7 @@ def test_verify_allows_for_activations_that_round_otherwise_on_replicas(monkeypa
     """As on GPUs, whose kernels depend on the size of the batch; on CPUs, a sample's activations do not."""
     own = self_check._on_replicas
 
-    def otherwise(model: Any, batch: Any) -> list[np.ndarray]:
+    def otherwise(model: Any, batch: Any) -> dict[str, np.ndarray]:
         random = np.random.default_rng(1)
         for weight in model.trainable_weights:
             value = weight.numpy()
@@ -82,7 +82,7 @@ def test_verify_allows_for_a_single_activation_that_rounds_otherwise(
     """The first probes of the rounding may not see it."""
     own = self_check._on_replicas
 
-    def otherwise(model: Any, batch: Any) -> list[np.ndarray]:
+    def otherwise(model: Any, batch: Any) -> dict[str, np.ndarray]:
         kernel = model.layers[0].kernel
         value = kernel.numpy()
         value[0, unit] *= 1 + np.finfo(value.dtype).eps
@@ -104,7 +104,7 @@ def test_verify_allows_for_a_single_activation_that_rounds_otherwise(
 def test_verify_compares_without_tensor_float_32(monkeypatch: pytest.MonkeyPatch) -> None:
     enabled = tf.config.experimental.tensor_float_32_execution_enabled
     seen = []
-    for name in ("_on_replicas", "_in_one_process"):
+    for name in ("_on_replicas", "_of_one_process"):
         own = getattr(self_check, name)
 
         def noting(*arguments: Any, own: Any = own) -> Any:
@@ -114,7 +114,7 @@ def test_verify_compares_without_tensor_float_32(monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(self_check, name, noting)
     before = enabled()
     tensorplane.verify(_model(), BATCH)
-    assert before and not any(seen) and len(seen) == 4
+    assert before and not any(seen) and len(seen) == 2
     assert enabled() == before
 
 
@@ -145,24 +145,32 @@ def test_verify_names_the_layer_that_normalizes_each_replica_alone() -> None:
     assert "\n" not in str(error.value)
 
 
-class OwnMean(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+class OwnStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    reduce = staticmethod(tf.reduce_mean)
+
     def train_step(self, data: Any) -> Any:
         x, y = data
         with tf.GradientTape() as tape:
-            loss = tf.reduce_mean(keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True))
+            loss = self.reduce(keras.losses.sparse_categorical_crossentropy(y, self(x), from_logits=True))
         self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
         return {"loss": loss}
 
 
-def test_verify_refuses_a_train_step_that_averages_each_replicas_samples_alone() -> None:
-    with pytest.raises(Differs, match=r"take the loss from self\.compute_loss"):
-        tensorplane.verify(_model(kind=OwnMean), BATCH)
+class OwnSum(OwnStep):
+    reduce = staticmethod(tf.reduce_sum)
+
+
+def test_verify_passes_a_train_step_that_takes_the_mean_of_its_samples_and_refuses_one_that_takes_their_sum() -> None:
+    assert tensorplane.verify(_model(kind=OwnStep), BATCH) < 1e-3
+    with pytest.raises(Differs, match="mean over the samples that it gets") as error:
+        tensorplane.verify(_model(kind=OwnSum), BATCH)
+    assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize(
     ("name", "planted"),
     [
-        ("keras.src.losses.loss:scale_loss_for_distribution", lambda value: value),
+        ("keras.src.losses.loss:reduce_values", lambda values, *_: tf.reduce_sum(values)),
         ("keras.src.optimizers.base_optimizer:BaseOptimizer.apply", None),
     ],
 )

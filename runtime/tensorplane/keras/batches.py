@@ -9,12 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple
+from weakref import WeakSet
 
 import tensorflow as tf
 
 from tensorplane.input_wait import Meter
 from tensorplane.keras import repeatable
 from tensorplane.keras.replicas import Replicas, several
+from tensorplane.log import warn
+
+PREVIEWED = 2
+"""How many samples of the first batch, for each replica, come with it."""
+
+_shuffled_before: WeakSet[tf.data.Dataset] = WeakSet()
+"""The shuffles of datasets without an end that a `fit` of this process has read."""
 
 _BY_WORKER = (tf.data.experimental.AutoShardPolicy.FILE, tf.data.experimental.AutoShardPolicy.OFF)
 
@@ -45,9 +53,17 @@ class Batches:
         return self._meter.take() if self._meter else (0.0, 0.0)
 
     def check_repeatable(self) -> None:
-        """Raises NotRepeatable if the order of the data cannot be repeated."""
-        if isinstance(self._dataset, tf.data.Dataset):
-            repeatable.check(self._dataset)
+        """Raises NotRepeatable if the order of the data cannot be repeated, and says what another fit cannot repeat."""
+        if not isinstance(self._dataset, tf.data.Dataset):
+            return
+        repeatable.check(self._dataset)
+        shuffles = repeatable.endless_shuffles(self._dataset)
+        if any(one in _shuffled_before for one in shuffles):
+            warn(
+                "dataset: an earlier fit has read it too, and it never ends: after a restart its order may differ; "
+                "make a dataset for each fit"
+            )
+        _shuffled_before.update(shuffles)
 
     @property
     def element_spec(self) -> Any:
@@ -55,10 +71,19 @@ class Batches:
         spec = self._dataset.element_spec
         return tf.nest.map_structure(_any_rows, spec, expand_composites=False)
 
-    def start_at(self, iterators: int, taken: int) -> None:
-        """Let the next iterator be the one after `iterators` others, without its first `taken` batches."""
+    @property
+    def is_shuffled(self) -> bool:
+        """Whether each iterator has another order."""
+        return isinstance(self._dataset, tf.data.Dataset) and bool(repeatable.seeds(self._dataset))
+
+    def start_at(self, iterators: int, taken: int, *, made: bool = False) -> None:
+        """Let the next iterator be the one after `iterators` others, without its first `taken` batches.
+
+        `made`: the others were made already, elsewhere in this process.
+        """
         while self.iterators < iterators:
-            iter(self._dataset)
+            if not made:
+                iter(self._dataset)
             self.iterators += 1
         self._skip = taken
 
@@ -113,6 +138,20 @@ class BatchIterator:
     def __next__(self) -> Any:
         return take(self.source, self.parts, self._strategy)
 
+    def first(self) -> tuple[BatchIterator, Any]:
+        """The first batch alone, and its first samples.
+
+        The samples are the same on all workers, at most `PREVIEWED` for each replica; None if this worker cannot know
+        what others read.
+        """
+        element = next(self.source)
+        # Another dataset would know the sizes of this batch, and steps be compiled once more for them.
+        dataset = tf.data.Dataset.from_tensors(element)
+        variant = tf.data.experimental.to_variant(dataset)
+        alone = tf.data.experimental.from_variant(variant, self.source.element_spec)
+        samples = None if self.parts is None else element[2]
+        return BatchIterator(iter(alone), self._strategy, self._batches), samples
+
 
 class Batch(NamedTuple):
     """A batch, as `strategy.run` takes it."""
@@ -126,7 +165,7 @@ def take(source: Any, parts: tuple[int, int] | None, strategy: tf.distribute.Str
     """The next batch of one of TensorFlow's iterators."""
     if parts is None:
         return Batch(next(source), None)
-    (first, local), (slices, total) = parts, next(source)
+    (first, local), (slices, total, _) = parts, next(source)
     if local == 1:
         return Batch(slices[0], total)
     value = strategy.experimental_distribute_values_from_function(
@@ -158,19 +197,27 @@ def _length(dataset: Any) -> int | None:
 
 
 def _parts_of(dataset: tf.data.Dataset, replicas: Replicas) -> tf.data.Dataset:
-    """The parts of this process's replicas of each batch, with the number of samples of the whole batch."""
+    """The parts of this process's replicas of each batch, with the number of samples of the whole batch.
 
-    def parts(*batch: Any) -> Any:
+    With the first batch come the first samples of the whole batch; with the others, none.
+    """
+
+    def parts(index: tf.Tensor, *batch: Any) -> Any:
         element = batch if isinstance(dataset.element_spec, tuple) else batch[0]
         total = rows(element)
-        return tuple(
-            tf.nest.map_structure(
-                lambda leaf, index=index: _part(leaf, total, replicas.first + index, replicas.total), element
-            )
-            for index in range(replicas.local)
-        ), total
+        previewed = tf.where(index == 0, tf.minimum(total, PREVIEWED * replicas.total), 0)
+        return (
+            tuple(_split(element, total, replicas.first + mine, replicas.total) for mine in range(replicas.local)),
+            total,
+            tf.nest.map_structure(lambda leaf: _between(leaf, tf.zeros([], tf.int64), previewed), element),
+        )
 
-    return dataset.map(parts).prefetch(2)
+    flat = dataset.enumerate().map(lambda index, batch: parts(index, *(batch if isinstance(batch, tuple) else [batch])))
+    return flat.prefetch(2)
+
+
+def _split(element: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
+    return tf.nest.map_structure(lambda leaf: _part(leaf, total, replica, replicas), element)
 
 
 def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
@@ -179,27 +226,32 @@ def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
     Without a row of its own, it gets another replica's, which does not count (`rows_of`): operations of TensorFlow fail
     on empty batches, or return NaN.
     """
-    if isinstance(leaf, tf.experimental.Optional):
-        return leaf
-    begin, end = _bounds(total, replica, replicas)
-    end = tf.minimum(tf.maximum(end, begin + 1), total)
-    if isinstance(leaf, tf.SparseTensor):
-        size = tf.tensor_scatter_nd_update(leaf.dense_shape, [[0]], [end - begin])
-        start = tf.tensor_scatter_nd_update(tf.zeros_like(leaf.dense_shape), [[0]], [begin])
-        return tf.sparse.slice(leaf, start, size)
-    part = leaf[begin:end]
+    begin, end = bounds(total, replica, replicas)
+    part = _between(leaf, begin, tf.minimum(tf.maximum(end, begin + 1), total))
     if isinstance(leaf, tf.Tensor) and leaf.shape.rank and leaf.shape[0] and leaf.shape[0] % replicas == 0:
         part = tf.ensure_shape(part, [leaf.shape[0] // replicas, *leaf.shape[1:]])
     return part
 
 
+def _between(leaf: Any, begin: tf.Tensor, end: tf.Tensor) -> Any:
+    """Some rows of a batch."""
+    if isinstance(leaf, tf.experimental.Optional):
+        return leaf
+    if isinstance(leaf, tf.SparseTensor):
+        size = tf.tensor_scatter_nd_update(leaf.dense_shape, [[0]], [end - begin])
+        start = tf.tensor_scatter_nd_update(tf.zeros_like(leaf.dense_shape), [[0]], [begin])
+        return tf.sparse.slice(leaf, start, size)
+    return leaf[begin:end]
+
+
 def rows_of(total: tf.Tensor, replica: Any, replicas: int) -> tf.Tensor:
     """How many of a batch's samples count for a replica."""
-    begin, end = _bounds(total, replica, replicas)
+    begin, end = bounds(total, replica, replicas)
     return end - begin
 
 
-def _bounds(total: tf.Tensor, replica: Any, replicas: int) -> tuple[tf.Tensor, tf.Tensor]:
+def bounds(total: Any, replica: Any, replicas: int) -> tuple[Any, Any]:
+    """The first of a replica's rows of a batch, and the one after the last."""
     return replica * total // replicas, (replica + 1) * total // replicas
 
 

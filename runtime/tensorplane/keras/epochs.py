@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
-from tensorplane.keras.batches import Batch, Batches
+from tensorplane.keras.batches import Batches
 
 _EXCLUDED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy)
 
@@ -77,30 +77,3 @@ class _Position:
         if self.batches is None:
             raise ValueError("strategy: fit cannot resume with it; use MirroredStrategy or MultiWorkerMirroredStrategy")
         return self.batches
-
-
-def build(model: Any) -> None:
-    """Create all variables of the model, its metrics and its optimizer, for the data of its newest `fit`."""
-    with model.distribute_strategy.scope():
-        model._symbolic_build(data_batch=example(newest[model]))
-
-
-def example(iterator: Any) -> Any:
-    """A batch, or its types and shapes, from which Keras can build a model without asking other workers."""
-    spec = iterator.batches.element_spec
-    leaves = tf.nest.flatten(spec)
-    if all(_is_known(leaf) for leaf in leaves):
-        return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.OptionalSpec) else leaf, spec)
-    batch = next(iter(iterator.batches), None)
-    if batch is None:
-        raise ValueError("dataset: it has no batches; pass one with at least one")
-    values = batch.values if isinstance(batch, Batch) else batch
-    strategy = iterator._distribute_strategy
-    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
-
-
-def _is_known(spec: Any) -> bool:
-    if isinstance(spec, tf.OptionalSpec):
-        return True
-    shape = spec.shape
-    return shape.rank is not None and None not in shape.as_list()[1:]

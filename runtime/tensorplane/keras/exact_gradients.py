@@ -1,42 +1,59 @@
 """Keras' losses, gradients and moments on several replicas, as one process computes them from the whole batch.
 
-Keras averages over replicas where it should average over samples, and clips and checks gradients of single replicas
-instead of their sum. Each function here takes Keras' own and returns what replaces it in a step of several replicas;
-elsewhere it calls Keras' own.
+Each replica computes the loss of its own rows, as one process computes it from all rows; its gradients then count as
+its share of the samples, and are summed before they are clipped, checked, scaled or accumulated. Keras divides losses
+by the number of replicas instead, which leaves out losses that are one number already, and counts each replica alike.
+Each function here takes Keras' own and returns what replaces it in a step of several replicas; elsewhere it calls
+Keras' own.
 """
 
 from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed
+from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed, total_rows
+from tensorplane.keras.row_independent import is_row_independent
 
 Function = Callable[..., Any]
 
 
 def scale_loss(original: Function) -> Function:
-    """A replica's mean loss counts as its share of the samples, not as one of so many replicas."""
+    """A replica's loss stays that of its own rows: `apply_gradients` weights the gradients."""
 
     @functools.wraps(original)
     def scale(value: tf.Tensor) -> tf.Tensor:
-        return value * share(value.dtype) if in_step() else original(value)
+        return value if in_step() else original(value)
 
     return scale
 
 
-def unscale_loss(original: Function) -> Function:
-    """The reverse of `scale_loss`."""
+class _Compiled(threading.local):
+    """How many of the losses that `compile` got the caller's thread computes."""
+
+    depth = 0
+
+
+_compiled = _Compiled()
+
+
+def compiled_loss(original: Function) -> Function:
+    """In here, a loss is what `compile` got: how its sums and its single values become gradients is known."""
 
     @functools.wraps(original)
-    def unscale(value: tf.Tensor) -> tf.Tensor:
-        return value * inverse_share(value.dtype) if in_step() else original(value)
+    def call(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        _compiled.depth += 1
+        try:
+            return original(self, *arguments, **keywords)
+        finally:
+            _compiled.depth -= 1
 
-    return unscale
+    return call
 
 
 def apply_mask(original: Function) -> Function:
@@ -56,19 +73,78 @@ def apply_mask(original: Function) -> Function:
     return apply
 
 
+def reduce_weighted_values(original: Function) -> Function:
+    """A loss that is one number already counts with the sample weights of all replicas."""
+
+    @functools.wraps(original)
+    def reduce(
+        values: Any,
+        sample_weight: Any = None,
+        mask: Any = None,
+        reduction: Any = "sum_over_batch_size",
+        dtype: Any = None,
+    ) -> Any:
+        if in_step() and sample_weight is not None and mask is None and tf.convert_to_tensor(values).shape.rank == 0:
+            sample_weight = _weight_of_a_number(sample_weight, reduction)
+        return original(values, sample_weight, mask, reduction, dtype)
+
+    return reduce
+
+
+def _weight_of_a_number(sample_weight: Any, reduction: Any) -> tf.Tensor:
+    weights = tf.cast(sample_weight, tf.float64)
+    facts = tf.stack([tf.reduce_sum(weights), tf.cast(tf.size(weights), tf.float64)]) * present(tf.float64)
+    total, count = tf.unstack(summed(facts))
+    if reduction == "mean_with_sample_weight":
+        return tf.ones([], tf.float64)
+    return total if reduction in ("sum", "none", None) else tf.math.divide_no_nan(total, count)
+
+
 def reduce_values(original: Function) -> Function:
-    """The mean with sample weights divides by the weights of all replicas, not of one."""
+    """A mean with sample weights divides by the weights of all replicas; a sum is that of all replicas."""
 
     @functools.wraps(original)
     def reduce(values: Any, sample_weight: Any = None, reduction: Any = "sum_over_batch_size") -> Any:
         loss = original(values, sample_weight, reduction)
-        if reduction != "mean_with_sample_weight" or sample_weight is None or not in_step():
+        if not in_step() or tf.convert_to_tensor(values).shape.rank == 0:
             return loss
-        mine = tf.reduce_sum(tf.cast(sample_weight, tf.float64)) * present(tf.float64)
-        part = tf.math.divide_no_nan(mine, summed(mine)) * inverse_share(tf.float64)
-        return loss * tf.cast(part, loss.dtype)
+        if reduction == "mean_with_sample_weight" and sample_weight is not None:
+            mine = tf.reduce_sum(tf.cast(sample_weight, tf.float64)) * present(tf.float64)
+            part = tf.math.divide_no_nan(mine, summed(mine)) * inverse_share(tf.float64)
+            return loss * tf.cast(part, loss.dtype)
+        if reduction == "sum" and _compiled.depth:
+            return loss * inverse_share(loss.dtype)
+        if reduction in ("none", None) and _compiled.depth:
+            # Its gradient is that of the sum; metrics see the values.
+            as_sum = loss * inverse_share(loss.dtype)
+            return as_sum + tf.stop_gradient(loss - as_sum)
+        return loss
 
     return reduce
+
+
+def average_loss(original: Function) -> Function:
+    """`tf.nn.compute_average_loss`: the mean over the whole batch, from a replica's rows."""
+
+    @functools.wraps(original)
+    def average(per_example_loss: Any, sample_weight: Any = None, global_batch_size: Any = None) -> Any:
+        if not in_step():
+            return original(per_example_loss, sample_weight, global_batch_size)
+        size = tf.cast(total_rows(), tf.int64) if global_batch_size is None else global_batch_size
+        loss = original(per_example_loss, sample_weight, size)
+        return loss * inverse_share(loss.dtype)
+
+    return average
+
+
+def regularization_loss(original: Function) -> Function:
+    """`tf.nn.scale_regularization_loss`: each replica has the whole, and counts as its share."""
+
+    @functools.wraps(original)
+    def scale(regularization_loss: Any) -> Any:
+        return tf.reduce_sum(regularization_loss) if in_step() else original(regularization_loss)
+
+    return scale
 
 
 class _Reduced(threading.local):
@@ -79,13 +155,28 @@ class _Reduced(threading.local):
 
 _reduced = _Reduced()
 
+_instead: list[Function] = []
+"""What is called instead of an optimizer's `apply`, in all threads; the newest counts."""
+
+
+@contextmanager
+def applying(function: Callable[[Any, Sequence[Any], Sequence[Any] | None], object]) -> Iterator[None]:
+    """In this block, `function` gets each optimizer's own gradients and variables instead of the optimizer."""
+    _instead.append(function)
+    try:
+        yield
+    finally:
+        _instead.remove(function)
+
 
 def apply_gradients(original: Function) -> Function:
-    """Optimizers sum the gradients of all replicas before they clip, check, scale or accumulate them."""
+    """Optimizers weight and sum the gradients of all replicas before they clip, check, scale or accumulate them."""
 
     @functools.wraps(original)
     def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> Any:
-        if not _exchanges() or _is_inner(self):
+        if _instead:
+            return _instead[-1](self, grads, trainable_variables)
+        if not exchanges() or _is_inner(self):
             return original(self, grads, trainable_variables)
         inner = getattr(self, "inner_optimizer", None)
         if inner is not None:
@@ -94,7 +185,7 @@ def apply_gradients(original: Function) -> Function:
         first = not _reduced.depth
         _reduced.depth += 1
         try:
-            return original(self, _summed(grads) if first else grads, trainable_variables)
+            return original(self, sums(grads) if first else grads, trainable_variables)
         finally:
             _reduced.depth -= 1
 
@@ -111,19 +202,52 @@ def all_reduce(original: Function) -> Function:
     return reduce
 
 
-def _exchanges() -> bool:
+def exchanges() -> bool:
+    """Whether the caller is one of several replicas."""
     context = tf.distribute.get_replica_context()
     return context is not None and several(context.strategy)
 
 
 def _is_inner(optimizer: Any) -> bool:
+    """Whether the optimizer gets gradients that are already sums, in whatever thread."""
     return bool(getattr(optimizer, "_tensorplane_inner", False))
 
 
+def sums(grads: Sequence[Any]) -> list[Any]:
+    """The gradients of the whole batch, from those of a replica's rows. All replicas must call it."""
+    found = list(grads)
+    # One exchange cannot carry two types.
+    by_type: dict[tuple[Any, bool], list[int]] = {}
+    for index, grad in enumerate(grads):
+        if grad is not None:
+            found[index] = _weighted(grad) if in_step() else grad
+            by_type.setdefault((grad.dtype, isinstance(grad, tf.IndexedSlices)), []).append(index)
+    for indices in by_type.values():
+        for index, total in zip(indices, _summed([found[index] for index in indices]), strict=True):
+            found[index] = total
+    return found
+
+
 def _summed(grads: Sequence[Any]) -> list[Any]:
-    present = [grad for grad in grads if grad is not None]
-    sums = iter(summed(present) if present else [])
-    return [None if grad is None else next(sums) for grad in grads]
+    if not isinstance(grads[0], tf.IndexedSlices):
+        return list(summed(list(grads)))
+    # What all replicas look up alike has a gradient for each row of the table; what they look up for their own samples
+    # has one for each of the samples.
+    alike = [is_row_independent(grad.indices) for grad in grads]
+    values = iter(summed([grad.values for grad, same in zip(grads, alike, strict=True) if same]) if any(alike) else ())
+    others = iter(summed([grad for grad, same in zip(grads, alike, strict=True) if not same]) if not all(alike) else ())
+    return [
+        tf.IndexedSlices(next(values), grad.indices, grad.dense_shape) if same else next(others)
+        for grad, same in zip(grads, alike, strict=True)
+    ]
+
+
+def _weighted(grad: Any) -> Any:
+    """The gradient, counting as the replica's share of the samples. Without samples it is 0, also for NaN."""
+    values = grad.values if isinstance(grad, tf.IndexedSlices) else grad
+    part = share(values.dtype)
+    values = tf.where(part > 0, values * part, tf.zeros_like(values))
+    return tf.IndexedSlices(values, grad.indices, grad.dense_shape) if isinstance(grad, tf.IndexedSlices) else values
 
 
 def moments(original: Function) -> Function:
@@ -131,19 +255,32 @@ def moments(original: Function) -> Function:
 
     @functools.wraps(original)
     def compute(x: tf.Tensor, axes: Any, keepdims: bool) -> tuple[tf.Tensor, tf.Tensor]:
-        if not tf.distribute.get_replica_context():
+        if not exchanges():
             return original(x, axes, keepdims)  # type: ignore[no-any-return]
         counts_as = present(x.dtype)
         count = tf.reduce_sum(tf.ones_like(x), axis=axes, keepdims=True) * counts_as
         total = tf.reduce_sum(x, axis=axes, keepdims=True) * counts_as
-        sums, counts = tf.unstack(summed(tf.stack([total, count])))
+        sums, counts = tf.unstack(_everyones(tf.stack([total, count])))
         mean = tf.math.divide_no_nan(sums, counts)
         # The mean's own part of the gradient adds up to 0.
         squares = tf.reduce_sum(tf.square(x - tf.stop_gradient(mean)), axis=axes, keepdims=True)
-        squares = summed(squares * counts_as)
+        squares = _everyones(squares * counts_as)
         variance = tf.math.divide_no_nan(squares, counts)
         if keepdims:
             return mean, variance
         return tf.squeeze(mean, axes), tf.squeeze(variance, axes)
 
     return compute
+
+
+def _everyones(value: tf.Tensor) -> tf.Tensor:
+    """The sum over all replicas. In its gradient each replica's loss counts as the replica's share of the samples."""
+    if not in_step():
+        return summed(value)
+    part, inverse = share(value.dtype), inverse_share(value.dtype)
+
+    @tf.custom_gradient  # type: ignore[untyped-decorator]  # TensorFlow has no types
+    def weighted(one: tf.Tensor) -> Any:
+        return summed(one), lambda upstream: summed(upstream * part) * inverse
+
+    return weighted(value)

@@ -2,19 +2,30 @@
 
 from __future__ import annotations
 
-import base64
+import inspect
 import json
-import sys
-from collections.abc import Mapping, Sequence
-from importlib import import_module
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from types import ModuleType
 from typing import Any
 
+import keras
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
 from tensorplane.keras.replicas import several
 
-POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished")
+POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations")
+
+_OF_KERAS = ("params", "model", "_model", "validation_data")
+"""Attributes that Keras gives every callback."""
+
+_WITHOUT_STATE = (
+    *(ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy),
+    *(keras.layers.Layer, keras.optimizers.Optimizer, keras.metrics.Metric, keras.losses.Loss),
+)
+"""What a program makes again, or what the checkpoint has if it belongs to the model."""
 
 
 class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
@@ -22,79 +33,123 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
 
     def __init__(self) -> None:
         super().__init__(name="fit")
-        self.position = tf.Variable(tf.zeros([len(POSITION)], tf.int64), trainable=False)
+        # A checkpoint of an earlier version has fewer numbers.
+        self.position = tf.Variable(tf.zeros([len(POSITION)], tf.int64), trainable=False, shape=[None])
         self.metrics = tf.Variable(tf.zeros([0, 0], tf.float64), trainable=False, shape=[None, None])
         self.callbacks = tf.Variable(tf.zeros([0], tf.uint8), trainable=False, shape=[None])
 
     def at(self) -> dict[str, int]:
         """The position, by name."""
-        return dict(zip(POSITION, self.position.numpy().tolist(), strict=True))
+        return dict.fromkeys(POSITION, 0) | dict(zip(POSITION, self.position.numpy().tolist(), strict=False))
 
     def move(self, **position: int) -> None:
         """Set the position."""
         self.position.assign([int(position[name]) for name in POSITION])
 
-    def remember(self, callbacks: Sequence[Any], initial: Sequence[Mapping[str, Any]]) -> None:
-        """Take the values that callbacks have changed since `initial`."""
-        changed = [
-            {name: value for name, value in plain(one).items() if name not in before or before[name] != value}
-            for one, before in zip(callbacks, initial, strict=True)
-        ]
-        self.callbacks.assign(np.frombuffer(json.dumps(changed).encode(), np.uint8))
+    def remember(self, callbacks: Sequence[Any]) -> None:
+        """Take what `Others.changed` has returned."""
+        self.callbacks.assign(np.frombuffer(json.dumps(callbacks).encode(), np.uint8))
 
-    def remind(self, callbacks: Sequence[Any]) -> None:
-        """Give the callbacks the values of `remember`."""
+    def remembered(self) -> list[Any]:
+        """What `remember` got."""
         text = self.callbacks.numpy().tobytes()
-        for one, changed in zip(callbacks, json.loads(text) if text else [], strict=False):
-            for name, value in changed.items():
-                setattr(one, name, _object(value))
+        found: list[Any] = json.loads(text) if text else []
+        return found
 
 
-def plain(callback: Any) -> dict[str, Any]:
-    """The attributes of a callback that JSON can express, with arrays, and functions by their names."""
-    found = {}
-    for name, value in vars(callback).items():
-        if name not in ("params", "model", "_model", "validation_data"):
-            try:
-                found[name] = _json(value)
-            except TypeError:
+class Others:
+    """The other callbacks of a `fit`: what they have changed since training began."""
+
+    def __init__(self, callbacks: Sequence[Any]) -> None:
+        self._callbacks = list(callbacks)
+        self._initial = [_kept(one) for one in callbacks]
+        self._begin_again: set[int] = set()
+
+    def changed(self) -> list[Any]:
+        """For each callback its class and the attributes that differ from those at the begin of training, as JSON."""
+        found = []
+        for one, before in zip(self._callbacks, self._initial, strict=True):
+            kept = _kept(one)
+            changed = {name: value for name, value in kept.items() if before.get(name, ...) != value}
+            found.append({"kind": _kind(one), "changed": changed, "lost": bool(_lost(one, kept))})
+        return found
+
+    def remind(self, remembered: Sequence[Any]) -> None:
+        """Give the callbacks what `changed` returned, each what the next of its class had."""
+        left = [self._as_entry(*each) for each in enumerate(remembered)]
+        for one in self._callbacks:
+            entry = next((entry for entry in left if entry["kind"] == _kind(one)), None)
+            if entry is None:
                 continue
+            left.remove(entry)
+            for name, kept in entry["changed"].items():
+                _give(one, name, kept)
+            if entry["lost"]:
+                self._begin_again.add(id(one))
+
+    def _as_entry(self, index: int, entry: Any) -> Any:
+        """An entry; one of an earlier version has the changed attributes alone, in the order of the callbacks."""
+        if "kind" in entry and "changed" in entry:
+            return entry
+        kind = _kind(self._callbacks[index]) if index < len(self._callbacks) else ""
+        return {"kind": kind, "changed": entry, "lost": False}
+
+    def begins_again(self, callback: Any) -> bool:
+        """Whether a callback has state that was not kept, so that it must begin a begun epoch once more."""
+        return id(callback) in self._begin_again
+
+    def not_kept(self) -> list[str]:
+        """The attributes that are lost when training resumes: `Class.attribute (type)`."""
+        return [
+            f"{type(one).__name__}.{name} ({kind})" for one in self._callbacks for name, kind in _lost(one, _kept(one))
+        ]
+
+
+def _kind(callback: Any) -> str:
+    return f"{type(callback).__module__}.{type(callback).__qualname__}"
+
+
+def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
+    return ((name, value) for name, value in vars(callback).items() if name not in _OF_KERAS)
+
+
+def _kept(callback: Any) -> dict[str, Any]:
+    """The attributes of a callback that are kept, as JSON."""
+    found = {}
+    for name, value in _attributes(callback):
+        try:
+            found[name] = {"": "variable", "value": to_json(_read(value))} if _is_variable(value) else to_json(value)
+        except (CannotKeep, RecursionError):
+            continue
     return found
 
 
-def _json(value: Any) -> Any:
-    if value is None or isinstance(value, (bool, int, float, str)):
-        return value
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
-        data = base64.b64encode(np.ascontiguousarray(value).tobytes()).decode()
-        return {"": "array", "dtype": value.dtype.str, "shape": value.shape, "data": data}
-    if isinstance(value, (list, tuple)):
-        return [_json(one) for one in value]
-    if isinstance(value, dict) and all(isinstance(name, str) for name in value):
-        return {name: _json(one) for name, one in value.items()}
-    module, name = getattr(value, "__module__", ""), getattr(value, "__qualname__", "")
-    if callable(value) and _named(module, name) is value:
-        return {"": "function", "module": module, "name": name}
-    raise TypeError(type(value).__name__)
+def _lost(callback: Any, kept: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """The attributes of a callback that may have state and are not kept. Keras' own have none."""
+    if type(callback).__module__.startswith("keras."):
+        return []
+    return [
+        (name, type(value).__name__)
+        for name, value in _attributes(callback)
+        if name not in kept and not inspect.isroutine(value) and not isinstance(value, _WITHOUT_STATE)
+    ]
 
 
-def _named(module: str, name: str) -> Any:
-    return getattr(sys.modules.get(module), name, None)
+def _give(callback: Any, name: str, kept: Any) -> None:
+    if isinstance(kept, dict) and kept.get("") == "variable":
+        variable: Any = getattr(callback, name, None)
+        if _is_variable(variable):
+            variable.assign(from_json(kept["value"]))
+    else:
+        setattr(callback, name, from_json(kept))
 
 
-def _object(value: Any) -> Any:
-    if isinstance(value, list):
-        return [_object(one) for one in value]
-    if not isinstance(value, dict):
-        return value
-    if value.get("") == "array":
-        data = base64.b64decode(value["data"])
-        return np.frombuffer(data, value["dtype"]).reshape(value["shape"]).copy()
-    if value.get("") == "function":
-        return getattr(import_module(value["module"]), value["name"])
-    return {name: _object(one) for name, one in value.items()}
+def _is_variable(value: Any) -> bool:
+    return isinstance(value, (tf.Variable, keras.Variable))
+
+
+def _read(variable: Any) -> np.ndarray:
+    return np.asarray(variable.numpy())
 
 
 class LocalMetrics:

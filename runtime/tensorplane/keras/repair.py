@@ -15,9 +15,7 @@ from importlib import import_module
 from typing import Any
 from weakref import WeakKeyDictionary, ref
 
-import tensorflow as tf
-
-from tensorplane.keras import chief_files, epochs, exact_gradients, steps
+from tensorplane.keras import building, chief_files, due_updates, epochs, exact_gradients, exact_metrics, steps
 from tensorplane.keras.replicas import Replicas, several
 
 Function = Callable[..., Any]
@@ -28,6 +26,8 @@ _OPTIMIZER = "keras.src.optimizers.base_optimizer"
 _TF_OPTIMIZER = "keras.src.backend.tensorflow.optimizer"
 _LOSS_SCALE = "keras.src.optimizers.loss_scale_optimizer"
 _NN = "keras.src.backend.tensorflow.nn"
+_COMPILED = "keras.src.trainers.compile_utils"
+_METRICS = "keras.src.metrics.reduction_metrics"
 
 _SIGNATURES = {
     f"{_TRAINER}:TensorFlowTrainer._maybe_symbolic_build": ("self", "iterator", "data_batch"),
@@ -42,7 +42,11 @@ _SIGNATURES = {
     f"{_LOSS}:unscale_loss_for_distribution": ("value",),
     f"{_LOSS}:apply_mask": ("sample_weight", "mask", "dtype", "reduction"),
     f"{_LOSS}:reduce_values": ("values", "sample_weight", "reduction"),
+    f"{_LOSS}:reduce_weighted_values": ("values", "sample_weight", "mask", "reduction", "dtype"),
+    f"{_COMPILED}:CompileLoss.call": ("self", "y_true", "y_pred", "sample_weight"),
+    f"{_METRICS}:reduce_to_samplewise_values": ("values", "sample_weight", "reduce_fn", "dtype"),
     f"{_OPTIMIZER}:BaseOptimizer.apply": ("self", "grads", "trainable_variables"),
+    f"{_OPTIMIZER}:BaseOptimizer._backend_apply_gradients": ("self", "grads", "trainable_variables"),
     f"{_LOSS_SCALE}:LossScaleOptimizer.apply": ("self", "grads", "trainable_variables"),
     f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": ("self", "grads_and_vars"),
     f"{_NN}:_compute_moments_sync": ("x", "axes", "keepdims"),
@@ -70,12 +74,19 @@ def install() -> None:
     _repair_trainer(trainer)
     for name, repair in {
         f"{_LOSS}:scale_loss_for_distribution": exact_gradients.scale_loss,
-        f"{_LOSS}:unscale_loss_for_distribution": exact_gradients.unscale_loss,
+        f"{_LOSS}:unscale_loss_for_distribution": exact_gradients.scale_loss,
         f"{_LOSS}:apply_mask": exact_gradients.apply_mask,
         f"{_LOSS}:reduce_values": exact_gradients.reduce_values,
+        f"{_LOSS}:reduce_weighted_values": exact_gradients.reduce_weighted_values,
+        f"{_COMPILED}:CompileLoss.call": exact_gradients.compiled_loss,
+        f"{_METRICS}:reduce_to_samplewise_values": exact_metrics.samplewise_values,
         f"{_OPTIMIZER}:BaseOptimizer.apply": exact_gradients.apply_gradients,
+        f"{_OPTIMIZER}:BaseOptimizer._backend_apply_gradients": due_updates.update_if_due,
         f"{_LOSS_SCALE}:LossScaleOptimizer.apply": exact_gradients.apply_gradients,
         f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": exact_gradients.all_reduce,
+        f"{_NN}:_compute_moments_sync": exact_gradients.moments,
+        "tensorflow:nn.compute_average_loss": exact_gradients.average_loss,
+        "tensorflow:nn.scale_regularization_loss": exact_gradients.regularization_loss,
     }.items():
         _replace(name, repair)
 
@@ -106,29 +117,16 @@ def _replace(name: str, repair: Callable[[Function], Function]) -> None:
     setattr(owner, attribute, repair(getattr(owner, attribute)))
 
 
-@functools.cache
-def repair_moments() -> None:
-    """Repair synchronized moments if they lose the digits of a large mean.
-
-    Not in `install`: TensorFlow connects workers only before the first operation.
-    """
-    if _moments_lose_digits():
-        _replace(f"{_NN}:_compute_moments_sync", exact_gradients.moments)
-
-
-def _moments_lose_digits() -> bool:
-    values = tf.constant([[4096.0], [4096.25]])
-    _, variance = import_module(_NN)._compute_moments_sync(values, [0], False)
-    return bool(abs(float(variance[0]) - 0.015625) > 1e-6)
-
-
 def _repair_trainer(trainer: Any) -> None:
     kind = trainer.TensorFlowTrainer
     trainer.TFEpochIterator = epochs.over_batches(trainer.TFEpochIterator)
     kind._maybe_symbolic_build = _built(kind._maybe_symbolic_build)
     kind._make_function = _function(kind._make_function)
     kind.make_predict_function = _predict_function(kind.make_predict_function)
-    trainer.callbacks_module.CallbackList.set_model = _noted(trainer.callbacks_module.CallbackList.set_model)
+    callbacks = trainer.callbacks_module.CallbackList
+    callbacks.set_model = _noted(callbacks.set_model)
+    callbacks.on_epoch_begin = _begun(callbacks.on_epoch_begin)
+    callbacks.on_test_begin = _before_validation(callbacks.on_test_begin)
     kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
 
 
@@ -157,6 +155,38 @@ def _noted(original: Function) -> Function:
     return set_model
 
 
+def _begun(original: Function) -> Function:
+    """An epoch that was interrupted is not begun twice."""
+
+    @functools.wraps(original)
+    def on_epoch_begin(self: Any, epoch: int, logs: Any = None) -> None:
+        resume = _resume(self)
+        if resume is None:
+            original(self, epoch, logs)
+            return
+        for callback in self.callbacks:
+            if not resume.has_begun(callback):
+                callback.on_epoch_begin(epoch, logs or {})
+
+    return on_epoch_begin
+
+
+def _before_validation(original: Function) -> Function:
+    """What resumes training sees its state before other callbacks begin a validation."""
+
+    @functools.wraps(original)
+    def on_test_begin(self: Any, logs: Any = None) -> None:
+        if (resume := _resume(self)) is not None:
+            resume.before_validation()
+        original(self, logs)
+
+    return on_test_begin
+
+
+def _resume(callbacks: Any) -> Any:
+    return next((one for one in callbacks.callbacks if getattr(one, "saves_others", False)), None)
+
+
 def _built(original: Function) -> Function:
     """The model is built from the types and shapes of a batch."""
 
@@ -169,9 +199,7 @@ def _built(original: Function) -> Function:
         if not several(self.distribute_strategy):
             original(self, iterator, data_batch)
             return
-        repair_moments()
-        with self.distribute_strategy.scope():
-            self._symbolic_build(data_batch=epochs.example(iterator))
+        building.build(self, iterator)
 
     return build
 

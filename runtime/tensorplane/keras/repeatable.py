@@ -8,6 +8,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.python.framework import tensor_util
 
+from tensorplane.log import warn
+
 _SHUFFLES = ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3", "ShuffleAndRepeatDataset")
 _REMEDY = (
     "pass seed= to it, or call tensorplane.strategy() or keras.utils.set_random_seed() before you create the dataset"
@@ -40,6 +42,13 @@ def _parts(dataset: Any) -> Iterator[tf.data.Dataset]:
             waiting += one._inputs()
 
 
+def endless_shuffles(dataset: Any) -> list[tf.data.Dataset]:
+    """The shuffles of a dataset that never ends: how often each has begun anew depends on what was read ahead."""
+    if not isinstance(dataset, tf.data.Dataset) or int(dataset.cardinality()) != tf.data.INFINITE_CARDINALITY:
+        return []
+    return [one for one in _parts(dataset) if getattr(one, "_reshuffle_each_iteration", False)]
+
+
 def check(dataset: Any) -> None:
     """Raises NotRepeatable with the operation that has no seed, or is told to give up the order."""
     for one in _parts(dataset):
@@ -47,9 +56,27 @@ def check(dataset: Any) -> None:
             raise NotRepeatable(
                 "dataset: deterministic=False gives elements in the order in which they are ready; remove it"
             )
+    for name in _draws_in_any_order(dataset):
+        warn(
+            f"dataset: {name} draws in parallel calls, so its numbers differ from one reading to the next; draw with "
+            "tf.random.stateless_* and a seed from the element, or leave out num_parallel_calls"
+        )
     for name, *numbers in seeds(dataset):
         if not any(numbers):
             raise NotRepeatable(f"dataset: {name} has no seed, so its order cannot be repeated; {_REMEDY}")
+
+
+def _draws_in_any_order(dataset: Any) -> list[str]:
+    """The seeded random operations whose next number goes to whichever element asks first, each once."""
+    found = [
+        name
+        for one in _parts(dataset)
+        if getattr(one, "_num_parallel_calls", None) is not None
+        for function in one._functions()
+        for name, *numbers in _in_graph(function.function.graph.as_graph_def())
+        if name not in _SHUFFLES and any(numbers)
+    ]
+    return list(dict.fromkeys(found))
 
 
 def check_same(dataset: Any, strategy: tf.distribute.Strategy) -> None:

@@ -89,8 +89,13 @@ def inverse_share(dtype: Any) -> tf.Tensor:
     return tf.cast(tf.math.divide_no_nan(total, rows), dtype)
 
 
-def summed(value: tf.Tensor) -> tf.Tensor:
-    """The sum of a value over all replicas. All replicas must call it."""
+def total_rows() -> tf.Tensor:
+    """The step's samples of all replicas, in float64."""
+    return _now()[1]
+
+
+def summed(value: Any) -> Any:
+    """The sum of a value, or of each of a list, over all replicas. All replicas must call it."""
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
 
 

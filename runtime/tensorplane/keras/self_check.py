@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from typing import Any
+from unittest.mock import patch
 
 import keras
 import numpy as np
 import tensorflow as tf
 
-from tensorplane.keras import repair, seed_generators, steps
+from tensorplane.keras import building, repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
+from tensorplane.keras.constant_draws import constant_draws
+from tensorplane.keras.exact_metrics import unmeasured
+from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 
-_RATE = 2.0**20
-"""Learning rate of the compared step: large, so that subtracting two weights leaves the gradient's digits."""
 _RANDOM = ("rate", "dropout", "recurrent_dropout", "stddev")
 """Attributes of layers that add noise, which differs between replicas and one process."""
 _TOLERANCE = {"float64": 1e-9, "float32": 1e-3, "float16": 5e-2, "bfloat16": 5e-2}
@@ -51,75 +54,140 @@ def verify(model: Any, batch: Any) -> float:
     float32, 0.05 in mixed precision. For variables whose gradients round by more, which is measured, the difference is
     relative to what would make this rounding the limit.
     """
-    strategy = model.distribute_strategy
     batch = tf.nest.map_structure(tf.convert_to_tensor, batch)
-    with strategy.scope():
-        model._symbolic_build(data_batch=batch)
-    if not several(strategy):
+    building.build_from(model, batch)
+    if not several(model.distribute_strategy):
         return 0.0
     repair.install()
-    repair.repair_moments()
-    with ExitStack() as undo:
-        undo.enter_context(_full_precision())
-        undo.enter_context(_without_noise(model))
-        undo.enter_context(_restored(model))
-        mine = _on_replicas(model, batch)
-    with ExitStack() as undo:
-        undo.enter_context(_full_precision())
-        undo.enter_context(_without_noise(model))
-        undo.enter_context(_restored(model))
-        reference = _in_one_process(model, batch)
-        for rounding in _roundings(model, batch, reference):
-            worst, where = _largest(model, mine, reference, rounding)
-            if worst <= _tolerance(model):
-                return worst
-    raise Differs(
+    worst, where = difference(model, batch)
+    if differs(model, worst):
+        raise Differs(fault(model, worst, where))
+    return worst
+
+
+def fault(model: Any, worst: float, where: str) -> str:
+    """The line for a difference."""
+    return (
         f"model: the gradient of {where} on several replicas differs by {worst:.2g} from one process; {_remedy(model)}"
     )
 
 
-def _on_replicas(model: Any, batch: Any) -> list[np.ndarray]:
-    """The gradients that a step on all replicas applies."""
-    before = [weight.numpy() for weight in model.trainable_weights]
-    own = model.optimizer
-    with model.distribute_strategy.scope():
-        model.optimizer = keras.optimizers.SGD(_RATE)
-        model.optimizer.build(model.trainable_weights)
+def difference(model: Any, batch: Any) -> tuple[float, str]:
+    """What `verify` returns or raises: the largest difference of a gradient, and the path of its variable."""
+    batches = Batches(tf.data.Dataset.from_tensors(batch), model.distribute_strategy)
+    iterator = iter(batches)
+    # As the iterator of an epoch counts: before the execution.
+    batches.taken += model.steps_per_execution
+    with untouched(model):
+        mine = _on_replicas(model, iterator)
+    with untouched(model):
+        reference = in_one_process(_of_one_process, model, batch)
+        worst, where = _largest(model, mine, reference, {})
+        if differs(model, worst):
+            for rounding in _roundings(model, batch, reference):
+                worst, where = _largest(model, mine, reference, rounding)
+                if not differs(model, worst):
+                    break
+    return worst, where
+
+
+@contextmanager
+def untouched(model: Any) -> Iterator[None]:
+    """In this block, the model computes eagerly, precisely and without randomness; after it, it is as before."""
+    with ExitStack() as undo:
+        for context in (_full_precision(), _eagerly(), constant_draws(), _without_noise(model), _restored(model)):
+            undo.enter_context(context)
+        yield
+
+
+def differs(model: Any, worst: float) -> bool:
+    """Whether a difference is more than rounding explains."""
+    return worst > _tolerance(model)
+
+
+class _Recorder(keras.optimizers.Optimizer):  # type: ignore[misc]  # Keras has no types
+    """Keeps the gradients that Keras would update variables with, in the place of an optimizer."""
+
+    def __init__(self, variables: Sequence[Any], found: dict[str, np.ndarray]) -> None:
+        super().__init__(learning_rate=1.0)
+        self.build(variables)
+        paths = {self._var_key(variable): variable.path for variable in variables}
+
+        def note(gradient: Any, variable: Any) -> None:
+            # Called for each replica of this process, with the same gradient.
+            found.setdefault(paths[self._var_key(variable)], tf.convert_to_tensor(gradient).numpy())
+
+        # A function: Keras would keep a copy of the dict.
+        self._note = note
+
+    def update_step(self, gradient: Any, variable: Any, learning_rate: Any) -> None:
+        self._note(gradient, variable)
+
+
+@contextmanager
+def _recorded(model: Any) -> Iterator[dict[str, np.ndarray]]:
+    """In this block, the model's optimizers change nothing: the gradients that reach them are kept by path."""
+    found: dict[str, np.ndarray] = {}
+    optimizers = [one for one in optimizers_of(model) if one.built]
+    for optimizer in optimizers:
+        optimizer.apply = _Recorder(optimizer._trainable_variables, found).apply
     try:
-        batches = Batches(tf.data.Dataset.from_tensors(batch), model.distribute_strategy)
-        steps.function(model, model.train_step, training=True)(iter(batches))
+        yield found
     finally:
-        model.optimizer = own
-    after = [weight.numpy() for weight in model.trainable_weights]
-    return [(old - new) / _RATE for old, new in zip(before, after, strict=True)]
+        for optimizer in optimizers:
+            del optimizer.apply
 
 
-def _in_one_process(model: Any, batch: Any, factor: float = 1.0) -> list[np.ndarray]:
+def _on_replicas(model: Any, iterator: Iterator[Any]) -> dict[str, np.ndarray]:
+    """The gradients that a step on all replicas applies, by the variable's path."""
+    with ExitStack() as undo:
+        with model.distribute_strategy.scope():
+            found = undo.enter_context(_recorded(model))
+        steps.function(model, model.train_step, training=True)(iterator)
+    return found
+
+
+def in_one_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns where the caller's strategy is not in effect: a thread begins without."""
+    with ThreadPoolExecutor(1) as thread:
+        return thread.submit(function, *arguments).result()
+
+
+def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> dict[str, np.ndarray]:
     """The gradients of the whole batch, without the strategy, computed from `factor` times the loss."""
-    x, y, sample_weight = keras.utils.unpack_x_y_sample_weight(batch)
-    variables = [weight.value for weight in model.trainable_weights]
-    with tf.GradientTape() as tape:
-        predicted = model(x, training=True)
-        loss = model.compute_loss(x=x, y=y, y_pred=predicted, sample_weight=sample_weight, training=True)
-        loss = loss * tf.cast(factor, loss.dtype)
-    gradients = tape.gradient(loss, variables, unconnected_gradients=tf.UnconnectedGradients.ZERO)
-    return [tf.convert_to_tensor(one).numpy() / factor for one in gradients]
+    with _recorded(model) as found, unmeasured(model), _multiplied(factor):
+        model.train_step(batch)
+    return {path: gradient / factor for path, gradient in found.items()}
 
 
-def _roundings(model: Any, batch: Any, reference: Sequence[np.ndarray]) -> Iterator[list[float]]:
+@contextmanager
+def _multiplied(factor: float) -> Iterator[None]:
+    """In this block, tapes compute the gradients of `factor` times their target."""
+    original = tf.GradientTape.gradient
+
+    def gradient(self: Any, target: Any, sources: Any, output_gradients: Any = None, **how: Any) -> Any:
+        if output_gradients is None and isinstance(target, tf.Tensor):
+            output_gradients = tf.fill(tf.shape(target), tf.cast(factor, target.dtype))
+        return original(self, target, sources, output_gradients, **how)
+
+    with patch.object(tf.GradientTape, "gradient", gradient):
+        yield
+
+
+def _roundings(model: Any, batch: Any, reference: Mapping[str, np.ndarray]) -> Iterator[dict[str, float]]:
     """By how much the gradient of each variable changes if all numbers round otherwise, after ever more probes.
 
     Changes the weights.
     """
-    found = [0.0] * len(reference)
+    found = dict.fromkeys(reference, 0.0)
     weights = [weight.numpy() for weight in model.trainable_weights]
     random = np.random.default_rng(0)
     for probe in range(_PROBES):
         for weight, value in zip(model.trainable_weights, weights, strict=True):
             last = _LAST_DIGITS * np.finfo(value.dtype).eps
             weight.assign(value * (1 + last * random.choice([-1, 1], value.shape)).astype(value.dtype))
-        other = _in_one_process(model, batch, _FACTORS[probe % len(_FACTORS)])
-        found = [max(most, _apart(*pair)) for most, *pair in zip(found, other, reference, strict=True)]
+        other = in_one_process(_of_one_process, model, batch, _FACTORS[probe % len(_FACTORS)])
+        found = {path: max(most, _apart(other[path], reference[path])) for path, most in found.items()}
         if probe + 1 >= len(_FACTORS):
             yield found
 
@@ -133,18 +201,18 @@ def _tolerance(model: Any) -> float:
 
 
 def _largest(
-    model: Any, mine: Sequence[np.ndarray], reference: Sequence[np.ndarray], rounding: Sequence[float]
+    model: Any, mine: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], rounding: Mapping[str, float]
 ) -> tuple[float, str]:
     """The largest difference, and the path of its variable."""
     tolerance = _tolerance(model)
     worst, where = 0.0, ""
     # A gradient that should be 0 is rounding.
-    least = 0.01 * max(float(np.max(np.abs(one), initial=0.0)) for one in reference) or 1.0
-    for weight, one, other, noise in zip(model.trainable_weights, mine, reference, rounding, strict=True):
-        scale = max(least, float(np.max(np.abs(other), initial=0.0)), _ROUNDINGS * noise / tolerance)
-        difference = _apart(one, other) / scale
-        if weight.constraint is None and not difference <= worst:
-            worst, where = difference, weight.path
+    least = 0.01 * max((float(np.max(np.abs(one), initial=0.0)) for one in reference.values()), default=0.0) or 1.0
+    for path, other in reference.items():
+        scale = max(least, float(np.max(np.abs(other), initial=0.0)), _ROUNDINGS * rounding.get(path, 0.0) / tolerance)
+        difference = _apart(mine[path], other) / scale if path in mine else np.inf
+        if not difference <= worst:
+            worst, where = difference, path
     return worst, where
 
 
@@ -152,7 +220,9 @@ def _remedy(model: Any) -> str:
     alone = [layer.name for layer in model._flatten_layers() if steps.measures_alone(layer)]
     if alone:
         return f"set synchronized=True on {', '.join(alone)}, which normalizes each replica's part of the batch alone"
-    return "in a custom train_step, take the loss from self.compute_loss, which knows the replica's share of the batch"
+    return (
+        "let the loss of a custom train_step be the mean over the samples that it gets, as self.compute_loss gives it"
+    )
 
 
 @contextmanager
@@ -164,6 +234,21 @@ def _full_precision() -> Iterator[None]:
         yield
     finally:
         tf.config.experimental.enable_tensor_float_32_execution(before)
+
+
+@contextmanager
+def _eagerly() -> Iterator[None]:
+    """Without graphs: what is traced here would keep the constants and the layers' changed rates."""
+    before = tf.config.functions_run_eagerly()
+    logger, level = tf.get_logger(), tf.get_logger().level
+    tf.config.run_functions_eagerly(True)
+    # TensorFlow warns that replicas are slow without graphs.
+    logger.setLevel("ERROR")
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(before)
+        logger.setLevel(level)
 
 
 @contextmanager

@@ -6,9 +6,8 @@ last batch counts as it does in one process. What all workers must know is excha
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,6 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane.input_wait import timed
+from tensorplane.keras import exact_metrics
 from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
 from tensorplane.stop import StopRequest
@@ -31,6 +31,8 @@ class Exchange:
         """Whether this process was asked to stop."""
         self.counting = False
         """Whether somebody calls `taken`."""
+        self.check: Callable[[Any], None] | None = None
+        """What is called once before the next training step, with the first samples of its batch."""
         self._newest: tf.Tensor | None = None
         self._unread: list[tf.Tensor] = []
         self._counted = np.zeros(2)
@@ -43,7 +45,7 @@ class Exchange:
             yield
         finally:
             # The exchange outlives the callback, which refers to the model.
-            self.mine, self.counting = (lambda: False), False
+            self.mine, self.counting, self.check = (lambda: False), False, None
             self._unread.clear()
 
     def executed(self, facts: tf.Tensor, *, training: bool) -> None:
@@ -84,22 +86,44 @@ def exchange_of(model: Any) -> Exchange:
 
 def function(model: Any, step: Step, *, training: bool) -> Callable[[Any], Any]:
     """Keras' train or test function: runs `steps_per_execution` steps, and returns the logs of the last."""
-    strategy, exchange = model.distribute_strategy, exchange_of(model)
+    return _Function(model, step, training=training)
 
-    def one(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
+
+class _Function:
+    """The steps of a model, compiled once for all executions."""
+
+    def __init__(self, model: Any, step: Step, *, training: bool) -> None:
+        self._model, self._training = model, training
+        self._strategy, self._exchange = model.distribute_strategy, exchange_of(model)
+        self._replica = _weighted(model, step, training=training)
+        self._step = self._of_all_replicas
+        if not model.run_eagerly:
+            how = {"reduce_retracing": True, "autograph": False}
+            self._step = tf.function(self._of_all_replicas, jit_compile=model.jit_compile, **how)
+        self._steps = tf.function(self._counted, reduce_retracing=True, autograph=False)
+
+    def __call__(self, iterator: Any) -> Any:
+        exchange = self._exchange
+        asked = tf.constant(float(exchange.mine()))
+        if self._training and exchange.check and isinstance(iterator, BatchIterator) and iterator.parts is not None:
+            check, exchange.check = exchange.check, None
+            logs, facts = self._checked(iterator, asked, check)
+        else:
+            logs, facts = self._up_to(self._model.steps_per_execution, iterator, asked)
+        exchange.executed(facts, training=self._training)
+        return logs
+
+    def _of_all_replicas(self, batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
         """The logs of a step, and its facts but for the wait."""
-        replica = _weighted(model, step, training=training)
-        logs = strategy.run(replica, args=(batch, total, asked))
-        return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], logs)
+        logs = self._strategy.run(self._replica, args=(batch, total, asked))
+        return tf.nest.map_structure(lambda value: self._strategy.experimental_local_results(value)[0], logs)
 
-    step_of_all = one
-    if not model.run_eagerly:
-        step_of_all = tf.function(one, reduce_retracing=True, jit_compile=model.jit_compile, autograph=False)
+    def _counted(self, source: Any, parts: Any, count: tf.Tensor, asked: tf.Tensor) -> Any:
+        """`count` steps: logs of the last, and facts."""
 
-    def counted(source: Any, parts: Any, count: tf.Tensor, asked: tf.Tensor) -> Any:
         def next_step() -> Any:
-            batch, waited = timed(lambda: take(source, parts, strategy))
-            logs, facts = step_of_all(batch.values, batch.total, asked)
+            batch, waited = timed(lambda: take(source, parts, self._strategy))
+            logs, facts = self._step(batch.values, batch.total, asked)
             return logs, tf.concat([facts, [waited]], axis=0)
 
         def following(done: tf.Tensor, _: Any, before: tf.Tensor) -> Any:
@@ -109,38 +133,46 @@ def function(model: Any, step: Step, *, training: bool) -> Callable[[Any], Any]:
         first = (tf.constant(1), *next_step())
         return tf.while_loop(lambda done, *_: done < count, following, first)[1:]
 
-    steps_of_all = tf.function(counted, reduce_retracing=True, autograph=False)
-
-    def run(iterator: Any) -> Any:
-        asked = tf.constant(float(exchange.mine()))
-        logs, facts = _execution(model, iterator, asked, step_of_all, steps_of_all)
-        exchange.executed(facts, training=training)
-        return logs
-
-    return run
-
-
-def _execution(model: Any, iterator: Any, asked: tf.Tensor, one: Any, counted: Any) -> Any:
-    """The steps of one execution: logs of the last, and facts; StopIteration if the data have ended."""
-    most = model.steps_per_execution
-    if isinstance(iterator, BatchIterator) and not model.run_eagerly:
-        count = min(most, left) if (left := iterator.left(most)) is not None else 1
-        if count == 0:
-            raise StopIteration
-        if count > 1 or most == 1:
-            return counted(iterator.source, iterator.parts, tf.constant(count), asked)
-    logs, facts = None, tf.zeros([len(_FACTS)], tf.float64)
-    for _ in range(most):
-        began = time.perf_counter()
-        try:
-            batch = next(iterator)
-        except (StopIteration, tf.errors.OutOfRangeError):
-            break
-        waited = time.perf_counter() - began
+    def _single(self, iterator: Any, asked: tf.Tensor) -> Any:
+        if isinstance(iterator, BatchIterator) and not self._model.run_eagerly:
+            # Not a batch with its sizes: a step would be compiled for them, and Keras reports otherwise with them.
+            return self._steps(iterator.source, iterator.parts, tf.constant(1), asked)
+        batch, waited = timed(lambda: next(iterator))
         # A batch that was given to train_on_batch is one that each worker has for itself.
         batch = batch if isinstance(batch, Batch) else Batch(batch, None)
-        logs, more = one(*batch, asked)
-        facts = _added(facts, tf.concat([more, [waited]], axis=0))
+        logs, facts = self._step(*batch, asked)
+        return logs, tf.concat([facts, [waited]], axis=0)
+
+    def _up_to(self, most: int, iterator: Any, asked: tf.Tensor, done: int = 0) -> Any:
+        """Up to `most` steps, after the first `done` of an execution; StopIteration if the data have ended."""
+        left = iterator.left(self._model.steps_per_execution) if isinstance(iterator, BatchIterator) else None
+        if left is None or self._model.run_eagerly:
+            return _one_by_one(lambda: self._single(iterator, asked), most)
+        if (count := min(most, left - done)) <= 0:
+            raise StopIteration
+        return self._steps(iterator.source, iterator.parts, tf.constant(count), asked)
+
+    def _checked(self, iterator: BatchIterator, asked: tf.Tensor, check: Callable[[Any], None]) -> Any:
+        """The first execution of a run: its first step after the check of its first samples, then the others."""
+        alone, samples = iterator.first()
+        check(_present(samples))
+        logs, facts = self._single(alone, asked)
+        if self._model.steps_per_execution > 1:
+            with suppress(StopIteration):
+                logs, more = self._up_to(self._model.steps_per_execution - 1, iterator, asked, done=1)
+                facts = _added(facts, more)
+        return logs, facts
+
+
+def _one_by_one(step: Callable[[], Any], most: int) -> Any:
+    """The logs of the last step, and the facts of all."""
+    logs, facts = None, tf.zeros([len(_FACTS)], tf.float64)
+    for _ in range(most):
+        try:
+            logs, more = step()
+        except (StopIteration, tf.errors.OutOfRangeError):
+            break
+        facts = _added(facts, more)
     if logs is None:
         raise StopIteration
     return logs, facts
@@ -160,12 +192,12 @@ def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
         mine = given if total is None else _counting(total)
         everyones = summed(mine) if total is None else total
         with sharing(mine, everyones):
-            with _uncounted(model, given, mine):
+            with _uncounted(model, given, mine), exact_metrics.noted(model) as results:
                 logs = step(batch)
             if training:
                 average_statistics(model)
-            logs, anyones = _reported(logs, asked)
-            return logs, tf.stack([tf.cast(anyones, tf.float64), tf.cast(everyones, tf.float64)])
+            logs, anyones = _reported(logs, results, asked)
+            return logs, tf.stack([anyones, tf.cast(everyones, tf.float64)])
 
     return replica
 
@@ -179,7 +211,8 @@ def _counting(total: tf.Tensor) -> tf.Tensor:
 @contextmanager
 def _uncounted(model: Any, given: tf.Tensor, counting: tf.Tensor) -> Iterator[None]:
     """In this block, metrics do not count samples that another replica counts."""
-    if tf.get_static_value(given) is not None or given is counting:
+    full = tf.is_symbolic_tensor(given) and tf.get_static_value(given) is not None
+    if full or given is counting:
         # The batches of all steps are full, or a replica without samples has an empty one.
         yield
         return
@@ -190,10 +223,23 @@ def _uncounted(model: Any, given: tf.Tensor, counting: tf.Tensor) -> Iterator[No
         variable.assign(tf.where(counting > 0, variable, value))
 
 
-def _reported(logs: Any, asked: tf.Tensor) -> Any:
-    """The logs, averaged over all samples, and the number of replicas whose process was asked to stop."""
-    averages, anyones = _averaged([tf.convert_to_tensor(leaf) for leaf in tf.nest.flatten(logs)], asked)
-    return tf.nest.pack_sequence_as(logs, averages), anyones
+def _reported(logs: Any, results: exact_metrics.Results, asked: tf.Tensor) -> tuple[Any, tf.Tensor]:
+    """The logs of the whole batch, and the number of replicas whose process was asked to stop, in one exchange.
+
+    Results of metrics are computed from what the metrics of all replicas counted; other values are averaged over all
+    samples.
+    """
+    leaves = tf.nest.flatten(logs)
+    metrics = results.metrics_of(leaves)
+    counted = [variable.value for metric in metrics for variable in metric.variables]
+    others = [tf.convert_to_tensor(leaf) for leaf in leaves if not results.is_result(leaf)]
+    parts = [*(_part(value) for value in others), *(tf.convert_to_tensor(value) for value in counted), asked]
+    sums = _summed_together(parts)
+    averages = iter(_like(*pair) for pair in zip(sums[: len(others)], others, strict=True))
+    totals = iter(tf.cast(total, value.dtype) for total, value in zip(sums[len(others) : -1], counted, strict=True))
+    values = {id(metric): [next(totals) for _ in metric.variables] for metric in metrics}
+    found = [results.replaced(leaf, values) if results.is_result(leaf) else next(averages) for leaf in leaves]
+    return tf.nest.pack_sequence_as(logs, found), sums[-1]
 
 
 def average_statistics(model: Any) -> None:
@@ -202,25 +248,26 @@ def average_statistics(model: Any) -> None:
     variables = [variable.value for layer in layers for variable in layer.non_trainable_variables]
     variables = [variable for variable in variables if variable.dtype.is_floating]
     if variables:
-        for variable, average in zip(variables, _averaged(variables)[0], strict=True):
-            variable.assign(average)
+        averages = _summed_together([_part(tf.convert_to_tensor(variable)) for variable in variables])
+        for variable, average in zip(variables, averages, strict=True):
+            variable.assign(tf.cast(average, variable.dtype))
 
 
-def _averaged(values: Sequence[tf.Tensor], count: tf.Tensor | None = None) -> tuple[list[tf.Tensor], tf.Tensor]:
-    """The values' averages over all samples, and the sum of the replicas' counts, in one exchange."""
-    wide = tf.float64 if any(value.dtype == tf.float64 for value in values) else tf.float32
-    weight = share(wide)
-    casts = [tf.cast(value, wide) for value in values]
-    # A replica without samples computes NaN.
-    parts = [tf.reshape(tf.where(weight > 0, value, tf.zeros_like(value)) * weight, [-1]) for value in casts]
-    counted = tf.zeros([1], wide) if count is None else tf.reshape(tf.cast(count, wide), [1])
-    everyones = summed(tf.concat([*parts, counted], axis=0))
-    *sums, counts = tf.split(everyones, [*(tf.size(part) for part in parts), 1], num=len(parts) + 1)
-    averages = [
-        tf.cast(tf.reshape(one, tf.shape(value)), value.dtype if value.dtype.is_floating else wide)
-        for one, value in zip(sums, values, strict=True)
-    ]
-    return averages, counts[0]
+def _part(value: tf.Tensor) -> tf.Tensor:
+    """The replica's part of an average over all samples. Without samples it is 0, also for NaN."""
+    weight = share(tf.float64)
+    return tf.where(weight > 0, tf.cast(value, tf.float64), tf.zeros_like(value, tf.float64)) * weight
+
+
+def _summed_together(values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
+    """The sums over all replicas, in float64, in one exchange."""
+    flat = [tf.reshape(tf.cast(value, tf.float64), [-1]) for value in values]
+    everyones = tf.split(summed(tf.concat(flat, axis=0)), [tf.size(one) for one in flat], num=len(flat))
+    return [tf.reshape(one, tf.shape(value)) for one, value in zip(everyones, values, strict=True)]
+
+
+def _like(average: tf.Tensor, value: tf.Tensor) -> tf.Tensor:
+    return tf.cast(average, value.dtype if value.dtype.is_floating else tf.float32)
 
 
 def measures_alone(layer: Any) -> bool:
@@ -244,11 +291,17 @@ def prediction(model: Any) -> Callable[[Any], Any]:
         outputs = strategy.run(replica, args=(batch, total))
         return tf.nest.map_structure(lambda output: strategy.experimental_local_results(output)[0], outputs)
 
+    def alone(batch: Any) -> Any:
+        """The outputs for a batch that was given to `predict_on_batch`, which each worker has for itself."""
+        outputs = strategy.run(lambda values: model.predict_step(_present(values)), args=(batch,))
+        return tf.nest.map_structure(lambda output: strategy.experimental_local_results(output)[0], outputs)
+
     if not model.run_eagerly:
         one = tf.function(one, reduce_retracing=True, autograph=False)
+        alone = tf.function(alone, reduce_retracing=True, autograph=False)
 
     def run(batches: Any) -> Any:
-        outputs = [one(*(batch if isinstance(batch, Batch) else Batch(batch, None))) for batch in batches]
+        outputs = [one(*batch) if isinstance(batch, Batch) else alone(batch) for batch in batches]
         return tf.nest.map_structure(lambda *parts: tf.concat(parts, axis=0), *outputs)
 
     return run

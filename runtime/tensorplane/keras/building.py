@@ -1,0 +1,109 @@
+"""Creates all variables of a model, its metrics and its optimizers before the first step, without asking other workers.
+
+Checkpoints are restored into them, and variables of several replicas cannot be created in a step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+from tensorplane.keras import epochs
+from tensorplane.keras.batches import Batch
+from tensorplane.keras.exact_gradients import applying
+from tensorplane.keras.exact_metrics import unmeasured
+from tensorplane.keras.optimizers import optimizers_of
+from tensorplane.log import warn
+
+
+def build(model: Any, iterator: Any = None) -> None:
+    """Create the variables for the batches of `iterator`, by default those of the model's newest `fit`."""
+    iterator = iterator or epochs.newest[model]
+    spec = _without_optionals(iterator.batches.element_spec)
+    with model.distribute_strategy.scope():
+        if _has_call(model):
+            _build_layers(model, iterator, spec)
+        if _needs_trace(model):
+            _trace(model, spec)
+
+
+def build_from(model: Any, batch: Any) -> None:
+    """Create the variables for a batch."""
+    with model.distribute_strategy.scope():
+        if _has_call(model):
+            model._symbolic_build(data_batch=batch)
+        if _needs_trace(model):
+            _trace(model, batch)
+
+
+def _has_call(model: Any) -> bool:
+    """Whether the model can be called on a batch. A GAN, whose train_step calls its parts, often cannot."""
+    return type(model).call not in (keras.Model.call, keras.layers.Layer.call)
+
+
+def _build_layers(model: Any, iterator: Any, spec: Any) -> None:
+    leaves = [leaf for leaf in tf.nest.flatten(spec) if leaf is not None]
+    if any(leaf.shape.rank is None for leaf in leaves):
+        spec = _read(iterator)
+    try:
+        model._symbolic_build(data_batch=spec)
+    except Exception:
+        if all(None not in leaf.shape.as_list()[1:] for leaf in leaves):
+            raise
+        # Some layers need all sizes, such as Flatten before Dense.
+        model._symbolic_build(data_batch=_read(iterator))
+
+
+def _read(iterator: Any) -> Any:
+    """The first batch, as the first replica of this worker gets it."""
+    batch = next(iter(iterator.batches), None)
+    if batch is None:
+        raise ValueError("dataset: it has no batches; pass one with at least one")
+    if iterator.batches.is_shuffled:
+        warn(
+            "dataset: sizes are unknown without reading a batch, so a shuffled dataset begins with its second order; "
+            "call the model on a batch before fit"
+        )
+    values = batch.values if isinstance(batch, Batch) else batch
+    strategy = iterator._distribute_strategy
+    return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
+
+
+def _without_optionals(spec: Any) -> Any:
+    return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.OptionalSpec) else leaf, spec)
+
+
+def _needs_trace(model: Any) -> bool:
+    """Whether only the train_step tells which variables there are."""
+    if _has_call(model):
+        return any(not one.built for one in optimizers_of(model) if one is not model.optimizer)
+    parts = [*model._flatten_layers(include_self=False), *optimizers_of(model)]
+    return not all(part.built for part in parts)
+
+
+def _trace(model: Any, batch: Any) -> None:
+    """Trace the train_step without executing it: its layers build themselves, and its optimizers are built here."""
+    found: dict[int, tuple[Any, list[Any]]] = {}
+
+    def note(optimizer: Any, grads: Sequence[Any], variables: Sequence[Any] | None) -> None:
+        if not optimizer.built and variables is not None:
+            found[id(optimizer)] = optimizer, list(variables)
+
+    def step(values: Any) -> None:
+        model.distribute_strategy.run(lambda one: _nothing(model.train_step(one)), args=(values,))
+
+    with applying(note), unmeasured(model):
+        tf.function(step, autograph=False).get_concrete_function(tf.nest.map_structure(_spec, batch))
+    for optimizer, variables in found.values():
+        optimizer.build(variables)
+
+
+def _nothing(_: Any) -> None:
+    """The value of a step of which only the trace is wanted."""
+
+
+def _spec(leaf: Any) -> Any:
+    return leaf if isinstance(leaf, tf.TypeSpec) or leaf is None else tf.type_spec_from_value(leaf)

@@ -1,0 +1,109 @@
+"""Keras' metrics on several replicas, as one process computes them from the whole batch."""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import tensorflow as tf
+
+from tensorplane.keras.replicas import in_step, share
+
+Function = Callable[..., Any]
+
+
+def samplewise_values(original: Function) -> Function:
+    """What is one number for a replica's rows, such as its loss, counts as the replica's share of the samples."""
+
+    @functools.wraps(original)
+    def reduce(values: Any, sample_weight: Any, reduce_fn: Any, dtype: Any) -> Any:
+        if in_step() and sample_weight is None and tf.convert_to_tensor(values).shape.rank == 0:
+            sample_weight = share(tf.float64)
+            values = tf.where(sample_weight > 0, values, tf.zeros_like(values))
+        return original(values, sample_weight, reduce_fn, dtype)
+
+    return reduce
+
+
+class Results:
+    """The results of metrics that a replica's step computed, from the samples of the replica alone."""
+
+    def __init__(self) -> None:
+        self._found: dict[int, tuple[Any, int, Any]] = {}
+
+    def note(self, metric: Any, result: Any) -> None:
+        """Remember that the leaves of `result` are those of this metric."""
+        for index, leaf in enumerate(tf.nest.flatten(result)):
+            # The leaf is kept, so that no other gets its id.
+            self._found[id(leaf)] = metric, index, leaf
+
+    def metrics_of(self, leaves: Sequence[Any]) -> list[Any]:
+        """The metrics whose results are among the leaves, each once."""
+        return list({id(metric): metric for leaf in leaves if (metric := self._source(leaf)[0]) is not None}.values())
+
+    def is_result(self, leaf: Any) -> bool:
+        """Whether the leaf is the result of a metric."""
+        return id(leaf) in self._found
+
+    def replaced(self, leaf: Any, values: dict[int, list[Any]]) -> Any:
+        """The leaf of the same metric's result from `values`: by the metric's id, its variables of all replicas."""
+        metric, index, _ = self._found[id(leaf)]
+        return tf.nest.flatten(metric.stateless_result(values[id(metric)]))[index]
+
+    def _source(self, leaf: Any) -> tuple[Any, int, Any]:
+        return self._found.get(id(leaf), (None, 0, None))
+
+
+class _Noting(threading.local):
+    """Where the metrics note the results that the caller's thread computes."""
+
+    results: Results | None = None
+
+
+_noting = _Noting()
+
+
+@contextmanager
+def noted(model: Any) -> Iterator[Results]:
+    """In this block, the results of the model's metrics are noted."""
+    for metric in model.metrics:
+        _note_results(type(metric))
+    before, _noting.results = _noting.results, Results()
+    try:
+        yield _noting.results
+    finally:
+        _noting.results = before
+
+
+def _note_results(kind: Any) -> None:
+    """From now on, metrics of this class note their results where `noted` asks for it."""
+    if getattr(kind.result, "notes", False):
+        return
+    original = kind.result
+
+    @functools.wraps(original)
+    def result(self: Any) -> Any:
+        found = original(self)
+        if _noting.results is not None:
+            _noting.results.note(self, found)
+        return found
+
+    result.notes = True  # type: ignore[attr-defined]
+    kind.result = result
+
+
+@contextmanager
+def unmeasured(model: Any) -> Iterator[None]:
+    """In this block, the model's metrics count nothing, and their results are 0."""
+    metrics = list(model.metrics)
+    for metric in metrics:
+        metric.update_state = lambda *_, **__: None
+        metric.result = lambda: tf.zeros([])
+    try:
+        yield
+    finally:
+        for metric in metrics:
+            del metric.update_state, metric.result

@@ -1,0 +1,56 @@
+"""Whether a tensor of a step is the same whatever samples the replica got, such as the positions of a sequence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import tensorflow as tf
+
+from tensorplane.keras.replicas import summed
+
+
+def is_row_independent(tensor: tf.Tensor) -> bool:
+    """Whether no sample, and not their number, decides the tensor's values. All replicas must call it."""
+    if tf.is_symbolic_tensor(tensor):
+        return not _reaches_a_batch(tensor)
+    return _same_everywhere(tensor)
+
+
+def _reaches_a_batch(tensor: tf.Tensor) -> bool:
+    """Whether an argument of the function that is traced decides the tensor, other than by the sizes of a sample."""
+    captured = {id(inner) for _, inner in getattr(tensor.graph, "captures", ())}
+    waiting, seen = [tensor], set[int]()
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen or id(one) in captured:
+            continue
+        seen.add(id(one))
+        if one.op.type in ("Placeholder", "PlaceholderWithDefault"):
+            return True
+        if not _is_size_of_a_sample(one.op):
+            waiting += one.op.inputs
+    return False
+
+
+def _is_size_of_a_sample(op: Any) -> bool:
+    """Whether it is a dimension of a tensor, but for the first, which is the number of samples."""
+    if op.type != "StridedSlice" or op.inputs[0].op.type != "Shape":
+        return False
+    begin = tf.get_static_value(op.inputs[1])
+    return begin is not None and bool(begin[0] >= 1)
+
+
+def _same_everywhere(tensor: tf.Tensor) -> bool:
+    flat = tf.cast(tf.reshape(tensor, [-1]), tf.int64)
+    sizes = _everyones(tf.shape(flat, tf.int64))
+    if not bool(tf.reduce_all(sizes == sizes[0])):
+        return False
+    rows = _everyones(flat)
+    return bool(tf.reduce_all(rows == rows[0]))
+
+
+def _everyones(row: tf.Tensor) -> tf.Tensor:
+    """The rows of all replicas, of one size. Eagerly, TensorFlow can add what replicas have, but not gather it."""
+    context = tf.distribute.get_replica_context()
+    mine = tf.one_hot(context.replica_id_in_sync_group, context.num_replicas_in_sync, dtype=row.dtype)
+    return summed(mine[:, tf.newaxis] * row)

@@ -1,0 +1,369 @@
+"""Trains the models that a test draws, and prints what training and the trained model say.
+
+Run as a program: `drawn_fits.py plain|replicas|workers CASE…`, each a JSON object (`Case`). `plain` is the reference:
+one process with Keras alone, which imports nothing of tensorplane; `replicas` has two replicas in one process;
+`workers` is one of two workers. Each case prints one line of JSON after the word `case`.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import json
+import os
+import sys
+from collections.abc import Callable
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import Any, TypedDict
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+# A program has the library on its path, not the tests.
+sys.path.append(str(Path(__file__).parents[2]))
+
+layers = keras.layers
+SIZE, SAMPLES, BATCH, EPOCHS = 8, 29, 8, 3
+
+
+class Case(TypedDict):
+    """A point of the grammar; the names are those of the tables below."""
+
+    family: str
+    loss: str
+    optimizer: str
+    data: str
+    run: str
+
+
+def _tokens(x: Any) -> Any:
+    return keras.ops.cast(keras.ops.abs(x) * 6, "int32") % 16
+
+
+class Positions(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """Embeds tokens and their positions."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens, self.places = layers.Embedding(16, 6), layers.Embedding(SIZE, 6)
+
+    def call(self, x: Any) -> Any:
+        return self.tokens(_tokens(x)) + self.places(keras.ops.arange(0, SIZE))
+
+
+class Penalized(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Adds a loss of its own, the mean over its samples or their sum."""
+
+    def __init__(self, reduce: Callable[[Any], Any]) -> None:
+        super().__init__()
+        self.hidden, self.out, self._reduce = layers.Dense(5, activation="tanh"), layers.Dense(3), reduce
+
+    def call(self, x: Any) -> Any:
+        hidden = self.hidden(x)
+        self.add_loss(0.1 * self._reduce(tf.square(hidden)))
+        return self.out(hidden)
+
+
+class GuideStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    """A train_step as Keras' guide on customizing fit writes it."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data[:2]
+        with tf.GradientTape() as tape:
+            predicted = self(x, training=True)
+            loss = self.compute_loss(y=y, y_pred=predicted)
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        for metric in self.metrics:
+            if metric.name == "loss":
+                metric.update_state(loss)
+            else:
+                metric.update_state(y, predicted)
+        return {metric.name: metric.result() for metric in self.metrics}
+
+
+class OwnMean(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    """A train_step that takes the mean of its rows itself, and reports by metrics of its own, as keras.io's VAE."""
+
+    def __init__(self, parts: Any) -> None:
+        super().__init__(parts)
+        self.total = keras.metrics.Mean(name="total")
+
+    @property
+    def metrics(self) -> Any:
+        return [self.total]
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data[:2]
+        with tf.GradientTape() as tape:
+            predicted = self(x, training=True)
+            loss = tf.reduce_mean(tf.reduce_sum(tf.square(predicted - y), axis=-1))
+            loss += tf.nn.compute_average_loss(tf.reduce_sum(tf.square(predicted), axis=-1))
+        gradients = tape.gradient(loss, self.trainable_weights)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
+        self.total.update_state(loss)
+        return {"total": self.total.result()}
+
+    def test_step(self, data: Any) -> Any:
+        x, y = data[:2]
+        self.total.update_state(tf.reduce_mean(tf.square(self(x, training=False) - y)))
+        return {"total": self.total.result()}
+
+
+class OwnSum(OwnMean):
+    """A train_step whose loss is the sum of its rows: nobody can know that it is none of their mean."""
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data[:2]
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(self(x, training=True) - y))
+        gradients = tape.gradient(loss, self.trainable_weights)
+        self.optimizer.apply_gradients(zip(gradients, self.trainable_weights, strict=True))
+        self.total.update_state(loss)
+        return {"total": self.total.result()}
+
+
+class Gan(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Two models and two optimizers, and no `call`, as keras.io's GAN."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.critic = keras.Sequential([keras.Input((SIZE,)), layers.Dense(6, activation="tanh"), layers.Dense(1)])
+        self.maker = keras.Sequential([keras.Input((3,)), layers.Dense(SIZE)])
+
+    def compile(self, optimizers: Any, **keywords: Any) -> None:
+        super().compile(**keywords)
+        self.critic_optimizer, self.maker_optimizer = optimizers
+        self.critic_loss = keras.losses.BinaryCrossentropy(from_logits=True)
+        self.seen = keras.metrics.Mean(name="critic")
+
+    @property
+    def metrics(self) -> Any:
+        return [self.seen]
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data[:2]
+        with tf.GradientTape() as tape:
+            real, made = self.critic(x), self.critic(self.maker(y))
+            loss = self.critic_loss(tf.ones_like(real), real) + self.critic_loss(tf.zeros_like(made), made)
+        weights = self.critic.trainable_weights
+        self.critic_optimizer.apply(tape.gradient(loss, weights), weights)
+        with tf.GradientTape() as tape:
+            made = self.critic(self.maker(y))
+            wish = self.critic_loss(tf.ones_like(made), made)
+        weights = self.maker.trainable_weights
+        self.maker_optimizer.apply(tape.gradient(wish, weights), weights)
+        self.seen.update_state(loss)
+        return {"critic": self.seen.result()}
+
+
+class Eps(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """A trainable variable of another type than the others."""
+
+    def build(self, shape: Any) -> None:
+        self.shift = self.add_weight(shape=(3,), initializer="zeros", dtype="float32", name="shift")
+
+    def call(self, x: Any) -> Any:
+        return x + tf.cast(self.shift, x.dtype)
+
+
+def _functional_two_outputs() -> Any:
+    x = keras.Input((SIZE,))
+    hidden = layers.Dense(5, activation="tanh")(x)
+    return keras.Model(x, {"a": layers.Dense(3, name="a")(hidden), "b": layers.Dense(3, name="b")(hidden)})
+
+
+def _stack(*middle: Any, kind: Any = keras.Sequential) -> Any:
+    return kind([keras.Input((SIZE,)), *middle, layers.Dense(3)])
+
+
+FAMILIES: dict[str, Callable[[], Any]] = {
+    "dense": lambda: _stack(layers.Dense(5, activation="tanh", kernel_regularizer="l2")),
+    "normalized": lambda: _stack(layers.Dense(5, use_bias=False), layers.BatchNormalization(synchronized=True)),
+    "positions": lambda: _stack(Positions(), layers.GlobalAveragePooling1D()),
+    "masked": lambda: _stack(layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4)),
+    "two outputs": _functional_two_outputs,
+    "two types": lambda: keras.Sequential([keras.Input((SIZE,)), layers.Dense(3), Eps()]),
+    "penalty": lambda: Penalized(tf.reduce_mean),
+    "penalty summed": lambda: Penalized(tf.reduce_sum),
+    "guide": lambda: _stack(layers.Dense(5, activation="tanh"), kind=GuideStep),
+    "own mean": lambda: _stack(layers.Dense(5, activation="tanh"), kind=OwnMean),
+    "own sum": lambda: _stack(layers.Dense(5, activation="tanh"), kind=OwnSum),
+    "gan": Gan,
+}
+
+
+class ScalarLoss(keras.losses.Loss):  # type: ignore[misc]  # Keras has no types
+    """A loss whose `call` returns one number, as TensorFlow's guide writes it."""
+
+    def call(self, y_true: Any, y_pred: Any) -> Any:
+        return tf.reduce_mean(tf.math.square(y_pred - y_true))
+
+
+LOSSES: dict[str, Callable[[], Any]] = {
+    "mse": lambda: "mse",
+    "huber, weighted mean": lambda: keras.losses.Huber(reduction="mean_with_sample_weight"),
+    "sum": lambda: keras.losses.MeanSquaredError(reduction="sum"),
+    "none": lambda: keras.losses.MeanSquaredError(reduction="none"),
+    "number": lambda: lambda y, p: tf.reduce_mean(tf.square(y - p)),
+    "number of a class": ScalarLoss,
+    "dice by sample": lambda: keras.losses.Dice(axis=(1,)),
+    "dice": keras.losses.Dice,
+    "number summed": lambda: lambda y, p: tf.reduce_sum(tf.square(y - p)),
+}
+
+sgd = keras.optimizers.SGD
+OPTIMIZERS: dict[str, Callable[[], Any]] = {
+    "sgd": lambda: sgd(0.05, momentum=0.9),
+    "adam": lambda: keras.optimizers.Adam(0.01),
+    "adamw": lambda: keras.optimizers.AdamW(0.01, weight_decay=0.1),
+    "clipnorm": lambda: sgd(0.1, clipnorm=0.05),
+    "global_clipnorm": lambda: sgd(0.1, global_clipnorm=0.05),
+    "clipvalue": lambda: sgd(0.1, clipvalue=0.01),
+    "accumulation": lambda: keras.optimizers.Adam(0.01, gradient_accumulation_steps=3),
+    "clipped accumulation": lambda: sgd(0.1, gradient_accumulation_steps=2, clipnorm=0.05),
+    "ema": lambda: sgd(0.05, use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=3),
+    "ema and accumulation": lambda: sgd(
+        0.05, use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=2, gradient_accumulation_steps=2
+    ),
+    "loss scale": lambda: keras.optimizers.LossScaleOptimizer(sgd(0.05), initial_scale=8.0, dynamic_growth_steps=3),
+    "loss scale, accumulation": lambda: keras.optimizers.LossScaleOptimizer(
+        sgd(0.05, gradient_accumulation_steps=2), initial_scale=8.0, dynamic_growth_steps=3
+    ),
+}
+
+RUNS: dict[str, dict[str, Any]] = {
+    "graph": {},
+    "eager": {"run_eagerly": True},
+    "several steps": {"steps_per_execution": 3},
+}
+
+DATA = ("even", "uneven", "one left", "weights", "shuffled", "padded", "of unknown length")
+
+
+def data_of(case: Case) -> tf.data.Dataset:
+    """Batches of BATCH samples, of which the last may have fewer."""
+    random = np.random.default_rng(1)
+    count = {"even": SAMPLES // BATCH * BATCH, "one left": SAMPLES // BATCH * BATCH + 1}.get(case["data"], SAMPLES)
+    x, y = random.normal(size=(count, SIZE)), np.abs(random.normal(size=(count, 3)))
+    parts: tuple[Any, ...] = (x, {"a": y, "b": -y} if case["family"] == "two outputs" else y)
+    if case["data"] == "weights":
+        parts = (*parts, random.uniform(0.2, 2.0, count))
+    data = tf.data.Dataset.from_tensor_slices(parts)
+    if case["data"] == "padded":
+        # The sizes are unknown until a batch is read.
+        return data.shuffle(count, seed=5).padded_batch(BATCH, tf.nest.map_structure(_unknown, data.element_spec))
+    if case["data"] == "of unknown length":
+        data = data.filter(lambda *_: True)
+    if case["data"] == "shuffled":
+        data = data.shuffle(count, seed=5)
+    return data.batch(BATCH)
+
+
+def _unknown(spec: tf.TensorSpec) -> list[None]:
+    return [None] * spec.shape.rank
+
+
+def compiled(case: Case) -> Any:
+    """The model of a case, with weights that depend on nothing else."""
+    keras.utils.set_random_seed(3)
+    model = FAMILIES[case["family"]]()
+    make = OPTIMIZERS[case["optimizer"]]
+    how = RUNS[case["run"]]
+    if case["family"] == "gan":
+        model.compile([make(), make()], **how)
+        _ = [part.set_weights(_weights(part)) for part in (model.critic, model.maker)]
+        return model
+    reports: dict[str, Any] = {} if case["family"] in ("own mean", "own sum") else {"metrics": _metrics(case)}
+    model.compile(make(), LOSSES[case["loss"]](), **reports, **how)
+    model(np.zeros((1, SIZE)))
+    model.set_weights(_weights(model))
+    return model
+
+
+def _metrics(case: Case) -> Any:
+    def number(y: Any, p: Any) -> Any:
+        return tf.reduce_mean(tf.abs(y - p))
+
+    found = ["mae", number]
+    return {"a": found, "b": ["mae"]} if case["family"] == "two outputs" else found
+
+
+def _weights(model: Any) -> list[np.ndarray]:
+    random = np.random.default_rng(2)
+    return [(weight + random.normal(size=weight.shape) * 0.3).astype(weight.dtype) for weight in _positive(model)]
+
+
+def _positive(model: Any) -> list[np.ndarray]:
+    """The initial weights without their random part; a variance stays positive."""
+    return [
+        np.abs(np.zeros_like(weight)) + 2 * (variable.name == "moving_variance")
+        for weight, variable in zip(model.get_weights(), model.weights, strict=True)
+    ]
+
+
+def trained(case: Case, fit: Callable[..., Any]) -> dict[str, Any]:
+    """What is the same on one process and several: weights, history, evaluation and predictions."""
+    model = compiled(case)
+    data = data_of(case)
+    gan = case["family"] == "gan"
+    validation = {} if gan else {"validation_data": data_of({**case, "data": "uneven"})}
+    history = fit(model, data, epochs=EPOCHS, verbose=0, **validation)
+    found: dict[str, Any] = {"history": history.history, "weights": [one.tolist() for one in model.get_weights()]}
+    if not gan:
+        x = np.random.default_rng(4).normal(size=(5, SIZE))
+        found["evaluated"] = {k: float(v) for k, v in model.evaluate(data, verbose=0, return_dict=True).items()}
+        found["predicted"] = _listed(model.predict(x, batch_size=4, verbose=0))
+        found["on a batch"] = _listed(model.predict_on_batch(x))
+    return found
+
+
+def _listed(outputs: Any) -> Any:
+    return tf.nest.map_structure(lambda one: np.asarray(one).tolist(), outputs)
+
+
+def _run(mode: str, case: Case) -> dict[str, Any]:
+    keras.config.set_floatx("float64")
+    if mode == "plain":
+        return trained(case, lambda model, data, **keywords: model.fit(data, **keywords))
+    import tensorplane
+
+    with _strategy(mode).scope():
+        return trained(case, tensorplane.fit)
+
+
+@functools.cache
+def _strategy(mode: str) -> tf.distribute.Strategy:
+    if mode == "replicas":
+        from tests.runtime import two_replicas
+
+        return two_replicas.strategy()
+    import tensorplane
+
+    return tensorplane.strategy()
+
+
+def main() -> None:
+    mode, *cases = sys.argv[1:]
+    if (mend := os.environ.get("WITHOUT")) and mode != "plain":
+        from tests.runtime.mends import take_out
+
+        take_out(mend)
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    if mode != "plain":
+        _strategy(mode)
+    for text in cases:
+        case: Case = json.loads(text)
+        said = io.StringIO()
+        with redirect_stderr(said):
+            try:
+                found = _run(mode, case)
+            except ValueError as error:
+                found = {"refused": str(error)}
+        found["said"] = [line for line in said.getvalue().splitlines() if line.startswith("tensorplane: ")]
+        print("case", json.dumps(found), flush=True)
+
+
+if __name__ == "__main__":
+    main()

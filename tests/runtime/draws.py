@@ -1,0 +1,61 @@
+"""Draws fits and interruptions of fits by a seed."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+from tests.runtime import drawn_fits, drawn_resumes
+
+_NO_MEAN = ("dice", "number summed")
+_OWN_LOSS = ("own mean", "own sum", "gan")
+_CALLS = {
+    **dict.fromkeys(("on_train_batch_begin", "on_train_batch_end"), 12),
+    **dict.fromkeys(("on_epoch_begin", "on_epoch_end", "on_test_begin", "on_test_batch_end", "on_test_end"), 3),
+    "on_train_end": 1,
+}
+"""How often each method is called in a fit, at least."""
+
+
+def fits(seed: int) -> Iterator[drawn_fits.Case]:
+    """Cases without end. Plain losses come more often, so that the other choices meet each other."""
+    choose = random.Random(seed).choice
+    while True:
+        run = choose(["graph", "graph", *drawn_fits.RUNS])
+        data = choose([one for one in drawn_fits.DATA if run != "graph" or one != "of unknown length"])
+        yield {
+            "family": choose(list(drawn_fits.FAMILIES)),
+            "loss": choose(["mse", "mse", "number", *drawn_fits.LOSSES]),
+            "optimizer": choose(list(drawn_fits.OPTIMIZERS)),
+            # At the end of data whose length it does not know, Keras counts one step more in graphs of one step.
+            "data": data,
+            "run": run,
+        }
+
+
+def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
+    """Cases without end."""
+    draw = random.Random(seed)
+    while True:
+        data, point = draw.choice(drawn_resumes.DATA), draw.choice(drawn_resumes.POINTS)
+        # Two fits over one endless shuffle are no promise; it is said.
+        fits = 1 if data == "steps of an endless one" else draw.choice([1, 2])
+        yield {
+            "callbacks": draw.choice(list(drawn_resumes.CALLBACKS)),
+            "data": data,
+            "fits": fits,
+            "replicas": draw.choice([1, 2]),
+            "per_execution": draw.choice([1, 1, 3]),
+            "how": draw.choice(["kill", "stop"]),
+            "point": point,
+            "call": draw.randint(1, _CALLS[point] * fits),
+        }
+
+
+def expected(case: drawn_fits.Case) -> str:
+    """What several replicas do with a case: `equal` to one process, `refused`, or trained as they can, and `told`."""
+    if case["family"] == "own sum" or (case["family"] == "guide" and case["loss"] in _NO_MEAN):
+        return "told"
+    if case["family"] == "penalty summed" or (case["loss"] in _NO_MEAN and case["family"] not in _OWN_LOSS):
+        return "refused"
+    return "equal"

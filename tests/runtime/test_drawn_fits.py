@@ -1,0 +1,94 @@
+"""Fits that are drawn by a seed: on replicas they equal one process of plain Keras, are refused, or told in a line."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runtime import draws, mends
+from tests.runtime.drawn_fits import Case
+from tests.runtime.launching import environments, gang
+from tests.support import counts
+from tests.support.waiting import PATIENT_SECONDS
+
+_PROGRAM = Path(__file__).with_name("drawn_fits.py")
+_COUNT = counts.of(quick=2, nightly=180)
+_PER_PROGRAM = 10
+_MOST = 60
+"""How many draws may pass before the fault of a mend that was taken out is found."""
+_NIGHTLY = pytest.mark.nightly("a mend that is taken out: minutes of trainings until a draw finds its fault")
+
+
+def _outcomes(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[Any]:
+    """What the program says of each case; of a case at which it has failed, its last lines."""
+    tasks = environments(2) if mode == "workers" else [{}]
+    texts = [json.dumps(case) for case in cases]
+    with gang(folder, _PROGRAM, mode, *texts, tasks=tasks, WITHOUT=without) as started:
+        started.finish(len(cases) * PATIENT_SECONDS)
+    found = [json.loads(line[5:]) for line in started.outputs[0].splitlines() if line.startswith("case ")]
+    failed = {"failed": started.output[-1500:]}
+    return [*found, *([failed] if len(found) < len(cases) else [])]
+
+
+def _faults(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
+    plain = _outcomes("plain", cases, folder)
+    several = _outcomes(mode, cases, folder, without=without)
+    return [
+        f"{json.dumps(case)}: {fault}"
+        for case, one, other in zip(cases, plain, several, strict=False)
+        if (fault := _fault(case, one, other))
+    ]
+
+
+def _fault(case: Case, plain: Any, several: Any) -> str:
+    """What is wrong with what several replicas made of a case; empty if nothing is."""
+    if "failed" in several or "failed" in plain:
+        return str(several.get("failed") or plain["failed"])
+    if "refused" in plain:
+        # Keras itself cannot do it.
+        return ""
+    expected = draws.expected(case)
+    refused = several.get("refused")
+    if expected == "refused" or refused:
+        return "" if expected == "refused" and refused and "\n" not in refused else f"refused: {refused}"
+    if expected == "told":
+        return "" if any("on several replicas differs" in line for line in several["said"]) else "nothing was said"
+    differs = [name for name in plain if name != "said" and not _equal(plain[name], several[name])]
+    return f"differs: {', '.join(differs)}" if differs or several["said"] else ""
+
+
+def _equal(one: Any, other: Any) -> bool:
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(_equal(one[name], other[name]) for name in one)
+    if isinstance(one, list) and one and isinstance(one[0], list):
+        return len(one) == len(other) and all(_equal(*pair) for pair in zip(one, other, strict=True))
+    return np.shape(one) == np.shape(other) and np.allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def _chunks(cases: Iterator[Case], count: int) -> Iterator[list[Case]]:
+    while count > 0 and (chunk := list(islice(cases, min(_PER_PROGRAM, count)))):
+        count -= len(chunk)
+        yield chunk
+
+
+@pytest.mark.counted
+def test_drawn_fits_equal_one_process_or_are_refused_or_told(tmp_path: Path) -> None:
+    cases = draws.fits(counts.seed())
+    found = []
+    for number, chunk in enumerate(_chunks(cases, _COUNT)):
+        mode = "workers" if number % 2 else "replicas"
+        found += _faults(mode, chunk, tmp_path)
+    assert found == []
+
+
+@_NIGHTLY
+@pytest.mark.parametrize("mend", mends.OF_FITS)
+def test_without_a_mend_a_draw_finds_its_fault(tmp_path: Path, mend: str) -> None:
+    cases = draws.fits(counts.seed())
+    assert any(_faults("replicas", chunk, tmp_path, without=mend) for chunk in _chunks(cases, _MOST))
