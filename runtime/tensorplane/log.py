@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 import sys
 import time
@@ -35,10 +36,9 @@ def say(**facts: object) -> None:
 
 
 def warn(line: str) -> None:
-    """Print a line to standard error: `key: problem; remedy`. The chief alone does: all workers would say the same."""
-    from tensorplane.cluster import Place
-
-    if Place.current().is_chief:
+    """Print a line to standard error: `key: problem; remedy`. One worker does: all would say the same."""
+    task = json.loads(os.environ.get("TF_CONFIG") or "{}").get("task", {})
+    if int(task.get("index", 0)) == 0:
         print("tensorplane:", line, file=sys.stderr, flush=True)
 
 
