@@ -15,6 +15,7 @@ from components.base.faults import did_you_mean
 from components.catalog.rows import GPU_RESOURCE
 from embedded.fault import Fault
 from workloads.manifests.stage_pods import OUT, path_of
+from workloads.settings.join_key import JoinKey
 from workloads.settings.pipeline import PipelineSettings, named
 from workloads.settings.pipeline_input import MAIN, StageInput
 from workloads.settings.pipeline_stage import StageArgs
@@ -123,9 +124,19 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
 def _pfs(name: str, source: StageInput, *, joined: bool) -> dict[str, Any]:
     by = source.split.by if source.split.batch is None else "file"
     made = {"name": name, "repo": source.dataset, "branch": MASTER if source.branch == MAIN else source.branch}
+    if joined and source.key:
+        return {**made, "glob": _keyed(source.key), "joinOn": "/".join(f"${n + 1}" for n in range(source.key.groups))}
     if joined:
         return {**made, "glob": _JOINED[by], "joinOn": "$1"}
     return {**made, "glob": _GLOBS[by]}
+
+
+def _keyed(key: JoinKey) -> str:
+    """The glob pattern of a key."""
+    if key.pattern:
+        return f"/{key.pattern}"
+    ends = ",".join(key.endings or ())
+    return f"/(**){{{ends}}}" if len(key.endings or ()) > 1 else f"/(**){ends}"
 
 
 def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, notes: list[Note]) -> dict[str, Any]:

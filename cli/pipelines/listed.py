@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
 
 from cli.api_values import Object, moment
 from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, seconds, stages, state_of
+from components.base.plural import counted
 
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 """What Argo says of a pod that has a node and will run in a moment."""
@@ -35,6 +37,8 @@ class StageRun:
     former: int = 0
     """Of those that are skipped, the ones that keep the result of a former form of the stage (`reprocess: new`)."""
     failed: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Parts of each split input that found no partner; empty if all have one."""
     began: datetime | None = None
     seconds: float | None = None
     working_seconds: float | None = None
@@ -43,6 +47,21 @@ class StageRun:
     """The one that it made."""
     why: str = ""
     """Why it failed, in Argo's words."""
+
+    @property
+    def alone(self) -> int:
+        """How many parts found no partner."""
+        return sum(self.left_out.values())
+
+    @property
+    def unjoined(self) -> str:
+        """Which parts found no partner, in a sentence; empty if all have one."""
+        if not self.alone:
+            return ""
+        found = " and ".join(f"{count} of {name}" for name, count in sorted(self.left_out.items()))
+        if self.parts:
+            return f"left out {counted(self.alone, 'part')} without a partner: {found}"
+        return f"the join found nothing, so there is no part to work on: {found} have no partner; compare their names"
 
 
 @dataclass(frozen=True)
@@ -123,6 +142,7 @@ def _stage(stage: str, steps: Mapping[str, Node], of_parts: Iterable[Node], now:
         skipped=planned.get("unchanged", 0) + planned.get("former", 0),
         former=planned.get("former", 0),
         failed=committed.get("failed", work["Failed"] + work["Error"]),
+        left_out=planned.get("left_out", {}),
         began=moment(steps["plan"].get("startedAt")),
         seconds=seconds({**steps["plan"], "finishedAt": last.get("finishedAt")}, now),
         working_seconds=None if failed or committed else _since_first(items, now),
@@ -136,6 +156,6 @@ def _since_first(items: Iterable[Node], now: datetime) -> float | None:
     return (now - min(starts)).total_seconds() if starts else None
 
 
-def _summary(step: Node) -> dict[str, int]:
+def _summary(step: Node) -> dict[str, Any]:
     """What a step has counted; empty as long as it has not ended well."""
     return dict(json.loads(output(step, "summary") or "{}"))

@@ -1,6 +1,6 @@
 """What pipelines register, as `facts.py` has it for the others."""
 
-from typing import Any, TypedDict
+from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
@@ -21,6 +21,8 @@ class PipelineStage(TypedDict):
     """The most pods at once; of a stage that is a job, the jobs."""
     program: str
     """A digest of what decides its results besides the input."""
+    keys: NotRequired[dict[str, str]]
+    """What parts of joined inputs are joined by, where that is not the name of files without their ending."""
 
 
 class Pipeline(TypedDict):

@@ -75,7 +75,7 @@ class Ran:
     start: float
     end: float | None = None
     omitted: bool = False
-    summary: Mapping[str, int] = field(default_factory=dict)
+    summary: Mapping[str, Any] = field(default_factory=dict)
     """What its plan has said; empty as long as it has not."""
     parts: Mapping[int, Part] = field(default_factory=dict)
     """Those that needed work, by number."""

@@ -13,6 +13,7 @@ from workloads.checks import (
     command,
     files,
     gpu_support,
+    join_key,
     mounts,
     queueing,
     resources,
@@ -66,6 +67,7 @@ def faults(
         yield from _datasets(args, name, where, declared)
         yield from _paths(args, where)
         yield from stage_server.faults(args, name, where, declared)
+        yield from join_key.faults(args, where)
         if args.publish:
             continue
         if args.training:

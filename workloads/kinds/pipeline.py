@@ -191,8 +191,9 @@ class Pipeline(Workload):
 def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.PipelineStage]:
     """The stages as reports draw them."""
     gpus = {name: sum(pods.gpus for pods in found) for name, found in args.by_stage()}
-    return {
-        name: registered.PipelineStage(
+    found = {}
+    for name, stage in args.stages.items():
+        found[name] = registered.PipelineStage(
             after=sorted(set(args.before(stage).values())),
             reads=sorted(named(one) for one in stage.inputs.values()),
             writes=stage.output,
@@ -201,8 +202,17 @@ def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.Pip
             parallel=stage.parallel,
             program=digest_of(manifests.steps_of(args, known)[name].decisive),
         )
-        for name, stage in args.stages.items()
-    }
+        if keys := _keys(stage):
+            found[name]["keys"] = keys
+    return found
+
+
+def _keys(stage: StageArgs) -> dict[str, str]:
+    """What the parts of a stage are joined by, as far as reports tell it."""
+    joined = {name: one for name, one in stage.inputs.items() if stage.join == "name" and not one.split.is_whole}
+    keys = {name: one.key.shown if one.key else one.split.by for name, one in joined.items()}
+    # Files without a stated key are joined as ever, and states of versions before this one say nothing of keys.
+    return {name: key for name, key in keys.items() if key != "file"}
 
 
 def _of_jobs(parent: Pipeline, pipeline: str, args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:

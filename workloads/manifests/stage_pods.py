@@ -192,7 +192,15 @@ class Steps:
             "folder": stored.folder,
             "by": one.split.by,
             "batch": one.split.batch,
+            **self._key(one),
         }
+
+    def _key(self, one: StageInput) -> dict[str, Any]:
+        """What an input's parts are joined by. Without a key, that of folders is said too: it was another one, so that
+        such a stage is another one since then, which makes its output anew."""
+        if one.key:
+            return {"key": one.key.regex}
+        return {"key": None} if self.stage.join == "name" and one.split.by == "directory" else {}
 
     def work(self) -> dict[str, Any]:
         """The pod that works on one item: the stage's program, and the container that keeps its result."""

@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from components.base.model import Model, Name, NonEmptyStr, refuse
 from components.base.mount_path import MountPath
 from components.datasets.settings import ColumnType
+from workloads.settings.join_key import JoinKey
 
 MAIN = "main"
 _BRANCH = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-")
@@ -58,6 +59,11 @@ class StageInput(Model):
     """Branch whose newest version a run begins with."""
     split: Split = Split()
     """Parts that are worked on in pods of their own, and only if they changed. By default, the whole version."""
+    key: JoinKey | None = None
+    """With `join: name`, what its parts are joined by: a pattern of their names, whose parentheses hold the key, such
+    as `(*).tar.gz` or `*_SHOP(*).csv`, or `{endings: [.jpg, .png]}`. Several parts with one key are then combined with
+    each partner. By default the key is the name, of a file without what follows the last dot; two parts with one key
+    are refused."""
     path: MountPath | None = None
     """Folder in which the program has it, if that is not `/in/NAME`."""
     columns: Annotated[dict[NonEmptyStr, ColumnType], Field(default_factory=dict)]

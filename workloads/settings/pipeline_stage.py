@@ -55,8 +55,8 @@ class StageArgs(Model):
     queue: Name | None = None
     """Queue that admits each pod. Without one, pods start immediately."""
     join: Literal["cross", "name"] | None = None
-    """How the parts of several split inputs come together: `cross` each with each, `name` those with the same path
-    without its ending. Inputs that are not split are in all of them."""
+    """How the parts of several split inputs come together: `cross` each with each, `name` those whose names have the
+    same key (`key` of the inputs). Inputs that are not split are in all of them."""
     parallel: Annotated[int, Field(ge=1, le=1000)] = 4
     """The most pods at once."""
     retries: Annotated[int, Field(ge=0, le=100)] = 2

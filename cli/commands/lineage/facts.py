@@ -68,7 +68,8 @@ def _how(record: Mapping[str, Any]) -> Iterator[str]:
         others = {key: value for key, value in strategy.items() if key != "kind"}
         yield f"strategy {strategy['kind']}{f' {_pairs(others)}' if others else ''}"
     if parts := record.get("parts"):
-        done = ", ".join(f"{parts[word]} {word}" for word in ("done", "skipped", "failed") if parts.get(word))
+        words = ("done", "skipped", "failed", "left_out")
+        done = ", ".join(f"{parts[word]} {word.replace('_', ' ')}" for word in words if parts.get(word))
         yield f"{counted(parts['parts'], 'part')}{f': {done}' if done else ''}"
     if "seed" in record:
         yield f"seed {record['seed']}"

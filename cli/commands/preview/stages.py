@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from cli.commands.preview.report import Facts, Report
 from cli.output import dag
@@ -15,6 +15,7 @@ _LOOKS = {
     "same": (("#f6f8fa", "#8c959f"), ""),
 }
 _NOTHING: Facts = {}
+_KEYS = {"directory": "the names of folders, of which dots are a part, and of files without their ending"}
 _HEADING, _BETWEEN = 30, 36
 
 
@@ -34,13 +35,21 @@ def words(report: Report) -> list[str]:
         for old, new in [_stages(both, stage)]
         if (what := changes(old, new))
     ]
-    return [f"{name}: {', '.join(what)}{_again(old, new)}" for name, old, new, what in found]
+    return [f"{name}: {', '.join(what)}{_again(old, new)}{_apart(old, new)}" for name, old, new, what in found]
 
 
 def _again(old: Facts, new: Facts) -> str:
     """What another program does in the next run."""
     works = bool(old and new) and old["program"] != new["program"]
     return "; its next run works on all inputs again, unless `reprocess` is `new`" if works else ""
+
+
+def _apart(old: Facts, new: Facts) -> str:
+    """What other keys do in the next run."""
+    if not old or not new or _keys(old) == _keys(new):
+        return ""
+    how = ", ".join(f"{name} by {_KEYS.get(key, key)}" for name, key in sorted(_keys(new).items()))
+    return f"; its next run joins {how or 'by the names of files without their ending'}"
 
 
 def svg(report: Report) -> str:
@@ -73,7 +82,14 @@ def _before(old: Facts, new: Facts) -> list[str]:
 
 
 def _program(old: Facts, new: Facts) -> list[str]:
-    return ["another program"] if old["program"] != new["program"] else []
+    program = ["another program"] if old["program"] != new["program"] else []
+    return [*program, *(["other keys of its join"] if _keys(old) != _keys(new) else [])]
+
+
+def _keys(stage: Facts) -> Mapping[str, str]:
+    """What the parts of each input are joined by; empty where that is the name of files without their ending."""
+    found: Mapping[str, str] = stage.get("keys") or {}
+    return found
 
 
 def _names(both: tuple[Facts, Facts]) -> Sequence[str]:

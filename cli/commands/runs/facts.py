@@ -27,6 +27,7 @@ def _progress(stage: Stage, found: Details) -> Iterator[Fact]:
         shown = ", ".join(f"{number} {word}" for word, number in counts.items() if number)
         yield "Parts", f"{run.parts}{f': {shown}' if shown else ''}"
     yield "Skipped", "\n".join(stage.skipped)
+    yield "Left out", run.unjoined
     if run.pending:
         yield "Waiting", f"{run.pending} of its pods: for their queue, their node or their image"
     yield "Began", f"{run.began:%Y-%m-%d %H:%M:%S} UTC" if run.began else ""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 from rich.console import Console
@@ -11,7 +11,7 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.commands.runs.ask import Asker
-from cli.commands.runs.tables import STYLES, cells, reasons
+from cli.commands.runs.tables import STYLES, cells, counted_of, empty_joins, reasons
 from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
 from cli.output.times import age, duration
@@ -19,7 +19,6 @@ from cli.pipelines import workflow
 from cli.pipelines.details import Details, Stage
 from components.base.price import Usd
 
-_HEADINGS = ("stage", "state", "parts", "done", "skipped", "failed", "time", "ETA", "cost", "commit")
 _LEAST = ("commit", "parts", "ETA", "cost")
 _CENT = Usd(0.01, 0.01)
 _SHOWN = 12
@@ -40,11 +39,15 @@ def show(found: Details, access: Access, console: Console, now: datetime) -> Non
     """Prints a run."""
     console.print(Text(summary(found, now), style="bold"), soft_wrap=True)
     if found.stages:
-        rows = [_row(stage) for stage in found.stages]
-        right = ("parts", "done", "skipped", "failed", "time", "ETA", "cost")
-        console.print(table(_HEADINGS, rows, right=right, styles=STYLES, least=_LEAST))
+        counts = counted_of([stage.run for stage in found.stages])
+        rows = [_row(stage, counts) for stage in found.stages]
+        numbers = (*counts, "time", "ETA", "cost")
+        headings = ("stage", "state", *numbers, "commit")
+        console.print(table(headings, rows, right=numbers, styles=STYLES, least=_LEAST))
     for line in reasons(found.run):
         console.print(Text(line, style="red"))
+    for line in empty_joins(found.run):
+        console.print(Text(line, style="yellow"))
     for line in remarks(found):
         console.print(Text(line, style="dim"))
     if found.stages:
@@ -70,6 +73,8 @@ def remarks(found: Details) -> Iterator[str]:
     for stage in found.stages:
         run = stage.run
         yield from (f"{run.stage}: skipped {line}" for line in stage.skipped)
+        if run.unjoined and run.parts:
+            yield f"{run.stage}: {run.unjoined}"
         if run.failed and run.state == "finished":
             yield f"{run.stage}: {_parts(run.failed)} failed, as `mayFail` allows; the version lacks what they make"
         if run.pending:
@@ -106,9 +111,9 @@ def why_not_begun(stage: Stage, found: Details) -> str:
     return f"not run: {', '.join(f'{name} {states[name]}' for name in before if name in states)}"
 
 
-def _row(stage: Stage) -> tuple[str, ...]:
+def _row(stage: Stage, counts: Sequence[str]) -> tuple[str, ...]:
     left = NOTHING if not stage.eta_seconds else duration(stage.eta_seconds)
-    return (*cells(stage.run), left, price(stage.cost.usd), stage.run.commit[:_SHOWN] or NOTHING)
+    return (*cells(stage.run, counts), left, price(stage.cost.usd), stage.run.commit[:_SHOWN] or NOTHING)
 
 
 def _interesting(found: Details) -> Stage:

@@ -23,7 +23,9 @@ from workloads.manifests import pipeline_run
 
 _NEWEST = 5
 """Runs that are shown of each pipeline."""
-_HEADINGS = ("run", "stage", "state", "parts", "done", "skipped", "failed", "time", "age")
+_COUNTS = ("parts", "done", "skipped", "failed")
+_LEFT_OUT = "left out"
+"""Counts parts without a partner. Only where there are some."""
 STYLES = {
     "running": "green",
     "waiting": "yellow",
@@ -50,6 +52,8 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
     for run in shown:
         for line in reasons(run):
             console.print(Text(line, style="red"))
+        for line in empty_joins(run):
+            console.print(Text(line, style="yellow"))
     if hidden := len(found) - len(shown):
         console.print(
             Text(f"{counted(hidden, 'older run')}; list them with: {access.command('runs list --all')}", style="dim")
@@ -75,9 +79,15 @@ def plain(run: Run) -> dict[str, Any]:
 
 def render(runs: Sequence[Run], now: datetime) -> RenderableType:
     """The table, in the terminal's width: a line for each stage that has begun."""
-    rows = [row for run in runs for row in _rows(run, now)]
-    right = ("parts", "done", "skipped", "failed", "time", "age")
-    return table(_HEADINGS, rows, right=right, styles=STYLES, least=("age", "parts", "time"))
+    counts = counted_of([stage for run in runs for stage in run.stages])
+    rows = [row for run in runs for row in _rows(run, counts, now)]
+    headings = ("run", "stage", "state", *counts, "time", "age")
+    return table(headings, rows, right=(*counts, "time", "age"), styles=STYLES, least=("age", "parts", "time"))
+
+
+def counted_of(stages: Sequence[StageRun]) -> tuple[str, ...]:
+    """What is counted of the parts of these stages: the headings of `cells`."""
+    return (*_COUNTS, _LEFT_OUT) if any(stage.alone for stage in stages) else _COUNTS
 
 
 def reasons(run: Run) -> Iterator[str]:
@@ -87,25 +97,30 @@ def reasons(run: Run) -> Iterator[str]:
         yield from found or ([f"{run.name}: {run.why}"] if run.why else [])
 
 
-def _rows(run: Run, now: datetime) -> Iterator[tuple[str, ...]]:
+def empty_joins(run: Run) -> Iterator[str]:
+    """Which of its stages had nothing to work on because no parts belong together, a line each."""
+    yield from (f"{run.name}/{one.stage}: {one.unjoined}" for one in run.stages if one.unjoined and not one.parts)
+
+
+def _rows(run: Run, counts: Sequence[str], now: datetime) -> Iterator[tuple[str, ...]]:
     if not run.stages:
-        yield (run.name, "", run.state, *[NOTHING] * 4, _time(run.seconds), age(run.created, now))
+        yield (run.name, "", run.state, *[NOTHING] * len(counts), _time(run.seconds), age(run.created, now))
     for number, stage in enumerate(run.stages):
         first = number == 0
-        yield (run.name if first else "", *cells(stage), age(run.created, now) if first else "")
+        yield (run.name if first else "", *cells(stage, counts), age(run.created, now) if first else "")
 
 
-def cells(stage: StageRun) -> tuple[str, ...]:
-    """Name, state, counts of parts, and time of a stage."""
-    counts = (stage.done, stage.skipped, stage.failed)
-    known = [str(count) if stage.parts is not None else NOTHING for count in counts]
-    return (
-        stage.stage,
-        stage.state,
-        NOTHING if stage.parts is None else str(stage.parts),
-        *known,
-        _time(stage.seconds),
-    )
+def cells(stage: StageRun, counts: Sequence[str]) -> tuple[str, ...]:
+    """Name, state, these counts of parts, and time of a stage."""
+    of = {
+        "parts": stage.parts,
+        "done": stage.done,
+        "skipped": stage.skipped,
+        "failed": stage.failed,
+        _LEFT_OUT: stage.alone,
+    }
+    known = [NOTHING if stage.parts is None else str(of[count]) for count in counts]
+    return (stage.stage, stage.state, *known, _time(stage.seconds))
 
 
 def _time(seconds: float | None) -> str:

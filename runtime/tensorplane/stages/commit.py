@@ -84,6 +84,8 @@ def _provenance(stage: Stage, run: str, planned: Plan, failed: list[Planned]) ->
     lost = {each.key for each in failed}
     worked = Counter(each.why in (plan.NEW, plan.CHANGED) for each in planned.items if each.key not in lost)
     counts = {"parts": len(planned.items), "done": worked[True], "skipped": worked[False], "failed": len(failed)}
+    if planned.left_out:
+        counts["left_out"] = sum(planned.left_out.values())
     return {
         "pipeline": stage.pipeline,
         "stage": stage.name,

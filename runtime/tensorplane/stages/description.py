@@ -26,6 +26,9 @@ class Input:
     """What its parts are: `whole`, `file` or `directory`."""
     batch: int | None = None
     """Instead: so many files on average."""
+    key: str | None = None
+    """What its parts are joined by, if the settings state it: a regular expression of their names, whose groups are the
+    key."""
 
     @property
     def is_whole(self) -> bool:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import hashlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Any
 
 from tensorplane.datasets.tree import File
@@ -87,24 +86,3 @@ def _batches(files: Iterable[str], size: int) -> Iterator[tuple[str, list[str]]]
             batch = []
     if batch:
         yield batch[0], batch
-
-
-def joined(inputs: Mapping[str, Sequence[Part]], join: str | None, wholes: Iterable[str]) -> list[Item]:
-    """What pods work on. `wholes`: inputs that are not split, which all items have.
-
-    Joined by name, parts without a partner in each other input are left out.
-    """
-    always = {name: inputs[name][0] for name in wholes}
-    apart = {name: parts for name, parts in inputs.items() if name not in always}
-    if join == "name":
-        named = {name: {_stem(part.name): part for part in parts} for name, parts in apart.items()}
-        common = sorted(set.intersection(*(set(each) for each in named.values()))) if named else []
-        found = [{name: each[stem] for name, each in named.items()} for stem in common]
-    else:
-        pairs = ([(name, part) for part in parts] for name, parts in apart.items())
-        found = [dict(chosen) for chosen in itertools.product(*pairs)]
-    return [Item({**always, **chosen}) for chosen in found]
-
-
-def _stem(path: str) -> str:
-    return str(PurePosixPath(path).with_suffix(""))

@@ -7,12 +7,12 @@ import secrets
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from tensorplane.datasets import Refused, checkout, commit, durable
 from tensorplane.datasets.store import remove
-from tensorplane.stages import parts
+from tensorplane.stages import joins, parts
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Item
 from tensorplane.stages.results import Results
@@ -51,8 +51,8 @@ class Plan:
     items: tuple[Planned, ...]
     inputs: tuple[Mapping[str, str], ...]
     """`{name, dataset, version, commit}` of each input."""
-    left_out: int = 0
-    """Parts without a partner, where inputs are joined by name."""
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """Parts of each split input without a partner; empty if all have one."""
 
     @property
     def summary(self) -> dict[str, int]:
@@ -87,7 +87,7 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
 
     Returns the items that need a pod: `item`, its number in the plan; `id`, which no other item has; and by the name of
     each input the folder with its files, from the root of the volume; with `shared_out`, `out`, that for its results.
-    Raises Refused if there are more than MOST.
+    Raises Refused if there are more than MOST, and where it is not clear which parts belong together.
     """
     stage.output().store.create()
     commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
@@ -140,7 +140,7 @@ def finish(stage: Stage, run: str) -> None:
         path.unlink(missing_ok=True)
 
 
-def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], int]:
+def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], dict[str, int]]:
     found = {}
     for each in stage.inputs:
         version = commits[each.name].version
@@ -148,11 +148,8 @@ def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Ite
             found[each.name] = parts.whole(version)
         else:
             found[each.name] = parts.split(each.open().files(commits[each.name].id), by=each.by, batch=each.batch)
-    items = parts.joined(found, stage.join, [each.name for each in stage.inputs if each.is_whole])
-    left_out = 0
-    if stage.join == "name":
-        left_out = sum(len(found[each.name]) - len(items) for each in stage.inputs if not each.is_whole)
-    return items, left_out
+    items = joins.items(stage, found)
+    return items, joins.left_out(stage, found, items)
 
 
 def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:

@@ -1,6 +1,7 @@
 """The steps of a stage besides its program, each with what Argo's node of it puts out.
 
-plan     `items`, those that need a pod, and `summary`, how many are skipped and why, both in JSON
+plan     `items`, those that need a pod, and `summary`, how many are skipped and why, and how many parts of each input
+         found no partner, both in JSON
 keep     nothing; the files in a folder are the result of an item
 commit   `version`, the commit, and `summary`, how many items were done, skipped and failed
 clean    nothing; what the run needed besides its results is removed
@@ -60,8 +61,9 @@ def words(**facts: Any) -> str:
 def _plan(stage: Stage, run: str, versions: Mapping[str, str]) -> Taken:
     todo = plan(stage, run, versions)
     found = Plan.read(path_of(stage, run))
-    said = words(**found.summary, left_out=found.left_out)
-    return Taken(said, {"items": json.dumps(todo), "summary": json.dumps(found.summary)})
+    said = words(**found.summary, left_out=sum(found.left_out.values()))
+    summary = {**found.summary, **({"left_out": found.left_out} if found.left_out else {})}
+    return Taken(said, {"items": json.dumps(todo), "summary": json.dumps(summary)})
 
 
 def _commit(stage: Stage, run: str) -> Taken:

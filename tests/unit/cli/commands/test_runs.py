@@ -131,6 +131,7 @@ def test_stages_say_what_is_done_skipped_and_failed(packed: bool, capsys: pytest
         "skipped": 2,
         "former": 0,
         "failed": 1,
+        "left_out": {},
         "began": "2026-11-26T12:00:00+00:00",
         "seconds": 90.0,
         "working_seconds": None,
@@ -146,6 +147,29 @@ def test_the_table_has_a_line_for_each_stage(capsys: pytest.CaptureFixture[str])
     assert lines[0] == ["run", "stage", "state", "parts", "done", "skipped", "failed", "time", "age"]
     assert lines[-2][:8] == ["photos-1", "prepare", "finished", "5", "2", "2", "1", "90"]
     assert lines[-1][:6] == ["train", "running", "-", "-", "-", "-"]
+
+
+def _joined(parts: int, **left_out: int) -> dict[str, Any]:
+    """A run whose join has left parts out."""
+    summary = json.dumps({"parts": parts, "left_out": left_out})
+    found = _workflow()
+    found["status"]["nodes"] = {"a": _node("prepare-plan", "Suspend", "Succeeded", outputs={"summary": summary})}
+    return found
+
+
+def test_parts_without_a_partner_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    access = _access((_path("photos-1"), _joined(2, sheets=3, labels=1)))
+    tables.show(access, None, Console(width=120), everything=False, as_json=False)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines() if line.strip()]
+    assert " ".join(lines[0]) == "run stage state parts done skipped failed left out time age"
+    assert lines[-1][3:8] == ["2", "0", "0", "0", "4"]
+
+
+def test_a_join_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
+    access = _access((_path("photos-1"), _joined(0, sheets=3, labels=0)))
+    tables.show(access, None, Console(width=200), everything=False, as_json=False)
+    said = "the join found nothing, so there is no part to work on: 0 of labels and 3 of sheets have no partner"
+    assert capsys.readouterr().out.splitlines()[-1] == f"photos-1/prepare: {said}; compare their names"
 
 
 def test_why_a_run_failed_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,13 @@ def _printed(run: dict[str, Any], width: int, seconds: float = 130) -> list[str]
     return [line.rstrip() for line in cast(io.StringIO, console.file).getvalue().splitlines()]
 
 
+def test_parts_without_a_partner_are_named_by_their_input() -> None:
+    summary: dict[str, Any] = {"parts": 2, "new": 2, "left_out": {"texts": 1, "labels": 0}}
+    lines = _printed(workflow({"clean": Ran(0, None, summary=summary)}), 160)
+    assert lines[1].split()[5:8] == ["failed", "left", "out"]
+    assert "clean: left out 1 part without a partner: 0 of labels and 1 of texts" in lines
+
+
 @pytest.mark.parametrize("width", [80, 160])
 def test_each_stage_has_a_line_with_its_progress_eta_and_cost(width: int) -> None:
     lines = _printed(SECOND, width)

@@ -39,6 +39,10 @@ _TREE: dict[str, Any] = {
         }
     },
 }
+_JOIN: dict[str, Any] = {
+    "inputs": {"one": {"dataset": "raw", "split": "file"}, "two": {"dataset": "clicks", "split": "file"}},
+    "join": "name",
+}
 _AT = "tensorplane:workloads.photos.stages"
 
 
@@ -120,6 +124,56 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
                 "join": "name",
             },
             "prepare.inputs.one.split: is a batch, which has no name to join by; set file or directory, or join: cross",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "split": "file", "key": "(*).jpg"}}},
+            "prepare.inputs.photos.key: is set, but only join: name compares keys; set that, or remove key",
+        ),
+        (
+            "prepare",
+            {**_JOIN, "inputs": {**_JOIN["inputs"], "all": {"dataset": "model", "key": "(*)"}}},
+            "prepare.inputs.all.key: is set, but the input is not split, so it has no parts to join; "
+            "set its split, or remove key",
+        ),
+        (
+            "prepare",
+            {
+                **_JOIN,
+                "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "directory", "key": "(*)/*"}},
+            },
+            "prepare.inputs.one.key: '(*)/*' has a slash, but parts of split: directory are at the top of the dataset; "
+            "remove it, or set split: file",
+        ),
+        (
+            "prepare",
+            {**_JOIN, "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "file", "key": "(*)_(*)"}}},
+            "prepare.inputs.one.key: has 2 pairs of parentheses, but the key of two is one text; "
+            "give all keys of the stage as many",
+        ),
+        (
+            "prepare",
+            {**_JOIN, "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "file", "key": "*.jpg"}}},
+            "prepare.inputs.one.key.pattern: invalid value '*.jpg'; "
+            "use a pattern with the key in parentheses, such as (*).tar.gz",
+        ),
+        (
+            "prepare",
+            {**_JOIN, "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "file", "key": "/(*).jpg"}}},
+            "prepare.inputs.one.key.pattern: invalid value '/(*).jpg'; "
+            "use a pattern without a slash at its start: paths in a dataset have none (did you mean (*).jpg?)",
+        ),
+        (
+            "prepare",
+            {
+                **_JOIN,
+                "inputs": {
+                    **_JOIN["inputs"],
+                    "one": {"dataset": "raw", "split": "file", "key": {"endings": ["jpg", ".tar.gz"]}},
+                },
+            },
+            "prepare.inputs.one.key.endings.0: invalid value 'jpg'; "
+            "use an ending of names that begins with a dot, such as .tar.gz (did you mean .jpg?)",
         ),
         (
             "train",

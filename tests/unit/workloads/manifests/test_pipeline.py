@@ -309,3 +309,17 @@ def test_code_too_large_for_one_config_map_is_unpacked() -> None:
     work = _templates(facts=_facts(stages={**stages, "prepare": large}))["prepare-work"]
     (unpack,) = work["initContainers"]
     assert unpack["name"] == "unpack"
+
+
+def test_a_key_that_is_stated_or_of_folders_makes_another_run_and_that_of_files_does_not() -> None:
+    def keys(join: str | None, split: str, **more: Any) -> dict[str, Any]:
+        inputs = {name: {"dataset": "raw", "split": split, **more} for name in ("photos", "labels")}
+        stage = {**_SETTINGS["prepare"], "inputs": inputs, **({"join": join} if join else {})}
+        made = _made({"prepare": stage, "train": _SETTINGS["train"]})
+        (about,) = (each for each in made["spec"]["templates"] if each["name"] == "prepare")
+        described = json.loads(about["metadata"]["annotations"][STAGE])
+        return {one["name"]: one["key"] for one in described["inputs"] if "key" in one}
+
+    assert keys("name", "file") == keys("cross", "directory") == {}
+    assert keys("name", "directory") == {"photos": None, "labels": None}
+    assert keys("name", "file", key="(*).tar.gz") == dict.fromkeys(("photos", "labels"), r"([^/]*)\.tar\.gz")

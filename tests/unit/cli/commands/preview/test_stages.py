@@ -86,3 +86,43 @@ def test_a_new_pipeline_is_drawn_and_a_deployed_one_of_an_older_version_is_not()
     assert of(new, {}) == ["p/a: deleted"]
     assert of({"stages": ["a"], "gpus": 0}, new) == []
     assert of({"stages": ["a"], "gpus": 0}, {}) == []
+
+
+def _joining(**notes: Any) -> dict[str, Any]:
+    photos = {"dataset": "raw", "split": "directory"}
+    return {"inputs": {"photos": photos, "notes": {"dataset": "raw", **notes}}, "join": "name"}
+
+
+def test_a_join_of_folders_that_a_former_version_deployed_is_named() -> None:
+    tree: dict[str, Any] = copy.deepcopy(dict(_BEFORE))
+    stage = tree["workloads"]["photos"]["stages"]["prepare"]
+    stage.update(_joining(split="file"))
+    streamed = previewed_graphs.streamed(tree)
+    former = copy.deepcopy(streamed)
+    for event in former.events:
+        for metadata in (part.get("metadata", {}) for part in event.values() if isinstance(part, dict)):
+            for state in (metadata.get("old"), metadata.get("new")):
+                dag = ((state or {}).get("inputs") or {}).get("dag") or ((state or {}).get("outputs") or {}).get("dag")
+                if dag:
+                    dag["prepare"].pop("keys", None)
+    report = comparison.report("prod", "abc", former, streamed, asked=Asked("Pulumi.prod.yaml"))
+    assert stages.words(report) == [
+        "photos/prepare: other keys of its join; its next run joins photos by the names of folders, of which dots are "
+        "a part, and of files without their ending"
+    ]
+
+
+def test_a_key_that_is_stated_is_named(before: Streamed) -> None:
+    tree: dict[str, Any] = copy.deepcopy(dict(_BEFORE))
+    tree["workloads"]["photos"]["stages"]["prepare"].update(_joining(split="file"))
+    changed = copy.deepcopy(tree)
+    changed["workloads"]["photos"]["stages"]["prepare"].update(_joining(split="file", key="(*).tar.gz"))
+    report = comparison.report(
+        "prod",
+        "abc",
+        previewed_graphs.streamed(tree),
+        previewed_graphs.streamed(changed),
+        asked=Asked("Pulumi.prod.yaml"),
+    )
+    (line,) = stages.words(report)
+    assert line.startswith("photos/prepare: other keys of its join; its next run joins notes by (*).tar.gz, photos by ")

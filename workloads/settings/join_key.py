@@ -1,0 +1,135 @@
+"""What parts of an input are joined by: the key in their names, as a pattern or by their endings."""
+
+import re
+from collections.abc import Iterator
+from typing import Annotated, Any, NoReturn, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from components.base.model import Model, NonEmptyStr, refuse
+
+_WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
+_BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
+_CLOSING = {"(": ")", "{": "}"}
+_SIGN = re.compile(r"\*\*|\\.|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
+
+
+def _pattern(value: str) -> str:
+    expression(value)
+    return value
+
+
+def _ending(value: str) -> str:
+    if not value.startswith(".") or "/" in value or value == ".":
+        near = f".{value}" if value.isalnum() else ""
+        refuse("an ending of names that begins with a dot, such as .tar.gz", near)
+    return value
+
+
+class JoinKey(Model):
+    """The key of a part: `(*).tar.gz`, a pattern of its name, or `{endings: [.jpg, .png]}`."""
+
+    pattern: Annotated[NonEmptyStr, AfterValidator(_pattern)] | None = None
+    """Pattern of the whole name, which is a path in the dataset. The key is what parentheses hold: `(*).tar.gz`,
+    `*_SHOP(*).csv`, `(*)/*`. `*` is any text without a slash, `**` any text, `?` one character, `[a-z]` one of these,
+    `{jpg,png}` one of these texts; a backslash makes the next character plain. Several parentheses are compared one by
+    one. Names that do not match find no partner."""
+    endings: (
+        Annotated[list[Annotated[NonEmptyStr, AfterValidator(_ending)]], Field(min_length=1, max_length=100)] | None
+    ) = None
+    """Instead: endings of names, such as `[.tar.gz, .tgz]`. The key is the name without the longest of them. Names with
+    none of them find no partner."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _pattern_alone(cls, value: Any) -> Any:
+        return {"pattern": value} if isinstance(value, str) else value
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.pattern is None) == (self.endings is None):
+            refuse("one of pattern and endings")
+        return self
+
+    @property
+    def regex(self) -> str:
+        """A regular expression of whole names, whose groups are the key."""
+        if self.pattern is not None:
+            return expression(self.pattern)
+        ends = "|".join(re.escape(ending) for ending in sorted(self.endings or (), key=len, reverse=True))
+        # The shortest key: of several endings that fit, the longest goes.
+        return f"([\\s\\S]+?)(?:{ends})"
+
+    @property
+    def groups(self) -> int:
+        """Of how many texts the key consists."""
+        return re.compile(self.regex).groups
+
+    @property
+    def shown(self) -> str:
+        """In the spelling of the settings."""
+        return self.pattern if self.pattern is not None else f"{{endings: [{', '.join(self.endings or ())}]}}"
+
+
+def expression(pattern: str) -> str:
+    """The regular expression of a pattern. Refuses one that cannot be read, or has no key."""
+    if pattern.startswith("/"):
+        refuse("a pattern without a slash at its start: paths in a dataset have none", pattern.lstrip("/"))
+    made = "".join(_translated(pattern))
+    if "(" not in _plain(pattern):
+        refuse("a pattern with the key in parentheses, such as (*).tar.gz")
+    return made
+
+
+def _plain(pattern: str) -> str:
+    """The characters with a meaning."""
+    return "".join(sign for sign in _SIGN.findall(pattern) if len(sign) == 1)
+
+
+def _translated(pattern: str) -> Iterator[str]:
+    opened = ""
+    for sign in _SIGN.findall(pattern):
+        if sign in _BRACKETS:
+            opened = _opened(opened, sign)
+            yield _BRACKETS[sign]
+        elif sign == "," and opened == "{":
+            yield "|"
+        else:
+            yield _WORDS.get(sign) or _text(sign)
+    if opened:
+        _unreadable(f"{opened} that is not closed")
+
+
+def _opened(before: str, bracket: str) -> str:
+    """The bracket that is open after this one. None is inside another."""
+    if bracket in _CLOSING.values():
+        if _CLOSING.get(before) != bracket:
+            _unreadable(f"{bracket} that nothing opens")
+        return ""
+    if before:
+        _unreadable(f"{bracket} inside {before}")
+    return bracket
+
+
+def _text(sign: str) -> str:
+    """One character, or one of several."""
+    if len(sign) == 1:
+        return _unreadable(f"{sign} that nothing follows") if sign in "[\\" else re.escape(sign)
+    return re.escape(sign[1]) if sign[0] == "\\" else _class(sign)
+
+
+def _class(sign: str) -> str:
+    """One of several characters, as in a shell."""
+    inside = sign[1:-1]
+    negated = inside[:1] in ("!", "^")
+    listed = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", inside[negated:])
+    found = f"(?!/)[{'^' if negated else ''}{listed}]"
+    try:
+        re.compile(found)
+    except re.error:
+        _unreadable(f"the characters {sign}, which are none or in the wrong order")
+    return found
+
+
+def _unreadable(what: str) -> NoReturn:
+    refuse(f"a pattern without {what}; a backslash makes a character plain")
