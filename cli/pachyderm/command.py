@@ -7,11 +7,13 @@ import shlex
 from collections.abc import Iterator, Sequence
 from pathlib import PurePosixPath
 
+from cli.pachyderm import variables
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import Spec, Transform
 
 _SHELLS = ("sh", "bash", "ash", "dash")
 _END = "END_OF_STDIN"
+"""What ends the lines that a program reads, with underscores after it if they have this line themselves."""
 _TEXTS: Sequence[tuple[str, str, str]] = (
     (
         r"\b(apt-get|apt|apk|yum|dnf|pip3?|conda) (install|add|update)\b",
@@ -20,7 +22,11 @@ _TEXTS: Sequence[tuple[str, str, str]] = (
     ),
     (r"\bln -s", "makes symbolic links, which datasets do not take", "use cp in place of ln -s"),
     (r"\bpachctl\b", "calls Pachyderm", "use `tensorplane data` outside of the pipeline, or remove it"),
-    (r"\bPACH_[A-Z_a-z]+|\$\{?[A-Za-z0-9_]+_COMMIT\b", "reads variables of Pachyderm, which are not set", "use params"),
+    (
+        rf"\bPACH_[A-Z_a-z]+|{variables.reading('[A-Za-z0-9_]+_COMMIT')}",
+        "reads variables of Pachyderm, which are not set",
+        "use params",
+    ),
     (r"find /pfs(?: |$)", "looks through /pfs, whose other folder is /pfs/out", "name the inputs: find /pfs/NAME"),
 )
 """What in a program's text works otherwise: pattern, what it does, what to do."""
@@ -35,7 +41,7 @@ def command(transform: Transform, before: Sequence[str]) -> list[str] | None:
     if script and len(words) == 1 and PurePosixPath(words[0]).name in _SHELLS:
         body = [f"(\n{_lines(script)}\n)", *_accepting(transform)] if transform.accept_return_code else script
         return [words[0], "-c", _lines([*first, *body])]
-    program = f'"$0" "$@" <<\'{_END}\'\n{_lines(script)}\n{_END}' if script else '"$0" "$@"'
+    program = f'"$0" "$@" {_document(script)}' if script else '"$0" "$@"'
     if transform.accept_return_code:
         return ["sh", "-c", _lines([*first, program, *_accepting(transform)]), *words]
     return ["sh", "-c", _lines([*first, f"exec {program}"]), *words] if first or script else list(words)
@@ -43,6 +49,14 @@ def command(transform: Transform, before: Sequence[str]) -> list[str] | None:
 
 def _lines(lines: Sequence[str]) -> str:
     return "\n".join(lines)
+
+
+def _document(script: Sequence[str]) -> str:
+    """Lines that a program gets on its standard input."""
+    text, end = _lines(script), _END
+    while end in text.split("\n"):
+        end += "_"
+    return f"<<'{end}'\n{text}\n{end}"
 
 
 def _accepting(transform: Transform) -> list[str]:

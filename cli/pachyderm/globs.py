@@ -6,8 +6,15 @@ import re
 import shlex
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
+from workloads.settings.join_key import JoinKey
+
 _BEYOND_THE_SHELL = re.compile(r"\*\*|[{}!+@^\\]|\?\(")
 """Patterns that a POSIX shell does not have."""
+_OPERATOR = re.compile(r"[?!+@*]\(")
+"""Parentheses with an operator before them, which count how often something comes."""
+_REFERENCE = re.compile(r"\$(?:([0-9]{1,2})|\{([0-9]{1,2})\})")
 
 
 @dataclass(frozen=True)
@@ -30,12 +37,12 @@ class Glob:
     @property
     def takes_all(self) -> bool:
         """Whether it matches everything that the split has."""
-        return self.pattern.strip("/") in ("", "*", "**") and not (self.pattern.endswith("*/"))
+        return self.pattern.strip("/") in ("", "*", "**") and not self.takes_folders_alone
 
     @property
     def is_deep(self) -> bool:
         """Whether it may match folders, which a split by file takes apart."""
-        return self.split == "file" and self.pattern.strip("/") != "**"
+        return self.split == "file"
 
     @property
     def is_known(self) -> bool:
@@ -53,15 +60,38 @@ class Glob:
         quoted = "".join(part if index % 2 else _quoted(part) for index, part in enumerate(literal))
         return f"{shlex.quote(folder)}/{quoted}{'/' if self.pattern.endswith('/') else ''}"
 
-    def stem(self, captured: str | None) -> str | None:
-        """What `joinOn` or `groupBy` refers to, relative to the path: `name` for the path without its ending, `folder`
-        for the folder at the top; None if it is anything else."""
-        if captured not in ("$1", "${1}"):
-            return None
+    def key(self, captured: str | None) -> str | None:
+        """The pattern of a key that takes what `joinOn` or `groupBy` refers to, one pair of parentheses; None if there
+        is none."""
+        referred = _REFERENCE.fullmatch(captured or "")
         plain = self.pattern.strip("/")
-        if re.fullmatch(r"\(\*\)(\.[A-Za-z0-9_*.-]+)?", plain):
-            return "name"
-        return "folder" if re.fullmatch(r"\(\*\)/(\*|\*\*)", plain) else None
+        if not referred or _OPERATOR.search(plain) or "\\" in plain:
+            return None
+        # Every second text is a pair of parentheses.
+        texts = re.split(r"(\([^()]*\))", plain)
+        if any("(" in text for text in texts[::2]):
+            return None
+        chosen = 2 * int(referred[1] or referred[2]) - 1
+        kept = [text if at % 2 == 0 or at == chosen else text[1:-1] for at, text in enumerate(texts)]
+        pattern = "".join(kept)
+        try:
+            JoinKey.model_validate(pattern)
+        except ValidationError:
+            return None
+        return pattern
+
+    def key_of_group(self, captured: str | None) -> str | None:
+        """The same of parts at the top that have all files of a key: folders, or files in whose names the key alone
+        differs."""
+        key = self.key(captured) or ""
+        if key in ("(*)/*", "(*)/**"):
+            return "(*)"
+        return key if re.fullmatch(r"[^*?\[{/]*\(\*\)[^*?\[{/]*", key) else None
+
+    @property
+    def takes_folders_alone(self) -> bool:
+        """Whether files that match are no datums."""
+        return self.pattern.endswith("*/")
 
 
 def _quoted(text: str) -> str:

@@ -121,12 +121,72 @@ def test_inputs_come_together_as_their_spec_says() -> None:
     ]
 
 
-def test_one_name_in_two_projects_is_two_datasets() -> None:
-    made = _imported(
-        _spec(
-            input={"cross": [{"pfs": {"repo": "x", "glob": "/"}}, {"pfs": {"repo": "x", "name": "y", "project": "p"}}]}
-        )
+def _joined(one: str, two: str, on: str = "$1") -> dict[str, Any]:
+    members = [{"pfs": {"repo": repo, "glob": glob, "joinOn": on}} for repo, glob in (("x", one), ("y", two))]
+    return _spec(input={"join": members})
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "on", "found"),
+    [
+        ("/(*).tar.gz", "/(*).json", "$1", [("directory", "(*).tar.gz"), ("directory", "(*).json")]),
+        ("/(*)", "/(*)", "${1}", [("directory", "(*)"), ("directory", "(*)")]),
+        ("/SHOP(*).csv", "/*_SHOP(*).csv", "$1", [("directory", "SHOP(*).csv"), ("directory", "*_SHOP(*).csv")]),
+        ("/(*)-(*).csv", "/a-(?)-([0-9]).txt", "$2", [("directory", "*-(*).csv"), ("directory", "a-?-([0-9]).txt")]),
+    ],
+)
+def test_a_join_by_what_a_glob_captures_has_an_equal(one: str, two: str, on: str, found: list[tuple[str, str]]) -> None:
+    made = _imported(_joined(one, two, on))
+    stage = made.workloads["a"]["stages"]["a"]
+    assert [(each["split"], each["key"]) for each in stage["inputs"].values()] == found
+    assert (stage["join"], [f"{note}" for note in made.notes], faults_of(_tree(made))) == ("name", [], [])
+
+
+def test_a_join_of_files_in_folders_combines_them_and_says_what_folders_are() -> None:
+    made = _imported(_joined("/(*)/*", "/(*).json"))
+    inputs = made.workloads["a"]["stages"]["a"]["inputs"]
+    assert {name: (one["split"], one["key"]) for name, one in inputs.items()} == {
+        "x": ("file", "(*)/*"),
+        "y": ("directory", "(*).json"),
+    }
+    assert [f"{note.field}: {note.fate}" for note in made.notes] == [
+        "input.join[0].pfs.glob: each file is a part; in Pachyderm, folders that match are parts, too"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "on"),
+    [
+        ("/(*).csv", "/(*).txt", "$1-$1"),
+        ("/(*).csv", "/(*).txt", "$2"),
+        ("/(*).csv", "/+(a|b).txt", "$1"),
+        ("/((*)).csv", "/(*).txt", "$1"),
+    ],
+)
+def test_a_join_by_anything_else_is_told(one: str, two: str, on: str) -> None:
+    made = _imported(_joined(one, two, on))
+    assert "input.join.joinOn" in [note.field for note in made.notes]
+    assert not any("key" in each or "split" in each for each in made.workloads["a"]["stages"]["a"]["inputs"].values())
+
+
+def test_each_folder_that_a_glob_of_all_depths_matches_is_told() -> None:
+    (note,) = _imported(_spec(input={"pfs": {"repo": "photos", "glob": "/**"}})).notes
+    assert f"{note.field}: {note.fate}" == (
+        "input.pfs.glob: each file is a part; in Pachyderm, folders that match are parts, too"
     )
+
+
+def test_an_input_without_a_glob_is_told() -> None:
+    made = _imported(_spec(input={"pfs": {"repo": "photos"}}))
+    assert [f"{note}" for note in made.notes] == [
+        "a.input.pfs.glob: is missing, which Pachyderm refuses; here the program gets all files at once; "
+        "if files are parts, set split"
+    ]
+
+
+def test_one_name_in_two_projects_is_two_datasets() -> None:
+    first, other = {"repo": "x", "glob": "/"}, {"repo": "x", "name": "y", "project": "p", "glob": "/"}
+    made = _imported(_spec(input={"cross": [{"pfs": first}, {"pfs": other}]}))
     assert made.datasets == ["x", "p-x", "a"]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.pachyderm import command, convert
+from cli.pachyderm import command, convert, variables
 from cli.pachyderm.spec import Spec, Transform
 from cli.pachyderm.stage import Choice
 
@@ -27,6 +27,18 @@ def _command(transform: dict[str, Any], glob: str = "/*") -> list[str]:
         ({"cmd": ["sh"], "stdin": ["exit 4"], "acceptReturnCode": [3]}, ["d/a"], 4, None),
         ({"cmd": ["sh", "-c", "exit 3"], "acceptReturnCode": [3, 5]}, ["d/a"], 0, None),
         ({"cmd": ["tee", "/pfs/out/all"], "stdin": ["one 'two'", "$three"]}, ["d/a"], 0, "one 'two'\n$three\n"),
+        (
+            {"cmd": ["tee", "/pfs/out/all"], "stdin": ["one", "END_OF_STDIN", "END_OF_STDIN_\nmore"]},
+            ["d/a"],
+            0,
+            "one\nEND_OF_STDIN\nEND_OF_STDIN_\nmore\n",
+        ),
+        (
+            {"cmd": ["python3"], "stdin": ["import os", "open('/pfs/out/all', 'w').write(os.environ['x'][-4:])"]},
+            ["d/a"],
+            0,
+            "/x/d",
+        ),
         ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
     ],
 )
@@ -66,6 +78,33 @@ def _run(program: list[str], files: list[str], tmp_path: Path) -> tuple[int, str
     done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
     written = tmp_path / "out" / "all"
     return done.returncode, written.read_text() if written.exists() else None
+
+
+@pytest.mark.parametrize(
+    ("text", "reads"),
+    [
+        ("ls $x", True),
+        ("ls ${x%/}/a", True),
+        ("ls $xy", False),
+        ("ls $x_COMMIT", False),
+        ('os.environ["x"]', True),
+        ("os.environ.get( 'x', '')", True),
+        ("os.getenv('x')", True),
+        ("os.environ['xy']", False),
+        ("config['x']", False),
+        ('ENV.fetch("x")', True),
+        ("ENV['x']", True),
+        ("process.env.x", True),
+        ("process.env['x']", True),
+        ("process.env.xy", False),
+        ('os.Getenv("x")', True),
+        ('std::env::var("x")', True),
+        ('System.getenv("x")', True),
+        ("Sys.getenv('x')", True),
+    ],
+)
+def test_the_variable_of_an_input_is_found_as_each_language_reads_it(text: str, reads: bool) -> None:
+    assert variables.reads(text, "x") == reads
 
 
 def test_a_shell_that_reads_its_program_gets_it_as_an_argument() -> None:
