@@ -80,14 +80,14 @@ def record(goldens: Mapping[str, Golden]) -> None:
 def _in_several(goldens: Iterable[Golden]) -> dict[str, str]:
     """The names of the rows that several stacks have, by their texts."""
     texts = [{text(row) for file, part in one.items() if file != _EXPORTS for row in part} for one in goldens]
-    counts = Counter(text for one in texts for text in one)
+    counts = Counter(found for one in texts for found in one)
     used: Counter[str] = Counter()
     named = {}
-    for text in sorted(text for text, count in counts.items() if count > 1):
-        row = yaml.load(text, yaml.CSafeLoader)
+    for found in sorted(found for found, count in counts.items() if count > 1):
+        row = yaml.load(found, yaml.CSafeLoader)
         name = f"{row['type'].rpartition(':')[2]} {row['name']}"
         used[name] += 1
-        named[text] = name if used[name] == 1 else f"{name} {used[name]}"
+        named[found] = name if used[name] == 1 else f"{name} {used[name]}"
     return named
 
 
