@@ -15,9 +15,8 @@ from workloads.settings.pipeline import PipelineSettings
 def declare(owner: Owner, settings: PipelineSettings, facts: Facts, *, needed: Sequence[pulumi.Resource]) -> None:
     """Create the agent. `needed`: the pipeline and its volumes."""
     volumes = {}
-    for source in settings.sources.values():
-        stored = facts.datasets[source.dataset]
-        mount = stored.mount(read_only=True)
+    for dataset in sorted({*(source.dataset for source in settings.sources.values()), *settings.writers}):
+        mount = facts.datasets[dataset].mount(read_only=True)
         volumes[mount.claim] = Volume(mount.claim, mount.path, mount.labels)
     trigger_agent.declare(
         owner.name,
@@ -38,6 +37,7 @@ def description(settings: PipelineSettings, facts: Facts) -> dict[str, Any]:
             name: {"root": facts.datasets[one.dataset].root, "branch": one.branch}
             for name, one in settings.sources.items()
         },
+        "outputs": {dataset: facts.datasets[dataset].root for dataset in sorted(settings.writers)},
         "triggers": {
             name: {**trigger.plain, "sources": settings.counted(trigger)} for name, trigger in settings.triggers.items()
         },

@@ -45,6 +45,12 @@ class Log:
         for place in range(number + 1, last + 1):
             yield json.loads(self._commit(self.entry(place)).read_text())
 
+    def back(self, head: Head, most: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """The newest commits up to this one, newest first: the id of each, and what it says."""
+        for number in range(head.number, max(0, head.number - most), -1):
+            if commit := self.entry(number):
+                yield commit, json.loads(self._commit(commit).read_text())
+
     def _near(self) -> int:
         try:
             number = int((self._folder / "near").read_text())

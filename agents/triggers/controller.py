@@ -15,6 +15,7 @@ from agents.triggers.counted import Counted
 from agents.triggers.decide import Seen, asked, ripe
 from agents.triggers.described import Described
 from agents.triggers.kept import Decision, Kept, Run
+from agents.triggers.outputs import Outputs
 
 STARTED, NOTHING_NEW = "RunStarted", "NothingNew"
 _EVENT_SECONDS = 3600
@@ -55,6 +56,9 @@ class Controller:
     _announced: int = 0
     _waiting: str = ""
 
+    def __post_init__(self) -> None:
+        self._outputs = Outputs(self.described.outputs)
+
     def step(self) -> None:
         """One look, at most one run. Raises OSError if the cluster or a volume does not answer."""
         heads = self._look()
@@ -86,12 +90,10 @@ class Controller:
         return found
 
     def _decide(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> Kept:
-        commits = {name: head.commit for name, head in heads.items()}
-        wanted = Run(runs.workflow(template, commits)["metadata"]["name"], runs.pipeline_of(template), heads)
-        is_last = kept.last is not None and kept.last.name == wanted.name
-        if not is_last and self.cluster.has(wanted.name):
+        wanted, going, is_there = self._wanted(kept, template, heads)
+        if is_there and kept.last != wanted:
             # Somebody has started it, such as `tensorplane runs start`.
-            kept, is_last = replace(kept, last=wanted), True
+            kept = replace(kept, last=wanted)
             self.cluster.keep(kept)
         seen = self._seen(kept, wanted)
         every = asked(self.described.triggers, seen)
@@ -102,22 +104,39 @@ class Controller:
             return kept
         schedules = {**kept.schedules, **{name: seen.due[name] for name in found if name in seen.due}}
         why = "; ".join(f"trigger {name}: {reason}" for name, reason in sorted(found.items()))
-        if is_last:
+        if is_there:
             after = kept.decided(self.now(), NOTHING_NEW, wanted.name, f"{why}; this run has it", schedules=schedules)
             self.cluster.keep(after)
             return after
-        if others := self.cluster.unfinished():
-            self._wait(f"{' and '.join(others)} to end, and then starts one for the newest versions")
+        if going:
+            self._wait(f"{' and '.join(going)} to end, and then starts one for the newest versions")
             return kept
         after = kept.decided(self.now(), STARTED, wanted.name, why, schedules=schedules, last=wanted, starting=True)
         self.cluster.keep(after)
         return self._start(after, template)
 
+    def _wanted(
+        self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]
+    ) -> tuple[Run, list[str], bool]:
+        """The run on these versions, the runs for which it has to wait, and whether it is there."""
+        commits = {name: head.commit for name, head in heads.items()}
+        beginning = runs.beginning(template, commits)
+        if kept.last and runs.begins(kept.last.name, beginning):
+            return kept.last, [], True
+        # Before the outputs: a run that ends meanwhile has made its versions.
+        going = self.cluster.unfinished()
+        standing = self._outputs.standing(beginning)
+        name = runs.workflow(template, commits, standing.replaces)["metadata"]["name"]
+        begun = next((one for one in going if runs.begins(one, beginning)), standing.made_by)
+        run = Run(begun or name, runs.pipeline_of(template), heads)
+        return run, going, bool(begun) or self.cluster.has(name)
+
     def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
         """Create the run that is remembered, unless it is there, of the pipeline as it is now."""
         last = kept.last if kept.last and {*kept.last.heads} == {*self.described.logs} else None
         if last and not self.cluster.has(last.name):
-            workflow = runs.workflow(template, last.commits)
+            standing = self._outputs.standing(runs.beginning(template, last.commits))
+            workflow = runs.workflow(template, last.commits, standing.replaces)
             last = Run(workflow["metadata"]["name"], runs.pipeline_of(template), last.heads)
             # Before it is created, as ever: the pipeline may change once more before the next look.
             self.cluster.keep(replace(kept, last=last))

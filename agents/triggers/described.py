@@ -13,6 +13,9 @@ VERSIONS, FILES, BYTES, WINDOWS = "versions", "files", "bytes", "windows"
 """What can be counted since the last run: commits, files added or changed, their bytes, windows of a stream."""
 
 
+_MAIN = "main"
+
+
 @dataclass(frozen=True)
 class Trigger:
     """One trigger: a count of what is new in some sources, or a schedule."""
@@ -39,13 +42,17 @@ class Described:
     pipeline: str
     logs: Mapping[str, Log]
     """The branch of each parameter of a run."""
+    outputs: Mapping[str, Log]
+    """The branch of each dataset of which a run makes a version."""
     triggers: Sequence[Trigger]
 
     @classmethod
     def read(cls, plain: Mapping[str, Any]) -> Described:
         """From JSON."""
         logs = {name: Log(Path(one["root"]), one["branch"]) for name, one in plain["sources"].items()}
-        return cls(plain["pipeline"], logs, [_trigger(name, one) for name, one in sorted(plain["triggers"].items())])
+        outputs = {name: Log(Path(root), _MAIN) for name, root in plain["outputs"].items()}
+        triggers = [_trigger(name, one) for name, one in sorted(plain["triggers"].items())]
+        return cls(plain["pipeline"], logs, outputs, triggers)
 
 
 def _trigger(name: str, plain: Mapping[str, Any]) -> Trigger:

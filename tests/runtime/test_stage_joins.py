@@ -129,7 +129,7 @@ _KEYS: tuple[object, ...] = (None, "(*).tar.gz", "(*)_?", {"endings": [".jpg", "
 @pytest.mark.counted
 def test_random_joins_are_those_of_a_plain_model(tmp_path: Path) -> None:
     for number in range(counts.of(quick=10, nightly=300)):
-        draw = random.Random(number)
+        draw = random.Random(f"{counts.seed()}.{number}")
         names = {
             dataset: sorted({draw.choice(_NAMES) + draw.choice(_ENDS) for _ in range(draw.randint(0, 6))})
             for dataset in ("one", "two", "three")[: draw.randint(2, 3)]

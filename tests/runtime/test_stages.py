@@ -118,6 +118,20 @@ def test_an_earlier_version_is_made_again_without_work(volume: Volume) -> None:
     assert volume.worked == 0
 
 
+def test_a_former_program_makes_its_version_the_newest_again_without_work_and_with_its_lineage(volume: Volume) -> None:
+    def lower(inputs: Mapping[str, Path], out: Path) -> None:
+        (out / "a.txt").write_text((inputs["texts"] / "a.txt").read_text().lower())
+
+    version, other = volume.put(a="One"), volume.stage(decisive={"image": "a:2"})
+    assert volume.run(volume.stage(), version) == {"a.txt": "ONE"}
+    assert volume.run(other, version, work=lower) == {"a.txt": "one"}
+    assert volume.run(volume.stage(), version) == {"a.txt": "ONE"}
+    newest, _, first = volume.made.log()
+    assert (volume.worked, newest.version, newest.provenance["run"]) == (0, first.version, "words-3")
+    assert newest.provenance["inputs"] == first.provenance["inputs"]
+    assert newest.provenance["image"] == "a:1"
+
+
 @pytest.mark.parametrize(
     ("reprocess", "cache", "worked", "files"),
     [

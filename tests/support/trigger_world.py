@@ -31,6 +31,7 @@ class World:
     chance: random.Random = field(default_factory=lambda: random.Random(1))
     kill_chance: float = 0.0
     sources: tuple[str, ...] = ("raw",)
+    outputs: tuple[str, ...] = ("made", "report")
     digest: str = "1"
     """Of what decides the results of the pipeline's stages."""
     clock: float = 10_000.0
@@ -58,8 +59,15 @@ class World:
         return dataset.put(changes, note=Note(f"number {self._commits}", provenance=provenance))
 
     def end_runs(self) -> None:
-        """All runs end."""
-        self.runs = dict.fromkeys(self.runs, True)
+        """All runs end, one after the other, with a version of each output."""
+        for run in self.unfinished():
+            for name in self.outputs:
+                self.commit(name, run=run)
+            self.runs[run] = True
+
+    def maker(self, output: str = "made") -> str:
+        """The run that made the newest version of an output."""
+        return str(self.dataset(output).resolve().provenance.get("run", ""))
 
     def controller(self, **triggers: Mapping[str, Any]) -> Controller:
         """A new controller. Its triggers are as the platform describes them, with defaults."""
@@ -67,6 +75,7 @@ class World:
         described = {
             "pipeline": PIPELINE,
             "sources": {name: {"root": str(self.folder / name), "branch": "main"} for name in self.sources},
+            "outputs": {name: str(self.folder / name) for name in self.outputs},
             "triggers": {name: {**defaults, **one} for name, one in triggers.items()},
         }
         read = Described.read(described)

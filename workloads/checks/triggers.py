@@ -17,8 +17,9 @@ def faults(settings: PipelineSettings, name: str, at: Key, declared: Declared) -
     if not settings.triggers:
         return
     account, here = f"{name}{NAME_SUFFIX}", (*at, "triggers")
-    read = (declared.datasets.get(source.dataset) for source in settings.sources.values())
-    for volume in sorted({one.volume for one in read if one}):
+    # It counts what is new in its sources, and looks who made the newest versions of its outputs.
+    read = {*(source.dataset for source in settings.sources.values()), *settings.writers}
+    for volume in sorted({one.volume for name in read if (one := declared.datasets.get(name))}):
         for fault in mounts.check_access(account, volume, here, declared.volumes, read_only=True):
             yield replace(fault, given=(*fault.given, ("datasets",)))
     known = [named(source) for source in settings.sources.values()]

@@ -19,7 +19,7 @@ class PipelineSettings(Model):
 
     triggers: Annotated[dict[Name, TriggerArgs], Field(default_factory=dict)]
     """What starts runs, by names of your choice: `new: {}` for each new version. Without any, only `tensorplane runs
-    start` does. The same pipeline on the same versions is one run."""
+    start` does. The same pipeline on the same versions is one run, until something else replaces what it made."""
 
     @property
     def writers(self) -> Mapping[str, str]:

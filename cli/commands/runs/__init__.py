@@ -96,7 +96,8 @@ def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
 def _start(pipeline: str, stack: str, account: str) -> None:
     """Run a PIPELINE on the newest versions of the datasets that it begins with.
 
-    The same pipeline on the same versions is one run. A run that failed starts again, and repeats only what failed.
+    The same pipeline on the same versions is one run, until something else replaces what it made. A run that failed
+    starts again, and repeats only what failed.
     """
     from cli.commands.runs import start
 

@@ -8,50 +8,59 @@ from typing import Any
 
 from cli import stack_config
 from cli.access import Access
-from cli.commands.data import remote
-from cli.commands.data.remote import Question
+from cli.commands.runs import newest
 from cli.pipelines import workflow as workflows
-from cli.pipelines.workflow import state_of
+from cli.pipelines.workflow import ENDS, state_of
+from components.base.labels import NAME
 from driver import advice
 from embedded.fault import Fault
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 from workloads.manifests import pipeline_run
-from workloads.manifests.pipeline_run import MANAGER, TEMPLATES, WORKFLOWS, Source
+from workloads.manifests.pipeline_run import MANAGER, TEMPLATES, WORKFLOWS
 
 _SECONDS_TO_DELETE = 120
 _POLL_SECONDS = 0.5
+_FAILED = ("failed", "cancelled")
 
 
 def run(pipeline: str, stack: str, context: str, account: str) -> str:
     """Start a run on the newest versions, and say so. A Fault if one of its datasets has no version."""
     access = Access.of(stack, None, context)
     template = _template(access, pipeline)
-    resolved = stack_config.load(stack_config.file(stack))
-    return submit(access, pipeline_run.workflow(template, newest(access, resolved, template, account)))
+    return start(access, stack_config.load(stack_config.file(stack)), template, account)
 
 
-def newest(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> dict[str, str]:
-    """The newest commits that a run can begin with, by the names of its parameters. A Fault if there is none."""
-    return {name: _newest(access, resolved, source, account) for name, source in pipeline_run.sources(template).items()}
-
-
-def submit(access: Access, workflow: Mapping[str, Any]) -> str:
-    """Create a run unless it exists and has not failed; what came of it."""
-    name = workflow["metadata"]["name"]
-    path = pipeline_run.path(WORKFLOWS, access.namespace, name)
-    there = access.api.get(path)
+def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> str:
+    """Start a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it."""
+    # Before the datasets: a run that ends meanwhile has made its versions.
+    there = _runs(access, template["metadata"]["name"])
+    commits, outputs = newest.read(access, resolved, template, account)
+    beginning = pipeline_run.beginning(template, commits)
+    replaces = {name: pipeline_run.replaced(log, beginning) for name, log in outputs.items()}
+    wanted = pipeline_run.workflow(template, commits, replaces)
+    makers = [pipeline_run.maker(log[0]) if log else "" for log in outputs.values()]
+    is_made = bool(makers) and all(pipeline_run.begins(maker, beginning) for maker in makers)
+    same = [name for name, state in there.items() if pipeline_run.begins(name, beginning) and state not in ENDS]
+    name = wanted["metadata"]["name"]
     watch = f"watch it with: {access.command('runs')}"
-    state = state_of(there) if there else ""
-    if state == "finished":
-        return f"{name}: has finished already; commit a new version for another run"
-    if state and state not in ("failed", "cancelled"):
-        return f"{name}: is {state} already; {watch}"
-    if state:
+    if same:
+        return f"{same[0]}: is {there[same[0]]} already; {watch}"
+    if is_made and there.get(name) not in _FAILED:
+        made_by = name if name in there else max(makers)
+        return f"{made_by}: has finished already; commit a new version for another run"
+    path = pipeline_run.path(WORKFLOWS, access.namespace, name)
+    if name in there:
         _delete(access, path)
-    access.api.apply(path, dict(workflow), MANAGER)
-    begun = "started again; parts that are done are not repeated" if state else "started"
+    access.api.apply(path, wanted, MANAGER)
+    begun = "started again; parts that are done are not repeated" if name in there else "started"
     return f"{name}: {begun}; {watch}"
+
+
+def _runs(access: Access, pipeline: str) -> dict[str, str]:
+    """The state of each run of a pipeline, by name."""
+    found = access.api.items(pipeline_run.path(WORKFLOWS, access.namespace), labelSelector=f"{NAME}={pipeline}")
+    return {one["metadata"]["name"]: state_of(one) for one in found}
 
 
 def _delete(access: Access, path: str) -> None:
@@ -89,14 +98,3 @@ def _template(access: Access, pipeline: str) -> dict[str, Any]:
         raise Fault(f"{pipeline}: is not deployed yet; deploy it with: {advice.deploy(access.stack, access.context)}")
     remedy = f"choose one of {', '.join(declared)}{did_you_mean(pipeline, declared)}" if declared else "declare one"
     raise Fault(f"{pipeline}: no pipeline of stack {access.stack} has this name; {remedy}")
-
-
-def _newest(access: Access, resolved: ResolvedStack, source: Source, account: str) -> str:
-    question = Question(source.dataset, source.branch, access.stack, access.context, account)
-    args = remote.declared(resolved, source.dataset)
-    with remote.running(access.api, resolved, question, args, read_only=True) as dataset:
-        branches = dataset.ask("branches", {})["branches"]
-    if source.branch in branches:
-        return str(branches[source.branch]["id"])
-    put = access.command(f"data put {source.dataset} FOLDER --branch {source.branch}")
-    raise Fault(f"{source.dataset}: branch {source.branch} has no version; commit one with: {put}")

@@ -120,8 +120,7 @@ class Pipelines:
         """What a start on the newest versions says."""
         template = self.access.api.get(pipeline_run.path(pipeline_run.TEMPLATES, self.access.namespace, pipeline))
         assert template
-        commits = start.newest(self.access, self.resolved, template, "default")
-        return start.submit(self.access, pipeline_run.workflow(template, commits))
+        return start.start(self.access, self.resolved, template, "default")
 
     def run(self, pipeline: str) -> Run:
         """Start, and wait for the end."""

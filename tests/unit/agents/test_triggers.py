@@ -45,9 +45,16 @@ def test_a_new_version_starts_a_run_on_it(world: World) -> None:
 
 
 def test_the_run_is_the_one_that_the_command_starts(world: World) -> None:
-    template, commits = world.template(), {"raw": "ab12", "labels": "cd34"}
-    assert run.workflow(template, commits) == pipeline_run.workflow(template, commits)
-    assert (run.PIPELINE, f"{run.API}") == (labels.PIPELINE, run.workflow(template, commits)["apiVersion"])
+    template, commits, replaces = world.template(), {"raw": "ab12", "labels": "cd34"}, {"made": "ef56", "report": ""}
+    made = run.workflow(template, commits, replaces)
+    assert made == pipeline_run.workflow(template, commits, replaces)
+    assert (run.PIPELINE, f"{run.API}") == (labels.PIPELINE, made["apiVersion"])
+    assert run.LOOKED_BACK == pipeline_run.LOOKED_BACK
+    for module in (run, pipeline_run):
+        beginning = module.beginning(template, commits)
+        assert module.begins(made["metadata"]["name"], beginning)
+        assert not module.begins(f"{made['metadata']['name']}0", beginning)
+        assert not module.begins(made["metadata"]["name"], module.beginning(template, {"raw": "ab12"}))
 
 
 def test_versions_that_come_while_a_run_goes_on_have_one_run_afterwards(world: World) -> None:
@@ -68,7 +75,7 @@ def test_a_run_that_somebody_else_started_is_no_second_one(world: World) -> None
     trigger = {"counts": "versions", "atLeast": 2}
     world.commit()
     made = world.commit()
-    world.create(run.workflow(world.template(), {"raw": made.id}))
+    world.create(run.workflow(world.template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
     settle(world, fresh=trigger)
     world.end_runs()
     world.commit()
@@ -158,6 +165,49 @@ def test_a_changed_pipeline_runs_on_what_there_is(world: World) -> None:
     assert world.events[2].reason == "trigger fresh: the pipeline changed"
 
 
+def test_a_change_that_is_taken_back_makes_the_former_results_the_newest_again(world: World) -> None:
+    world.commit()
+    for digest in ("1", "2", "1", "2"):
+        world.digest = digest
+        settle(world, fresh=FRESH)
+        world.end_runs()
+        settle(world, fresh=FRESH)
+        begun = run.beginning(world.template(), world.begun()[-1])
+        assert all(run.begins(world.maker(name), begun) for name in world.outputs)
+    assert len(world.runs) == 4
+    assert [one.action for one in world.events.values()] == ["RunStarted"] * 4
+
+
+def test_a_change_that_is_taken_back_before_it_made_anything_starts_no_run(world: World) -> None:
+    world.commit()
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    world.digest = "2"
+    settle(world, fresh=FRESH)
+    assert len(world.runs) == 2
+    world.runs = dict.fromkeys(world.runs, True)  # it has failed without a version
+    world.digest = "1"
+    settle(world, fresh=FRESH)
+    assert len(world.runs) == 2
+
+
+def test_a_run_that_the_command_started_before_others_ended_is_no_second_one(world: World) -> None:
+    world.commit()
+    settle(world, fresh=FRESH)
+    made = world.commit()
+    # Its name is that of what it would replace now; meanwhile, another run ends.
+    world.create(run.workflow(world.template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
+    (first, second) = world.runs
+    for name in world.outputs:
+        world.commit(name, run=first)
+    world.runs[first] = True
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    settle(world, fresh=FRESH)
+    assert [*world.runs] == [first, second]
+    assert world.maker() == second
+
+
 def test_a_schedule_starts_a_run_at_its_time_if_there_is_something_new(world: World) -> None:
     hourly = {"schedule": [[30], None, None, None, None]}
     world.commit()
@@ -223,7 +273,7 @@ def test_what_is_remembered_is_read_as_it_was_written(world: World) -> None:
 @given(
     seed=st.integers(0, 2**32),
     at_least=st.integers(1, 4),
-    doings=st.lists(st.sampled_from(["commit", "two", "end", "look", "change"]), max_size=25),
+    doings=st.lists(st.sampled_from(["commit", "two", "end", "look", "change", "back"]), max_size=25),
 )
 def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
     seed: int, at_least: int, doings: list[str]
@@ -240,6 +290,8 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
                 world.end_runs()
             elif doing == "change":
                 world.digest += "1"
+            elif doing == "back":
+                world.digest = world.digest[:-1] or "1"
             settle(world, steps=2, fresh=trigger)
         world.kill_chance = 0
         settle(world, fresh=trigger)
@@ -250,9 +302,11 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
         assert world.most_at_once <= 1
         assert versions == sorted(versions)
         # Each run has enough that is new, or is one of a changed pipeline; and what is left is not enough for another.
-        digests = "change" in doings
+        digests = {"change", "back"} & {*doings}
         if not digests:
             assert all(after - before >= at_least for before, after in zip([0, *versions], versions, strict=False))
         assert made - (versions[-1] if versions else 0) < at_least
         if digests and versions:
             assert Kept.read(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
+            begun = {"raw": world.dataset().resolve(f"main~{made - versions[-1]}").id}
+            assert run.begins(world.maker(), run.beginning(world.template(), begun))

@@ -5,17 +5,21 @@ from __future__ import annotations
 import base64
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.runs import start, tables
+from cli.commands.data import remote
+from cli.commands.runs import newest, start, tables
 from cli.pipelines import listed
-from components.base.labels import PIPELINE, SOURCES
+from components.base.labels import PIPELINE, SOURCES, STAGE
+from components.base.names import digest_of
 from driver.kube import Kube
 from embedded.fault import Fault
 from workloads.manifests import pipeline_run
@@ -27,7 +31,13 @@ _TEMPLATE: dict[str, Any] = {
         "namespace": "vision",
         "labels": {"app.kubernetes.io/name": "photos"},
         "annotations": {PIPELINE: "abc", SOURCES: json.dumps({"raw": {"dataset": "raw", "branch": "main"}})},
-    }
+    },
+    "spec": {
+        "templates": [
+            {"name": "pipeline"},
+            {"name": "prepare", "metadata": {"annotations": {STAGE: json.dumps({"dataset": "made"})}}},
+        ]
+    },
 }
 
 
@@ -196,40 +206,134 @@ def test_without_runs_it_says_how_to_start_one(capsys: pytest.CaptureFixture[str
 
 
 def test_the_same_pipeline_on_the_same_versions_is_one_run() -> None:
-    first = pipeline_run.workflow(_TEMPLATE, {"raw": "1"})
-    assert first["metadata"]["name"] == pipeline_run.workflow(_TEMPLATE, {"raw": "1"})["metadata"]["name"]
+    first = pipeline_run.workflow(_TEMPLATE, {"raw": "1"}, {"made": ""})
+    again = pipeline_run.workflow(_TEMPLATE, {"raw": "1"}, {"made": ""})
+    assert first["metadata"]["name"] == again["metadata"]["name"]
     assert first["spec"] == {
         "workflowTemplateRef": {"name": "photos"},
         "arguments": {"parameters": [{"name": "raw", "value": "1"}]},
     }
+    others = [
+        pipeline_run.workflow(_TEMPLATE, {"raw": "2"}, {"made": ""}),
+        pipeline_run.workflow(_TEMPLATE, {"raw": "1"}, {"made": "c1"}),
+        pipeline_run.workflow(_changed("other"), {"raw": "1"}, {"made": ""}),
+    ]
+    assert len({one["metadata"]["name"] for one in (first, *others)}) == 4
+
+
+def _changed(digest: str) -> dict[str, Any]:
+    """The pipeline with another program."""
     about = _TEMPLATE["metadata"]
-    changed = {"metadata": {**about, "annotations": {**about["annotations"], PIPELINE: "other"}}}
-    others = [pipeline_run.workflow(_TEMPLATE, {"raw": "2"}), pipeline_run.workflow(changed, {"raw": "1"})]
-    assert len({one["metadata"]["name"] for one in (first, *others)}) == 3
+    return {**_TEMPLATE, "metadata": {**about, "annotations": {**about["annotations"], PIPELINE: digest}}}
 
 
-@pytest.mark.parametrize(
-    ("status", "said", "deleted"),
-    [
-        (None, "started; watch it with: tensorplane runs", False),
-        ({"phase": "Running"}, "is running already; watch it with: tensorplane runs", False),
-        ({"phase": "Succeeded"}, "has finished already; commit a new version for another run", False),
-        (
-            {"phase": "Failed"},
-            "started again; parts that are done are not repeated; watch it with: tensorplane runs",
-            True,
-        ),
-    ],
-)
-def test_a_start_creates_a_run_unless_it_is_there(status: Mapping[str, Any] | None, said: str, deleted: bool) -> None:
-    wanted = pipeline_run.workflow(_TEMPLATE, {"raw": "1"})
-    name = wanted["metadata"]["name"]
-    access = _access(*([(_path(name), _workflow(name, **status))] if status else []))
-    assert start.submit(access, wanted) == f"{name}: {said}"
-    api = cast(_Api, access.api)
-    assert bool(api.deleted) == deleted
-    created = status is None or deleted
-    assert ("workflowTemplateRef" in api.objects[_path(name)]["spec"]) == created
+def test_a_pipeline_makes_versions_of_the_outputs_of_its_stages() -> None:
+    assert pipeline_run.outputs(_TEMPLATE) == ["made"]
+
+
+class _Runs:
+    """A cluster with runs of one pipeline, each of which has made versions of its output."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.access, self.log = _access(), list[dict[str, Any]]()
+        monkeypatch.setattr(newest, "read", lambda *_: ({"raw": "1"}, {"made": self.log}))
+
+    def start(self, digest: str) -> tuple[str, str]:
+        """The run that a start is about, and what is said of it."""
+        name, _, said = start.start(self.access, cast(Any, None), _changed(digest), "default").partition(": ")
+        return name, said.partition(";")[0]
+
+    def end(self, name: str, phase: str, *, made: bool = True) -> None:
+        """A run ends in this phase."""
+        api = cast(_Api, self.access.api)
+        api.objects[_path(name)] = _workflow(name, phase=phase)
+        if made:
+            self.log.insert(0, {"id": f"c{len(self.log)}", "provenance": {"run": name}})
+
+
+def test_a_change_that_is_taken_back_is_another_run_of_the_former_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs, names = _Runs(monkeypatch), list[str]()
+    for digest in ("1", "2", "1", "2"):
+        name, said = runs.start(digest)
+        assert said == "started"
+        runs.end(name, "Succeeded")
+        assert runs.start(digest) == (name, "has finished already")
+        names.append(name)
+    assert len({*names}) == 4
+
+
+def test_a_version_whose_run_was_deleted_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = _Runs(monkeypatch)
+    name, _ = runs.start("1")
+    runs.end(name, "Succeeded")
+    del cast(_Api, runs.access.api).objects[_path(name)]
+    assert runs.start("1") == (name, "has finished already")
+
+
+def test_a_run_of_a_version_before_this_one_has_made_what_it_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    former = f"photos-{digest_of(['1', {'raw': '1'}], 16)}"
+    runs = _Runs(monkeypatch)
+    runs.end(former, "Succeeded")
+    assert runs.start("1") == (former, "has finished already")
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Error"])
+def test_a_run_that_failed_after_some_of_its_versions_starts_again_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    runs = _Runs(monkeypatch)
+    name, _ = runs.start("1")
+    runs.end(name, phase)
+    assert runs.start("1") == (name, "started again")
+    assert cast(_Api, runs.access.api).deleted == [_path(name)]
+
+
+def test_a_run_that_goes_on_is_no_second_one_whatever_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = _Runs(monkeypatch)
+    name, _ = runs.start("2")
+    runs.end(name, "Running", made=False)
+    runs.log.insert(0, {"id": "by hand", "provenance": {}})
+    assert runs.start("2") == (name, "is running already")
+
+
+def test_an_output_that_somebody_else_committed_to_is_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = _Runs(monkeypatch)
+    name, _ = runs.start("1")
+    runs.end(name, "Succeeded")
+    runs.log.insert(0, {"id": "by hand", "provenance": {}})
+    other, said = runs.start("1")
+    assert (said, other == name) == ("started", False)
+
+
+def test_versions_and_outputs_are_read_in_one_pod_of_each_volume(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened, logs = list[str](), {"raw": [{"id": "1"}], "made": [{"id": "2"}], "empty": []}
+
+    class Dataset:
+        def __init__(self, name: str) -> None:
+            self.name, self.pod = name, "pod"
+
+        def ask(self, verb: str, asked: Mapping[str, Any] | None = None) -> Any:
+            log = logs[self.name]
+            heads = {"main": log[0]} if log else {}
+            return {"branches": heads} if verb == "branches" else [{"commit": one} for one in log]
+
+    @contextmanager
+    def running(_api: Any, _resolved: Any, question: Any, _args: Any, **_: Any) -> Iterator[Dataset]:
+        opened.append(question.dataset)
+        yield Dataset(question.dataset)
+
+    monkeypatch.setattr(remote, "running", running)
+    monkeypatch.setattr(remote, "in_pod", lambda _api, _pod, _resolved, name: Dataset(name))
+    volumes = {"raw": "data", "made": "data", "empty": "more"}
+    declared = {name: SimpleNamespace(volume=volume) for name, volume in volumes.items()}
+    monkeypatch.setattr(remote, "declared", lambda _, name: declared[name])
+    monkeypatch.setattr(pipeline_run, "outputs", lambda _: ["empty", "made"])
+    found = newest.read(_access(), cast(Any, None), _TEMPLATE, "default")
+    assert found == ({"raw": "1"}, {"empty": [], "made": [{"id": "2"}]})
+    assert opened == ["empty", "made"]
+    logs["raw"] = []
+    with pytest.raises(Fault, match="raw: branch main has no version; commit one with: tensorplane data put raw"):
+        newest.read(_access(), cast(Any, None), _TEMPLATE, "default")
 
 
 def _use(monkeypatch: pytest.MonkeyPatch, access: Access) -> None:

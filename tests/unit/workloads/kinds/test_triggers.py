@@ -74,6 +74,9 @@ def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads() -> None:
         "raw": (Path("/volumes/data/datasets/raw"), "main"),
     }
     assert all(mounts[at]["readOnly"] for at in ("/volumes/data", "/volumes/more"))
+    assert {name: log.root for name, log in described.outputs.items()} == {
+        name: Path(f"/volumes/data/datasets/{name}") for name in ("model", "prepared")
+    }
     by_name = {one.name: one for one in described.triggers}
     assert (by_name["new"].counts, by_name["new"].at_least) == ("versions", 1)
     assert by_name["new"].sources == ("labels_reviewed", "raw")
@@ -82,6 +85,19 @@ def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads() -> None:
     assert by_name["nightly"].schedule == (frozenset({0}), frozenset({2}), None, None, None)
     template = rendered.one("WorkflowTemplate", "photos").inputs
     assert {one["name"] for one in template["spec"]["arguments"]["parameters"]} == {*described.logs}
+
+
+def test_the_agent_mounts_the_volumes_of_outputs_whose_makers_it_looks_for() -> None:
+    tree = _tree(new={})
+    tree["volumes"]["results"] = {"sizeGib": 10, "backend": _NFS}
+    tree["datasets"]["model"]["volume"] = "results"
+    rendered = rendered_tree(tree)
+    (container,) = _agent(rendered)["containers"]
+    mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
+    assert mounts["/volumes/results"]["readOnly"]
+    tree["volumes"]["results"]["writers"] = ["photos", "photos-steps"]
+    (line,) = faults_of(tree)
+    assert line.startswith("tensorplane:workloads.photos.triggers: volume results does not allow photos-triggers to")
 
 
 def test_the_agent_may_start_runs_of_its_pipeline_and_remember() -> None:
