@@ -308,5 +308,6 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
         assert made - (versions[-1] if versions else 0) < at_least
         if digests and versions:
             assert Kept.read(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
+            world.end_runs()
             begun = {"raw": world.dataset().resolve(f"main~{made - versions[-1]}").id}
             assert run.begins(world.maker(), run.beginning(world.template(), begun))
