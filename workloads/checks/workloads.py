@@ -26,6 +26,7 @@ from workloads.checks import (
     topics,
     triggers,
     unwritten_models,
+    writers,
 )
 from workloads.settings.model_server import ServerSettings
 
@@ -59,6 +60,7 @@ def faults(
     yield from stage_server.faults_between(workloads)
     yield from topics.faults_between(workloads)
     yield from triggers.faults_between(workloads)
+    yield from writers.faults_between(workloads)
     yield from model_sources.faults(workloads, declared.workloads)
     yield from server_room.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)

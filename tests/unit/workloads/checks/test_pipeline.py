@@ -282,7 +282,9 @@ def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None
 
 def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
     tree = copy.deepcopy(_TREE)
-    tree["workloads"]["photos-steps"] = tree["workloads"]["photos"]
+    stage = {**_RUN, "inputs": {"photos": "raw"}, "output": "unused"}
+    tree["datasets"]["unused"] = {"volume": "data"}
+    tree["workloads"]["photos-steps"] = {"kind": "pipeline", "stages": {"only": stage}}
     (line,) = faults_of(tree)
     assert (
         line == "tensorplane:workloads.photos-steps: is also the name of the agent of pipeline photos; use another name"

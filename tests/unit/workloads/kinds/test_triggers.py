@@ -178,6 +178,8 @@ def test_a_volume_with_readers_must_list_the_agent() -> None:
 
 def test_a_workload_with_the_name_of_the_agent_is_refused() -> None:
     tree = _tree(new={})
-    tree["workloads"]["photos-triggers"] = tree["workloads"]["photos"] | {"triggers": {}}
+    tree["datasets"]["unused"] = {"volume": "data"}
+    stage = {**_STAGE, "inputs": {"photos": "raw"}, "output": "unused"}
+    tree["workloads"]["photos-triggers"] = {"kind": "pipeline", "stages": {"only": stage}}
     (line,) = faults_of(tree)
     assert line.startswith("tensorplane:workloads.photos-triggers: is also the name of the triggers of pipeline photos")

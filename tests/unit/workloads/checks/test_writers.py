@@ -1,0 +1,116 @@
+"""Datasets with several writers, and pipelines that start each other for ever, are refused before anything runs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.support.faults import faults_of
+
+_NFS = {"kind": "nfs", "server": "nas.example", "folder": "/data"}
+_AT = "tensorplane:workloads"
+
+
+def _tree(**workloads: Any) -> dict[str, Any]:
+    return {
+        "cluster": {"kind": "existing", "context": "team"},
+        "volumes": {"data": {"sizeGib": 10, "backend": _NFS}},
+        "streams": {
+            "events": {
+                "broker": {"kind": "strimzi", "cluster": "kafka"},
+                "topics": {"clicks": {}, "views": {}},
+                "groups": {"first": {}, "second": {}},
+            }
+        },
+        "datasets": {name: {"volume": "data"} for name in ("x", "y", "z", "raw")},
+        "workloads": workloads,
+    }
+
+
+def _pipeline(*stages: tuple[str, str], **triggers: Any) -> dict[str, Any]:
+    """A pipeline of stages, each with its input and its output."""
+    made = {
+        f"s{number}": {"command": ["sh", "-c", "true"], "image": "team/a:1", "inputs": {"in": read}, "output": written}
+        for number, (read, written) in enumerate(stages)
+    }
+    return {"kind": "pipeline", "stages": made, "triggers": triggers}
+
+
+def _recorder(group: str, topic: str, **more: Any) -> dict[str, Any]:
+    read = {"stream": "events", "topic": topic, "group": group}
+    return {"kind": "recorder", "input": read, "dataset": "y", "image": "team/recorder:1", **more}
+
+
+@pytest.mark.parametrize(
+    ("workloads", "line"),
+    [
+        (
+            {"a": _pipeline(("x", "y")), "b": _pipeline(("raw", "x"), ("x", "y"))},
+            "b.stages.s1.output: is y, to which stage s0 of pipeline a writes too, and each would undo what the "
+            "other made; use a dataset for each",
+        ),
+        (
+            {"a": _pipeline(("x", "y")), "clicks": _recorder("first", "clicks")},
+            "clicks.dataset: is y, to which stage s0 of pipeline a writes too, and each would undo what the "
+            "other made; use a dataset for each",
+        ),
+        (
+            {"clicks": _recorder("first", "clicks"), "views": _recorder("second", "views")},
+            "views.dataset: is y, to which recorder clicks writes too, and each would undo what the other made; "
+            "use a dataset for each",
+        ),
+        (
+            {
+                "clicks": _recorder("first", "clicks", branch="live"),
+                "views": _recorder("second", "views", branch="live"),
+            },
+            "views.dataset: is y@live, to which recorder clicks writes too, and each would undo what the other made; "
+            "use a dataset for each",
+        ),
+    ],
+)
+def test_a_dataset_with_two_writers_is_refused(workloads: dict[str, Any], line: str) -> None:
+    assert faults_of(_tree(**workloads)) == [f"{_AT}.{line}"]
+
+
+def test_writers_of_two_branches_do_not_meet() -> None:
+    recorder = _recorder("first", "clicks", branch="live")
+    assert faults_of(_tree(a=_pipeline(("x", "y")), clicks=recorder)) == []
+
+
+def _circle(first: Any, second: Any) -> list[str]:
+    return faults_of(_tree(a=_pipeline(("x", "y"), **first), b=_pipeline(("y", "x"), **second)))
+
+
+_FOR_EVER = "makes a circle of pipelines that start each other for ever"
+_REMEDY = "limit it to other datasets, or give one of them a schedule"
+
+
+@pytest.mark.parametrize("second", [{"new": {}}, {"one": {"versions": 1}}, {"some": {"datasets": ["y"]}}])
+def test_pipelines_that_start_each_other_are_refused(second: dict[str, Any]) -> None:
+    assert _circle({"new": {}}, second) == [f"{_AT}.a.triggers.new: {_FOR_EVER}, a -> b -> a; {_REMEDY}"]
+
+
+def test_a_circle_of_three_is_told_once() -> None:
+    three = {"a": ("x", "y"), "b": ("y", "z"), "c": ("z", "x")}
+    (line,) = faults_of(_tree(**{name: _pipeline(stage, new={}) for name, stage in three.items()}))
+    assert line == f"{_AT}.a.triggers.new: {_FOR_EVER}, a -> b -> c -> a; {_REMEDY}"
+
+
+@pytest.mark.parametrize(
+    "second",
+    [
+        {},
+        {"nightly": {"schedule": "0 2 * * *"}},
+        {"enough": {"files": 10}},
+        {"several": {"versions": 2}},
+    ],
+)
+def test_pipelines_of_which_one_waits_may_read_each_other(second: dict[str, Any]) -> None:
+    assert _circle({"new": {}}, second) == []
+
+
+def test_a_trigger_that_counts_other_datasets_makes_no_circle() -> None:
+    two = _pipeline(("y", "x"), ("raw", "z"), some={"datasets": ["raw"]})
+    assert faults_of(_tree(a=_pipeline(("x", "y"), new={}), b=two)) == []

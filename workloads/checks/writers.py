@@ -1,0 +1,100 @@
+"""Checks between workloads that make versions of datasets: one writer of each branch, and no circle of pipelines that
+start each other."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from components.base.faults import Fault, Key
+from workloads.base import WorkloadArgs
+from workloads.settings.pipeline import PipelineSettings, named
+from workloads.settings.pipeline_input import MAIN
+from workloads.settings.pipeline_trigger import TriggerArgs
+from workloads.settings.recorder import RecorderSettings
+
+
+class _Writer(NamedTuple):
+    """A workload, or a stage of one, that makes the versions of a branch."""
+
+    workload: Key
+    at: Key
+    """The key that names the dataset."""
+    shown: str
+
+
+def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
+    """Faults of datasets with several writers, of which each would undo what another has made, and of circles of
+    triggers, which would start runs for ever."""
+    first: dict[tuple[str, str], _Writer] = {}
+    for at, workload in workloads.items():
+        for branch, writer in _written(at, workload):
+            other = first.setdefault(branch, writer)
+            # Two stages of one pipeline are told by its own checks.
+            if other.workload != writer.workload:
+                name = branch[0] if branch[1] == MAIN else f"{branch[0]}@{branch[1]}"
+                reason = f"is {name}, to which {other.shown} writes too, and each would undo what the other made"
+                yield Fault(writer.at, f"{reason}; use a dataset for each", given=(other.at,))
+    yield from _circles({at: one for at, workload in workloads.items() for one in _pipeline(workload)})
+
+
+def _pipeline(workload: object) -> list[PipelineSettings]:
+    """The workload, if it is a pipeline."""
+    return [workload] if isinstance(workload, PipelineSettings) else []
+
+
+def _written(at: Key, workload: object) -> Iterator[tuple[tuple[str, str], _Writer]]:
+    """The branches of which a workload makes versions, and what of it does."""
+    if isinstance(workload, RecorderSettings):
+        yield (workload.dataset, workload.branch), _Writer(at, (*at, "dataset"), f"recorder {at[-1]}")
+    for pipeline in _pipeline(workload):
+        for name, stage in pipeline.stages.items():
+            shown = f"stage {name} of pipeline {at[-1]}"
+            yield (stage.output, MAIN), _Writer(at, (*at, "stages", name, "output"), shown)
+
+
+def _circles(pipelines: Mapping[Key, PipelineSettings]) -> Iterator[Fault]:
+    """Pipelines of which each run makes a version that starts a run of the next one, each circle once."""
+    after = {at: [next_ for next_, other in pipelines.items() if _starts(one, other)] for at, one in pipelines.items()}
+    told: set[Key] = set()
+    for at in pipelines:
+        circle = _circle(at, after)
+        if circle and not told & {*circle}:
+            told |= {*circle}
+            trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
+            names = " -> ".join(each[-1] for each in circle)
+            reason = f"makes a circle of pipelines that start each other for ever, {names}"
+            remedy = "limit it to other datasets, or give one of them a schedule"
+            given = tuple((*each, key) for each in circle for key in ("stages", "triggers"))
+            yield Fault((*at, "triggers", trigger), f"{reason}; {remedy}", given=given)
+
+
+def _is_started(pipelines: Mapping[Key, PipelineSettings], circle: Sequence[Key], trigger: TriggerArgs) -> bool:
+    """Whether a trigger of the circle's first pipeline is one that its last one starts."""
+    return _counts(pipelines[circle[0]], trigger, pipelines[circle[-2]])
+
+
+def _starts(one: PipelineSettings, other: PipelineSettings) -> bool:
+    """Whether each run of a pipeline starts one of another."""
+    return any(_counts(other, trigger, one) for trigger in other.triggers.values())
+
+
+def _counts(pipeline: PipelineSettings, trigger: TriggerArgs, writer: PipelineSettings) -> bool:
+    """Whether one version of an output of the writer is enough for a trigger of a pipeline. One that waits for more, or
+    for files that really changed, may come to rest."""
+    if trigger.schedule or trigger.files or trigger.mib or trigger.windows or (trigger.versions or 1) > 1:
+        return False
+    counted = {named(pipeline.sources[name]) for name in pipeline.counted(trigger)}
+    return bool(counted & {*writer.writers})
+
+
+def _circle(start: Key, after: Mapping[Key, Sequence[Key]]) -> list[Key]:
+    """The shortest way from a pipeline over those that it starts back to itself; empty if there is none."""
+    ways = [[start]]
+    seen: set[Key] = set()
+    for way in ways:
+        for each in after[way[-1]]:
+            if each == start:
+                return [*way, start]
+            if each not in seen:
+                seen.add(each)
+                ways.append([*way, each])
+    return []
