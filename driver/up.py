@@ -200,7 +200,8 @@ def _creates_gateway(settings: StackSettings) -> bool:
 
 
 def _check_settings(target: Target, step: Step) -> None:
-    _checked(target)
+    # The embedded cluster's only node is this machine, whether or not it was started before.
+    _checked(target, *(["--machine"] if target.embedded else []))
 
 
 def _checked(target: Target, *more: str) -> None:

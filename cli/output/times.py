@@ -11,12 +11,12 @@ def age(then: datetime | None, now: datetime) -> str:
     """An age in the largest unit of which at least two have passed: 90 min, 36 h, 14 d."""
     if then is None:
         return "-"
-    seconds = max(int((now - then).total_seconds()), 0)
-    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
-    return f"{seconds // length} {unit}"
+    return duration((now - then).total_seconds())
 
 
 def duration(seconds: float) -> str:
-    """A duration in the largest unit of which there are at least two, rounded up: 90 min, 36 h, 14 d."""
-    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
-    return f"{-(-int(seconds) // length)} {unit}"
+    """A duration in the largest unit of which there are at least two, rounded down: 90 min, 36 h, 14 d. So what took a
+    part of a time is never shown as longer."""
+    whole = max(int(seconds), 0)
+    unit, length = next((each for each in _UNITS if whole >= 2 * each[1]), _UNITS[-1])
+    return f"{whole // length} {unit}"

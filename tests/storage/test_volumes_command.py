@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from functools import partial
 
 import stack
 from cli.commands.check import node_sizes
@@ -106,6 +107,7 @@ def test_a_pod_larger_than_this_machine_is_refused_before_it_waits(claims: Claim
     job = {"kind": "trainingJob", "strategy": {"kind": "single"}, "command": ["python3", "-m", "train"]}
     sizes = {"told-wide": {"cpus": 1000}, "told-deep": {"memoryGib": 60000}, "told-small": {"cpus": 0.1}}
     tree = {"workloads": {name: {**job, "resources": size} for name, size in sizes.items()}}
-    told = [str(fault) for fault in node_sizes.faults(stack.load(Settings(tree)), claims.kube)]
+    nodes = partial(node_sizes.of_nodes, claims.kube)
+    told = [str(fault) for fault in node_sizes.faults(stack.load(Settings(tree)), nodes)]
     keys = ["workloads.told-wide.resources.cpus", "workloads.told-deep.resources.memoryGib"]
     assert [line.removeprefix("tensorplane:").split(": ")[0] for line in told] == keys

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
 import click
 
 from cli import options
+
+if TYPE_CHECKING:
+    from stack import ResolvedStack
 
 
 @click.command("check")
@@ -12,15 +18,22 @@ from cli import options
 @click.option(
     "--cluster", is_flag=True, help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes, quotas."
 )
-def command(stack: str, cluster: bool) -> None:
+@click.option(
+    "--machine/--no-machine",
+    default=None,
+    help="Also compare pods for the embedded cluster with the size of this machine. [default: if it was started here]",
+)
+def command(stack: str, cluster: bool, machine: bool | None) -> None:
     """What is wrong with a stack's settings, a line each."""
     from cli import stack_config
+    from cli.commands.check import machine as here
     from cli.commands.check import settings
 
-    file, compare = stack_config.file(stack), None
+    compares = here.has_cluster() if machine is None else machine
+    compare: Callable[[ResolvedStack], None] | None = here.compare if compares else None
     if cluster:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
         from cli.commands.check import cluster as against
 
         compare = against.comparison(stack, options.context())
-    print(settings.run(file, compare))
+    print(settings.run(stack_config.file(stack), compare))

@@ -23,7 +23,7 @@ def compare(resolved: ResolvedStack, api: Kube) -> None:
     wrong = [
         *platform.faults(resolved, api),
         *promises.live(resolved, api),
-        *node_sizes.faults(resolved, api),
+        *node_sizes.faults(resolved, partial(node_sizes.of_nodes, api)),
     ]
     if not config.platform:
         wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)

@@ -1,8 +1,9 @@
-"""Pods that fit no node of this machine's cluster: only the cluster knows the sizes of its nodes."""
+"""Pods that fit no node of the embedded cluster, by what it says of its nodes, or by the size of this machine."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.base import quantities
@@ -11,14 +12,19 @@ from driver.kube import Kube
 from stack import ResolvedStack
 
 _NODES = "/api/v1/nodes"
+Room = tuple[int, int]
+"""Millicores and MiB for pods."""
 
 
-def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
-    """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes."""
+def faults(resolved: ResolvedStack, sizes: Callable[[], Sequence[Room]]) -> Iterator[Fault]:
+    """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes.
+
+    `sizes`: those of the nodes.
+    """
     config = resolved.config
     if not config.cluster.own_nodes or resolved.fleet.groups or not resolved.workloads:
         return
-    rooms = [_room(node) for node in api.items(_NODES)]
+    rooms = sizes()
     for name, pods in ((name, pods) for name, workload in resolved.workloads.items() for pods in workload.pod_sets()):
         asked = pods.resources
         needs = quantities.millicores(asked.cpus), quantities.mebibytes(asked.memory_gib)
@@ -26,17 +32,28 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
             yield from _missing(("workloads", name, *pods.at), needs, rooms)
 
 
-def _room(node: Mapping[str, Any]) -> tuple[int, int]:
+def of_nodes(api: Kube) -> list[Room]:
+    """The sizes of a cluster's nodes."""
+    return [_room(node) for node in api.items(_NODES)]
+
+
+def of_machine() -> list[Room]:
+    """The size of this machine, which is the node of the embedded cluster that runs on it."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return [((os.cpu_count() or 1) * 1000, int(memory / quantities.MIB))]
+
+
+def _room(node: Mapping[str, Any]) -> Room:
     """Allocatable millicores and MiB of a node, as Kubernetes rounds them."""
     has = node["status"]["allocatable"]
     return int(quantities.exact(has["cpu"]) * 1000), int(quantities.exact(has["memory"]) / quantities.MIB)
 
 
-def _holds(room: tuple[int, int], needs: tuple[int, int]) -> bool:
+def _holds(room: Room, needs: Room) -> bool:
     return needs[0] <= room[0] and needs[1] <= room[1]
 
 
-def _missing(at: Key, needs: tuple[int, int], rooms: Sequence[tuple[int, int]]) -> Iterator[Fault]:
+def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Fault]:
     """`at`: the path of the pods' resources."""
     cores, memory = max(rooms)
     for key, requested, allocatable, shown in (

@@ -70,7 +70,7 @@ def test_parts_without_a_partner_are_named_by_their_input() -> None:
 @pytest.mark.parametrize("width", [80, 160])
 def test_each_stage_has_a_line_with_its_progress_eta_and_cost(width: int) -> None:
     lines = _printed(SECOND, width)
-    assert lines[0] == f"{RUN}: running for 3 min, about 75 s left, $0.02 so far"
+    assert lines[0] == f"{RUN}: running for 2 min, about 75 s left, $0.02 so far"
     assert lines[1].split() == [
         "stage",
         "state",

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import copy
-from typing import Any
+from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
 import stack
-from cli.commands.check import node_sizes
+from cli import __main__ as commands
+from cli import stack_config
+from cli.commands.check import machine, node_sizes
 from components.base.settings import Settings
+from driver.kube import Kube
 from tests.support.faults import put
 from tests.support.rendering import PROJECT, settings_of
 
@@ -28,7 +32,8 @@ def _told(**changes: Any) -> list[str]:
     for path, value in changes.items():
         put(tree, path, value)
     config = stack.load(Settings(tree))
-    return [str(fault) for fault in node_sizes.faults(config, Api())]  # type: ignore[arg-type]
+    api = cast(Kube, Api())
+    return [str(fault) for fault in node_sizes.faults(config, lambda: node_sizes.of_nodes(api))]
 
 
 @pytest.mark.parametrize(
@@ -52,3 +57,45 @@ def test_a_pod_of_the_machines_size_and_simulated_nodes_are_accepted() -> None:
 def test_node_sizes_of_other_clusters_are_not_checked() -> None:
     other = {"kind": "existing", "context": "team"}
     assert _told(cluster=other, **{"workloads/digits/resources/cpus": 5}) == []
+
+
+_STAGE = """
+config:
+  tensorplane:volumes:
+    data: {sizeGib: 1}
+  tensorplane:datasets:
+    raw: {volume: data}
+    made: {volume: data}
+  tensorplane:workloads:
+    large:
+      kind: pipeline
+      stages:
+        all: {command: [sh, -c, "true"], inputs: {in: raw}, output: made, resources: {cpus: 64}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("words", "started", "refused"),
+    [([], True, True), ([], False, False), (["--machine"], False, True), (["--no-machine"], True, False)],
+)
+def test_a_stage_larger_than_the_machine_of_the_embedded_cluster_is_refused_without_asking_it(
+    words: list[str],
+    started: bool,
+    refused: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "Pulumi.dev.yaml").write_text(_STAGE)
+    monkeypatch.setattr(stack_config, "file", lambda _: tmp_path / "Pulumi.dev.yaml")
+    monkeypatch.setattr(machine, "has_cluster", lambda: started)
+    monkeypatch.setattr(node_sizes, "of_machine", lambda: [(2000, 8192)])
+    assert commands.main(["check", *words]) == int(refused)
+    line = "tensorplane:workloads.large.stages.all.resources.cpus: this machine has only 2 cores for pods"
+    assert (line in capsys.readouterr().err) == refused
+
+
+def test_the_size_of_this_machine_is_that_of_its_only_node() -> None:
+    ((cores, memory),) = node_sizes.of_machine()
+    assert cores >= 1000
+    assert memory > 128

@@ -1,0 +1,19 @@
+"""Settings compared with this machine, which is the node of the embedded cluster that runs on it."""
+
+from __future__ import annotations
+
+from cli.commands.check import node_sizes
+from embedded.fault import Fault
+from embedded.paths import Instance
+from stack import ResolvedStack
+
+
+def has_cluster() -> bool:
+    """Whether an embedded cluster was started here."""
+    return Instance.current().home.exists()
+
+
+def compare(resolved: ResolvedStack) -> None:
+    """Raise a Fault with a line for each pod that this machine cannot hold."""
+    if lines := [str(fault) for fault in node_sizes.faults(resolved, node_sizes.of_machine)]:
+        raise Fault(*lines)
