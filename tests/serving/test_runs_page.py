@@ -73,7 +73,7 @@ def _facts(opened: Page) -> dict[str, str]:
 
 def test_a_click_on_a_stage_shows_what_it_is_and_what_it_did(url: str, chromium: Browser, tmp_path: Path) -> None:
     with browser.page(url, chromium) as opened:
-        expect(opened.locator("#summary")).to_have_text(f"{RUN}: running for 3 min, about 75 s left, $0.02 so far")
+        expect(opened.locator("#summary")).to_have_text(f"{RUN}: running for 2 min, about 75 s left, $0.02 so far")
         expect(opened.locator(".stage")).to_have_count(4)
         expect(opened.locator("#details")).to_be_hidden()
         opened.locator(".stage[data-stage=clean]").click()
@@ -101,7 +101,7 @@ def test_it_follows_the_run_without_a_reload_and_keeps_the_chosen_stage(
         blue = opened.locator(".stage[data-stage=embed] rect").get_attribute("fill")
         cluster.runs, cluster.now = [FIRST, _DONE], at(200)
         expect(opened.locator("#facts dd").first).to_have_text("failed")
-        expect(opened.locator("#summary")).to_contain_text(f"{RUN}: failed, took 3 min")
+        expect(opened.locator("#summary")).to_contain_text(f"{RUN}: failed, took 2 min")
         red = opened.locator(".stage[data-stage=embed] rect").get_attribute("fill")
         assert blue != red
         assert opened.title() == f"{RUN}: failed"
@@ -125,7 +125,7 @@ def test_an_older_run_can_be_looked_at(url: str, chromium: Browser) -> None:
     with browser.page(url, chromium) as opened:
         expect(opened.locator("#run option")).to_have_count(3)
         opened.locator("#run").select_option("texts-1111111111111111")
-        expect(opened.locator("#summary")).to_contain_text("texts-1111111111111111: finished, took 7 min")
+        expect(opened.locator("#summary")).to_contain_text("texts-1111111111111111: finished, took 6 min")
         expect(opened.locator(".stage[data-stage=report]")).to_contain_text("finished in 20 s")
 
 
