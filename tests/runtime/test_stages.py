@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -224,6 +225,15 @@ def test_a_commit_is_due_once_each_part_that_needed_work_has_its_result(volume: 
     assert not awaited.are_there(), "of a line that is being written, more may follow"
     kept.write_text(f"{kept.read_text()}\n")
     assert awaited.are_there()
+
+
+def test_a_run_that_an_update_found_going_on_is_committed(volume: Volume) -> None:
+    stage = volume.stage()
+    (item,) = plan.plan(stage, "words-x", {"texts": volume.put(a="one")})
+    volume.pod(stage, "words-x", item)
+    path = plan.path_of(stage, "words-x")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "left_out": 3}))
+    assert counts_of(commit(stage, "words-x")) == {"parts": 1, "done": 1, "skipped": 0, "failed": 0}
 
 
 def test_a_stage_that_skips_everything_waits_for_no_result(volume: Volume) -> None:

@@ -69,7 +69,9 @@ class Plan:
         """The plan in a file."""
         found = json.loads(path.read_text())
         items = tuple(Planned(**each) for each in found["items"])
-        return cls(items, tuple(found["inputs"]), found["left_out"])
+        # Of a run that an update of the agent found going on, the plan has a number.
+        left_out = found["left_out"] if isinstance(found["left_out"], dict) else {}
+        return cls(items, tuple(found["inputs"]), left_out)
 
 
 def path_of(stage: Stage, run: str) -> Path:

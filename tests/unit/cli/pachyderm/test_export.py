@@ -70,6 +70,21 @@ def test_a_stage_is_a_spec_with_the_name_of_its_dataset() -> None:
     assert all_files == {"pfs": {"name": "all", "repo": "raw", "branch": "master", "glob": "/"}}
 
 
+@pytest.mark.parametrize(
+    ("key", "glob", "on"),
+    [
+        ("*_(*)-[0-9].csv", "/*_(*)-[0-9].csv", "$1"),
+        ("(*)-(?).csv", "/(*)-(?).csv", "$1/$2"),
+        ({"endings": [".tar.gz", ".tgz"]}, "/(**){.tar.gz,.tgz}", "$1"),
+        ({"endings": [".json"]}, "/(**).json", "$1"),
+    ],
+)
+def test_a_key_is_the_glob_that_captures_it(key: Any, glob: str, on: str) -> None:
+    inputs = {name: {"dataset": "raw", "split": "file", "key": key} for name in ("x", "y")}
+    made, _ = _specs({"match": {**_STAGES["match"], "inputs": inputs}})
+    assert [(one["pfs"]["glob"], one["pfs"]["joinOn"]) for one in made["pairs"]["input"]["join"]] == [(glob, on)] * 2
+
+
 def test_a_program_finds_its_folders_by_links() -> None:
     made, _ = _specs()
     first, *words = made["pairs"]["transform"]["cmd"][2:]
