@@ -47,6 +47,20 @@ def test_a_part_that_fails_stops_no_other_and_is_done_alone_once_it_is_cured(pip
     assert pipeline.get("upper") == {"a.txt": "ONE TWO TWO", "b.txt": "TWO THREE", "c.txt": "CURE"}
 
 
+@pytest.mark.nightly("a second run on the same versions; test_a_commit.py has the path of a pipeline")
+def test_what_somebody_committed_to_an_output_is_replaced_without_work(pipeline: Pipelines) -> None:
+    pipeline.put("texts", a="three three three")
+    first = pipeline.run("words")
+    counted = pipeline.get("counts")
+    pipeline.put("counts", by="hand")
+    again = pipeline.run("words")
+    assert again.name != first.name
+    assert stages_of(again) == [("upper", "finished", 1, 0, 1, 0), ("count", "finished", 1, 0, 1, 0)], again
+    assert pipeline.get("counts") == counted
+    assert pipeline.newest("counts")["provenance"]["run"] == again.name
+    assert "has finished already" in pipeline.start("words")
+
+
 @pytest.mark.nightly("agents that are killed; unit/agents/test_triggers.py kills them at every request")
 def test_a_trigger_starts_one_run_for_each_version_although_its_agent_is_killed(pipeline: Pipelines) -> None:
     kube, namespace = pipeline.access.api, pipeline.access.namespace
