@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import random
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +21,7 @@ from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
+from tests.support.rendering import PROJECT
 
 Work = Callable[[Mapping[str, Path], Path], None]
 
@@ -306,3 +310,50 @@ def test_directories_are_parts_and_so_are_files_beside_them() -> None:
         ("a.txt", ("a.txt",)),
         ("b", ("b/1",)),
     ]
+
+
+_PROGRAM = """
+import runpy, sys
+runpy.run_module("tensorplane.stages", run_name="__main__", alter_sys=True)
+(peak,) = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")]
+print(int(peak) // 1024)
+"""
+"""The program of the container `keep`, and then how many MiB of memory it has had at most."""
+
+
+def test_keeping_a_result_takes_as_much_memory_for_many_parts_as_for_one(volume: Volume, tmp_path: Path) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    plan.plan(stage, "r", {"texts": version})
+    few = _peak_mib(volume, tmp_path)
+    found = plan.Plan.read(plan.path_of(stage, "r"))
+    windows = tuple(
+        plan.Planned(f"0/{number:020d}.jsonl", f"{number:064x}", f"{number:064x}", plan.UNCHANGED)
+        for number in range(150_000)
+    )
+    replace(found, items=(*found.items, *windows)).write(plan.path_of(stage, "r"), volume.made.store.parts)
+    many = _peak_mib(volume, tmp_path)
+    assert many < few + 8
+    assert commit(volume.stage(may_fail=150_000), "r").files == 1
+
+
+def _peak_mib(volume: Volume, out: Path) -> int:
+    (out / "out").mkdir(exist_ok=True)
+    (out / "out/a.txt").write_text("ONE")
+    source = {"name": "texts", "dataset": "raw", "root": str(volume.raw.store.root), "folder": "datasets/raw"}
+    root = {"dataset": "made", "root": str(volume.made.store.root), "folder": "datasets/made", "rules": {}}
+    about = {"pipeline": "words", "name": "upper", "decisive": {}, "inputs": [{**source, "by": "file"}], **root}
+    argv = [sys.executable, "-c", _PROGRAM, "keep", "r", "0", str(out / "out")]
+    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "STAGE": json.dumps(about)}
+    ended = subprocess.run(argv, check=True, env=environment, capture_output=True, text=True)
+    return int(ended.stdout.split()[-1])
+
+
+def test_the_end_of_a_stage_leaves_what_one_needs_whose_name_begins_with_its_own(volume: Volume) -> None:
+    version = volume.put(a="one")
+    short, long = volume.stage(), volume.stage(name="upper-more", dataset="more", root=volume.root / "datasets/more")
+    plan.plan(short, "words-1", {"texts": version})
+    (item,) = plan.plan(long, "words-1", {"texts": version})
+    plan.finish(short, "words-1")
+    assert (volume.root / item["in-texts"] / "a.txt").read_text() == "one"
+    plan.finish(long, "words-1")
+    assert not list((volume.raw.store.root / "runs").iterdir())

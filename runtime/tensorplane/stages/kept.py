@@ -12,7 +12,6 @@ from pathlib import Path
 
 from tensorplane.stages import plan
 from tensorplane.stages.description import Stage
-from tensorplane.stages.plan import Plan
 
 
 def note(stage: Stage, run: str, number: int) -> None:
@@ -29,8 +28,7 @@ class Awaited:
 
     def __init__(self, stage: Stage, run: str) -> None:
         """Raises OSError if the run has no plan."""
-        items = Plan.read(plan.path_of(stage, run)).items
-        self._numbers = {number for number, each in enumerate(items) if each.why in plan.TO_DO}
+        self._numbers = set(plan.due(stage, run))
         self._path: Path = plan.kept_of(stage, run)
 
     def are_there(self) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tensorplane.datasets import Refused, checkout, commit, durable
 from tensorplane.datasets.store import remove
@@ -74,14 +75,47 @@ class Plan:
         return cls(items, tuple(found["inputs"]), left_out)
 
 
+class Due(NamedTuple):
+    """What the pod of an item needs to know of it."""
+
+    key: str
+    """Of its result."""
+    about: str
+    """Digest of its input."""
+
+
 def path_of(stage: Stage, run: str) -> Path:
     """Where the plan of a run is."""
-    return stage.root / "runs" / f"{run}-{stage.name}.json"
+    return stage.root / _of_run(stage, run, "json")
 
 
 def kept_of(stage: Stage, run: str) -> Path:
     """The file with the numbers of the items whose results are there (`kept.py`)."""
-    return stage.root / "runs" / f"{run}-{stage.name}.kept"
+    return stage.root / _of_run(stage, run, "kept")
+
+
+def due(stage: Stage, run: str) -> dict[int, Due]:
+    """The items that get a pod, by their numbers in the plan: at most MOST, however many parts the plan has.
+
+    Raises OSError if the run has no plan.
+    """
+    try:
+        found = json.loads(_due_of(stage, run).read_text())
+    except FileNotFoundError:  # planned by an older tensorplane, whose agent was updated during the run
+        items = Plan.read(path_of(stage, run)).items
+        return {number: Due(each.key, each.about) for number, each in enumerate(items) if each.why in TO_DO}
+    return {int(number): Due(*each) for number, each in found.items()}
+
+
+def _due_of(stage: Stage, run: str) -> Path:
+    return stage.root / _of_run(stage, run, "due")
+
+
+def _of_run(stage: Stage, run: str, what: str) -> str:
+    """A file or folder that a run of the stage needs, below a dataset's. Stages have no dot in their names: what is of
+    `split` must not be taken for what is of `split-words`, which may run at the same time.
+    """
+    return f"runs/{run}-{stage.name}.{what}"
 
 
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
@@ -103,13 +137,16 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
         for one in [commits[each.name]]
     )
     (stage.root / "runs").mkdir(exist_ok=True)
-    Plan(tuple(planned), about, left_out).write(path_of(stage, run), stage.output().store.parts)
-    kept_of(stage, run).touch()
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
     if len(todo) > MOST:
         split = " or ".join(f"inputs.{each.name}.split" for each in stage.inputs if not each.is_whole)
         size = -(-len(todo) // MOST)
         raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; set {split} to {{batch: {size * 2}}}")
+    store = stage.output().store
+    Plan(tuple(planned), about, left_out).write(path_of(stage, run), store.parts)
+    pods = {number: Due(planned[number].key, planned[number].about) for number in todo}
+    durable.replace(_due_of(stage, run), json.dumps(pods).encode(), store.parts)
+    kept_of(stage, run).touch()
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
     outs = _outs(stage, run, todo) if stage.shared_out else {}
     return [
@@ -131,15 +168,13 @@ def lease(stage: Stage, run: str, source: Input) -> str:
 def finish(stage: Stage, run: str) -> None:
     """Remove what a run of the stage needed: folders of files, leases, the plan."""
     for root in {stage.root, *(each.root for each in stage.inputs)}:
-        for folder in root.glob(f"runs/{run}-{stage.name}-*"):
-            remove(folder)
+        for path in root.glob(_of_run(stage, run, "*")):
+            remove(path)
     for each in stage.inputs:
         try:
             each.open().unlabel(lease(stage, run, each))
         except Refused:
             continue  # removed by an attempt that was killed
-    for path in (kept_of(stage, run), path_of(stage, run)):
-        path.unlink(missing_ok=True)
 
 
 def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], dict[str, int]]:
@@ -175,7 +210,7 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
 
 def _outs(stage: Stage, run: str, todo: Mapping[int, Item]) -> dict[int, str]:
     """Folders for results, from the volume's root. A run that is started again finds what is there."""
-    made = {number: f"runs/{run}-{stage.name}-out/{number}" for number in todo}
+    made = {number: f"{_of_run(stage, run, 'out')}/{number}" for number in todo}
     for path in made.values():
         (stage.root / path).mkdir(parents=True, exist_ok=True)
     return {number: f"{stage.folder}/{path}" for number, path in made.items()}
@@ -190,7 +225,7 @@ def _folders(source: Input, run: str, stage: Stage, todo: Mapping[int, Item], ma
         if todo:
             dataset.open(made.id)
         return dict.fromkeys(todo, f"{source.folder}/versions/{made.version}")
-    attempt = f"runs/{run}-{stage.name}-{source.name}-{secrets.token_hex(4)}"
+    attempt = _of_run(stage, run, f"in-{source.name}-{secrets.token_hex(4)}")
 
     def make(number: int) -> None:
         chosen = checkout.selected(dataset.store, made.version, todo[number].parts[source.name].paths)
