@@ -100,18 +100,19 @@ class Recorder:
         """Commit a window. Returns False if another recorder has committed meanwhile."""
         end = {**self._from, **window.after}
         about = record_place.provenance(self._source, self._from, end, window.records, self._skipped)
-        kept = {path: self._dataset.keep(io.BytesIO(content)) for path, content in window.files(self._layout)}
         try:
-            made = self._dataset.put(
-                kept,
-                branch=self._branch,
-                note=Note(f"{window.records:,} records of {self._topic}", self._name, about),
-                # A path is of one window alone, so whatever else has it was not read from the topic.
-                ours_win=True,
-                after=lambda before: record_place.unchanged(
-                    self._dataset, self._branch, self._source, self._place, before
-                ),
-            )
+            with self._dataset.attempt() as dataset:
+                kept = {path: dataset.keep(io.BytesIO(content)) for path, content in window.files(self._layout)}
+                made = dataset.put(
+                    kept,
+                    branch=self._branch,
+                    note=Note(f"{window.records:,} records of {self._topic}", self._name, about),
+                    # A path is of one window alone, so whatever else has it was not read from the topic.
+                    ours_win=True,
+                    after=lambda before: record_place.unchanged(
+                        dataset, self._branch, self._source, self._place, before
+                    ),
+                )
         except Moved as error:
             say(moved=str(error))
             return False

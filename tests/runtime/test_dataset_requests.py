@@ -70,6 +70,15 @@ def test_a_file_that_changed_while_it_was_sent_is_refused(program: _Program) -> 
     done = program.ended("put", {"files": {"a": _file(b"one")}, "sent": ["a"]}, b"two")
     assert (done.returncode, done.stderr) == (1, b"'a': changed while it was sent; run the same command again\n")
     assert not Dataset(program.root).branches()
+    assert not [path for path in (program.root / "objects").rglob("*") if path.is_file()], "nothing is left of it"
+
+
+def test_what_was_sent_before_the_connection_broke_need_not_be_sent_again(program: _Program) -> None:
+    files = {"a": _file(b"one"), "b": _file(b"two")}
+    done = program.ended("put", {"files": files, "sent": ["a", "b"]}, b"onet")
+    expected = b"'b': the connection ended; run the same command again, which sends the rest\n"
+    assert (done.returncode, done.stderr) == (1, expected)
+    assert program("lacks", {"files": files})["paths"] == ["b"]
 
 
 def test_history_branches_and_labels(program: _Program, tmp_path: Path) -> None:

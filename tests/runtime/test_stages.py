@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import random
 import subprocess
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tensorplane.datasets import Dataset, Refused
+from tensorplane.datasets import Dataset, Refused, retention
 from tensorplane.datasets.retention import Rule
 from tensorplane.datasets.tree import File
 from tensorplane.stages import parts, plan
@@ -21,6 +22,7 @@ from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
+from tensorplane.stages.results import Results
 from tests.support.rendering import PROJECT
 
 Work = Callable[[Mapping[str, Path], Path], None]
@@ -196,6 +198,37 @@ def test_results_whose_contents_retention_deleted_are_made_again(volume: Volume)
     volume.made.collect(Rule(last=1), grace_seconds=0)
     assert volume.run(volume.stage(), first) == {"a.txt": "ONE"}
     assert volume.worked == 1
+
+
+def test_results_stay_until_their_run_has_ended(volume: Volume) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    (item,) = plan.plan(stage, "words-1", {"texts": version})
+    volume.pod(stage, "words-1", item)
+    volume.made.collect(Rule(last=1), grace_seconds=0)
+    retention.collect_now(volume.made.store, Rule(last=1), pause=lambda seconds: None)
+    commit(stage, "words-1")
+    assert volume.files() == {"a.txt": "ONE"}
+
+
+def test_a_result_that_is_refused_leaves_nothing_behind(volume: Volume, tmp_path: Path) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    plan.plan(stage, "words-1", {"texts": version})
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_text("ONE")
+    with _broken(Results, "keep"), pytest.raises(OSError, match="the volume"):
+        keep(stage, "words-1", 0, out)
+    assert not [path for path in (volume.made.store.root / "objects").rglob("*") if path.is_file()]
+
+
+@contextlib.contextmanager
+def _broken(of: type, name: str) -> Iterator[None]:
+    def fails(*_: object) -> None:
+        raise OSError("the volume")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(of, name, fails)
+        yield
 
 
 def test_versions_that_a_run_reads_are_kept_until_it_has_ended(volume: Volume) -> None:

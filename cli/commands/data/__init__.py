@@ -12,7 +12,7 @@ from cli import options
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, rollback.")
+@click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, rollback, collect.")
 def command() -> None:
     """Datasets of a stack: versioned collections of files on its volumes.
 
@@ -166,3 +166,20 @@ def _rollback(dataset: str, stack: str, account: str, branch: str, message: str,
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
     history.rollback(Question.of(dataset, stack, account), about)
+
+
+@command.command("collect")
+@click.argument("dataset")
+@_common
+@click.option("--now", is_flag=True, help="Also what was written in the last 24 hours. Takes half a minute.")
+def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
+    """Delete what no version of a DATASET has, and versions that its `retention` does not keep.
+
+    What was written or read in the last 24 hours stays, because a commit may need it. With --now, contents that belong
+    to no version are deleted whatever their age, such as what a commit that was killed has left on a full volume.
+    Commits may go on meanwhile; one that is hit by it fails and can be repeated.
+    """
+    from cli.commands.data import collect
+    from cli.commands.data.remote import Question
+
+    collect.run(Question.of(dataset, stack, account), now=now)

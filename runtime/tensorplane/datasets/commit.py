@@ -144,7 +144,7 @@ def publish(
             return before
         made = _made(store, before, version, note)
         _use(store, theirs, version)
-        store.sync()
+        store.published()  # the entry below may exist even if its creation fails
         folder.mkdir(exist_ok=True)
         place = folder / _numbered(number + 1)
         if durable.create(place, made.id.encode(), store.parts):
@@ -163,7 +163,6 @@ def fork(store: Store, branch: str, commit: Commit) -> None:
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
     folder = store.root / "branches" / branch
     present(store, commit.version)
-    store.sync()
     folder.mkdir(exist_ok=True)
     if not durable.create(folder / _numbered(1), commit.id.encode(), store.parts):
         raise Refused(f"{branch}: the branch exists; choose another name")
@@ -182,15 +181,20 @@ def delete(store: Store, branch: str) -> None:
 
 
 def present(store: Store, version: str) -> None:
-    """Make sure that all of a version is there, and stays for now. Raises Refused if retention has deleted any."""
+    """Make sure that all of a version is there and stays for now. Raises Refused if retention has deleted any of it."""
     _use(store, None, version)
 
 
 def _use(store: Store, known: str | None, version: str) -> None:
     """The same for what a version has and `known`, which the branch has, lacks."""
-    for node, files in tree.added(store, known, version):
-        if not store.has("trees", node) or not all(store.has("objects", blob_name(file)) for file in files):
-            raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
+
+    def needed() -> Iterator[tuple[str, str]]:
+        for node, files in tree.added(store, known, version):
+            yield "trees", node
+            yield from (("objects", blob_name(file)) for file in files)
+
+    if not store.use(needed):
+        raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
 
 
 def _made(store: Store, before: Commit | None, version: str, note: Note) -> Commit:

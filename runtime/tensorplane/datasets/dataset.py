@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import copy
 import hashlib
 import itertools
 import re
@@ -59,27 +61,30 @@ class Dataset:
         themselves instead of copies; nobody may write to them again. `index`: where to note what was read, so that
         unchanged files are not read by the next commit; by default in the dataset, by the folder's path.
         """
-        store, folder = self.store, Path(folder)
-        store.create()
+        folder = Path(folder)
+        self.store.create()
         known = self.resolve(base).version if base else None
-        if not base and (now := commit.head(store, branch)):
+        if not base and (now := commit.head(self.store, branch)):
             known = now.version
-        index = index or store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
+        index = index or self.store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
         before = scan.Index.read(index)
-        while True:
-            try:
-                found = scan.changes(store, folder, before, adopt=adopt)
-                ours = tree.update(store, before.version, found.files).id
-                self._check(check, known, ours)
-                made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
-            except Gone:  # of what the index knows; if it knows nothing, of the base
-                if before.version is None:
-                    raise
-                before = scan.Index()
-            else:
-                if before.version is None or found.are_many:
-                    scan.Index(ours, set(found.stamps.values())).write(index, store.parts)
-                return made
+        with self.store.attempt() as store:
+            while True:
+                try:
+                    found = scan.changes(store, folder, before, adopt=adopt)
+                    ours = tree.update(store, before.version, found.files).id
+                    self._check(check, known, ours)
+                    made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
+                except Gone:  # of what the index knows; if it knows nothing, of the base
+                    if before.version is None:
+                        raise
+                    before = scan.Index()
+                else:
+                    break
+        if before.version is None or found.are_many:
+            with contextlib.suppress(OSError):  # the commit is made; without an index, the next one reads all files
+                scan.Index(ours, set(found.stamps.values())).write(index, self.store.parts)
+        return made
 
     def put(
         self,
@@ -102,9 +107,18 @@ class Dataset:
         self.store.create()
         now = self.resolve(base) if base else commit.head(self.store, branch)
         known = now.version if now else None
-        ours = tree.update(self.store, None if whole else known, changes).id
-        self._check(check, known, ours)
-        return commit.publish(self.store, branch, ours, note, base=known, ours_win=ours_win, whole=whole, after=after)
+        with self.store.attempt() as store:
+            ours = tree.update(store, None if whole else known, changes).id
+            self._check(check, known, ours)
+            return commit.publish(store, branch, ours, note, base=known, ours_win=ours_win, whole=whole, after=after)
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[Dataset]:
+        """The dataset for a commit by `keep` and `put`: if the block fails, what it kept is removed again."""
+        with self.store.attempt() as store:
+            dataset = copy.copy(self)
+            dataset.store = store
+            yield dataset
 
     def keep(self, source: BinaryIO, *, executable: bool = False) -> File:
         """Keep a content for `put`."""
@@ -213,6 +227,10 @@ class Dataset:
     ) -> dict[str, int]:
         """Delete versions that the rule does not keep; see `retention`."""
         return retention.collect(self.store, rule, used=used, grace_seconds=grace_seconds)
+
+    def collect_now(self, rule: retention.Rule, *, used: Iterable[str] = ()) -> dict[str, int]:
+        """The same without the grace period, for a volume that is full; takes half a minute."""
+        return retention.collect_now(self.store, rule, used=used)
 
     def damaged(self, reference: str = MAIN) -> Iterator[str]:
         """Files of a version whose contents are not what was committed."""

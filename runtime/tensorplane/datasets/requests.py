@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import MAIN, Check, Dataset
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.refused import Cut, Refused
 from tensorplane.datasets.retention import GRACE_SECONDS, Rule, used_by
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File
@@ -44,6 +44,13 @@ def put(dataset: Dataset, asked: Asked, source: BinaryIO, _: BinaryIO) -> Commit
     """Commit `files`. `sent`: those whose contents follow. Other files below the folder `at` are removed, unless
     `add`. `message`, `author`, `branch`, `base`; of the settings: `conflicts`, `table`, `retention`.
     """
+    with dataset.attempt() as attempt:
+        made = _put(attempt, asked, source)
+    collect_if_due(dataset, asked)
+    return made
+
+
+def _put(dataset: Dataset, asked: Asked, source: BinaryIO) -> Commit:
     files = {path: File(*each) for path, each in asked["files"].items()}
     for path in asked.get("sent", ()):
         _receive(dataset, path, files[path], source)
@@ -52,9 +59,7 @@ def put(dataset: Dataset, asked: Asked, source: BinaryIO, _: BinaryIO) -> Commit
     if base and not asked.get("add"):
         changes = dict.fromkeys(path for path in dataset.files(base) if path.startswith(prefix))
     changes.update({prefix + path: file for path, file in files.items()})
-    made = dataset.put(changes, base=base, **_common(asked))
-    collect_if_due(dataset, asked)
-    return made
+    return dataset.put(changes, base=base, **_common(asked))
 
 
 def files(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
@@ -140,7 +145,10 @@ def check_of(table: Mapping[str, Any] | None) -> Check | None:
 
 
 def _receive(dataset: Dataset, path: str, expected: File, source: BinaryIO) -> None:
-    found = dataset.keep(_Part(source, expected.size), executable=expected.executable)  # type: ignore[arg-type]
+    part = _Part(source, expected.size)
+    found = dataset.keep(part, executable=expected.executable)  # type: ignore[arg-type]
+    if part.left:
+        raise Cut(f"{path!r}: the connection ended; run the same command again, which sends the rest")
     if found != expected:
         raise Refused(f"{path!r}: changed while it was sent; run the same command again")
 
@@ -149,25 +157,39 @@ class _Part:
     """The next bytes of a stream, as a file of their own."""
 
     def __init__(self, source: BinaryIO, size: int) -> None:
-        self._source, self._left = source, size
+        self._source, self.left = source, size
 
     def read(self, size: int) -> bytes:
-        found = self._source.read(min(size, self._left))
-        self._left -= len(found)
+        found = self._source.read(min(size, self.left))
+        self.left -= len(found)
         return found
 
 
 def collect_if_due(dataset: Dataset, asked: Asked) -> None:
-    """Apply the retention that the settings declare, once in a grace period: it looks at all objects. Versions stay
-    that `others`, folders of datasets, were made from; `dataset`: the name of this one in their provenance.
-    """
-    rule = asked.get("retention")
+    """Apply the retention that the settings declare, once in a grace period: it looks at all objects."""
     mark = Path(dataset.store.root / _COLLECTED)
-    if rule and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
+    if asked.get("retention") and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
         mark.touch()
-        others = [Dataset(each).store for each in asked.get("others", ())]
-        used = used_by(others, asked.get("dataset", dataset.store.root.name))
-        dataset.collect(Rule(rule.get("last"), rule.get("days")), used=used)
+        rule, used = _kept(dataset, asked)
+        dataset.collect(rule, used=used)
+
+
+def collect(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, int]:
+    """Apply the retention, and delete what belongs to no version: what is older than a grace period, or all with
+    `now`. How many were deleted of each kind, and how many `bytes`.
+    """
+    rule, used = _kept(dataset, asked)
+    return dataset.collect_now(rule, used=used) if asked.get("now") else dataset.collect(rule, used=used)
+
+
+def _kept(dataset: Dataset, asked: Asked) -> tuple[Rule, set[str]]:
+    """What stays: by the settings' `retention`, and versions that `others`, folders of datasets, were made from;
+    `dataset`: the name of this one in their provenance.
+    """
+    rule = asked.get("retention") or {}
+    others = [Dataset(each).store for each in asked.get("others", ())]
+    used = used_by(others, asked.get("dataset", dataset.store.root.name))
+    return Rule(rule.get("last"), rule.get("days")), used
 
 
 VERBS: Mapping[str, Callable[[Dataset, Asked, BinaryIO, BinaryIO], Any]] = {
@@ -183,4 +205,5 @@ VERBS: Mapping[str, Callable[[Dataset, Asked, BinaryIO, BinaryIO], Any]] = {
     "branch": branch,
     "label": label,
     "rollback": rollback,
+    "collect": collect,
 }

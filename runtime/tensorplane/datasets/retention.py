@@ -1,22 +1,36 @@
 """Which versions a dataset keeps: the newest of each branch, labeled ones, inputs of others, and by rule.
 
 History is never deleted: commits of deleted versions remain, with their provenance.
+
+Commits go on while `collect` deletes, without locks: they mark what they use as used now, and what was used lately
+stays. `collect_now` spares less, so it says first that it begins: a commit that sees this marks again what it uses
+(`Store.use`), and one that was past its last look has time to become the newest of its branch, whose files are needed.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
+import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tensorplane.datasets import commit, labels, tree
 from tensorplane.datasets.commit import Commit
 from tensorplane.datasets.refused import Refused
-from tensorplane.datasets.store import Store, blob_name, remove, used_since
+from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, remove, used_since
+from tensorplane.datasets.tree import File
 
 GRACE_SECONDS = 24 * 3600.0
 """What was written or used for the last time less than this ago stays. A commit must not take longer."""
+_ENTERED_SECONDS = 30.0
+"""More than a commit takes from the end of `Store.use` to its entry in the branch's log."""
+_WRITING_SECONDS = 60.0
+"""A file in `tmp` that nobody has written to for so long is of a process that was killed."""
+_UNFINISHED_SECONDS = 14 * 86400.0
+"""A run of a stage that began longer ago was abandoned."""
+_KEY = re.compile(r'"key": "([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True)
@@ -72,24 +86,51 @@ def used_by(others: Iterable[Store], dataset: str) -> set[str]:
 def collect(
     store: Store, rule: Rule, *, used: Iterable[str] = (), grace_seconds: float = GRACE_SECONDS
 ) -> dict[str, int]:
-    """Delete what no kept version has; how much of each kind. Commits may go on meanwhile: they mark what they use.
+    """Delete what no kept version has; how much of each kind, and `bytes`. `used`: as in `kept`."""
+    store.create()
+    return _collected(store, kept(store, rule, used=used), _since(time.time() - grace_seconds))
 
-    `used`: as in `kept`.
+
+def collect_now(
+    store: Store, rule: Rule, *, used: Iterable[str] = (), pause: Callable[[float], object] = time.sleep
+) -> dict[str, int]:
+    """The same, and delete also what was written lately and belongs to no version, such as what a commit that was
+    killed has left. Versions that were opened in the last day stay.
+
+    `pause`: between the begin and the first look, in seconds.
     """
     store.create()
-    is_used = used_since(grace_seconds)
-    marked = _marked(store, kept(store, rule, used=used))
-    deleted = {}
-    for kind, needed in marked.items():
+    began = store.begin_collection() / 1e9
+    pause(_ENTERED_SECONDS)
+    lately = {"objects": began, "trees": began, TMP: began - _WRITING_SECONDS}
+    return _collected(store, kept(store, rule, used=used), {**_since(began - GRACE_SECONDS), **lately})
+
+
+def _since(moment: float) -> dict[str, float]:
+    return dict.fromkeys((*KINDS, VERSIONS, TMP), moment)
+
+
+def _collected(store: Store, versions: Iterable[str], since: Mapping[str, float]) -> dict[str, int]:
+    """Delete what these versions do not have. `since`: what was used from this moment on stays, by kind."""
+    deleted, size = {}, 0
+    for kind, needed in _marked(store, versions).items():
         _restore(store, kind, needed)
-        unmarked = [name for name in store.names(kind) if name not in needed]
-        old = (name for name in unmarked if not is_used(store.path(kind, name)))
-        deleted[kind] = sum(store.discard(kind, name, is_used) for name in old)
+        is_used = used_since(since[kind])
+        deleted[kind] = 0
+        for name in [name for name in store.names(kind) if name not in needed]:
+            path = store.path(kind, name)
+            with contextlib.suppress(FileNotFoundError):
+                about = path.stat()
+                if not is_used(path) and store.discard(kind, name, is_used):
+                    deleted[kind] += 1
+                    size += about.st_size if kind != VERSIONS else 0
+    is_written = used_since(since[TMP])
     for folder in (store.parts, store.trash):
         for path in folder.iterdir():
-            if not is_used(path):
+            if not is_written(path):
+                size += path.stat().st_size if path.is_file() else 0
                 remove(path)
-    return deleted
+    return {**deleted, "bytes": size}
 
 
 def _marked(store: Store, versions: Iterable[str]) -> dict[str, set[str]]:
@@ -102,7 +143,25 @@ def _marked(store: Store, versions: Iterable[str]) -> dict[str, set[str]]:
                 objects.update(map(blob_name, files))
     starts = {*commit.heads(store).values(), *(one.commit for one in labels.read(store).values())}
     commits = {made.id for start in starts for made in commit.log(store, start)}
+    objects.update(map(blob_name, _of_unfinished_runs(store)))
     return {"objects": objects, "trees": nodes, "commits": commits, "versions": set(versions)}
+
+
+def _of_unfinished_runs(store: Store) -> Iterator[File]:
+    """Files of results that a run of a stage will commit, whose plan names them (the library's `stages`)."""
+    is_recent = used_since(time.time() - _UNFINISHED_SECONDS)
+    for plan in (store.root / "runs").glob("*.json"):
+        with contextlib.suppress(FileNotFoundError):  # finished meanwhile
+            for key in _KEY.findall(plan.read_text() if is_recent(plan) else ""):
+                yield from _of_result(store, key)
+
+
+def _of_result(store: Store, key: str) -> list[File]:
+    try:
+        found = json.loads(store.path("results", key).read_text())
+    except FileNotFoundError:
+        return []
+    return [File(*each) for each in found["files"].values()]
 
 
 def _restore(store: Store, kind: str, needed: set[str]) -> None:

@@ -9,31 +9,37 @@
     indexes/   what is known of folders that were committed
     tmp/       files that are being written
     trash/     what is being deleted
+    collecting its time is that of the last `collect_now`
 
-Nothing in objects, trees, commits and branches ever changes, so a reader never sees half of a version, and a process
-that is killed leaves at most objects that nothing refers to, which `collect` deletes.
+Nothing in objects, trees, commits and branches ever changes, so a reader never sees half of a version. A commit that
+fails removes the objects that it wrote (`attempt`), and a process that is killed leaves at most objects that nothing
+refers to, which `collect` deletes.
 """
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import os
+import secrets
 import stat
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Gone, Refused
+from tensorplane.datasets.refused import Cut, Gone, Refused
 from tensorplane.datasets.tree import File
 
 _CHUNK = 1 << 20
 _EXECUTABLE = ".x"
 _PREFIX = 2
-VERSIONS = "versions"
-_KINDS = ("objects", "trees", "commits")
+VERSIONS, TMP = "versions", "tmp"
+KINDS = ("objects", "trees", "commits")
+_COLLECTING = "collecting"
+_BACKDATED_NS = 10**10
+"""Longer than the steps in which any file system counts time."""
 
 
 class Store:
@@ -41,9 +47,35 @@ class Store:
 
     def __init__(self, root: Path) -> None:
         self.root = root
-        self.parts = root / "tmp"
+        self.parts = root / TMP
         self.trash = root / "trash"
         self._changed: set[Path] = set()
+        self._written: dict[tuple[str, str], int] | None = None
+        """Of an attempt: kind and name of each object that it wrote, and the time that it gave the file."""
+
+    @contextlib.contextmanager
+    def attempt(self) -> Iterator[Store]:
+        """The store for one commit: if the block fails, the objects that it wrote are removed, and a volume that it has
+        filled has room again. Those that another commit uses meanwhile stay, and so does what was sent before the
+        connection broke (Cut). Within an attempt, the same one.
+        """
+        if self._written is not None:
+            yield self
+            return
+        store = copy.copy(self)
+        store._written = {}
+        try:
+            yield store
+        except Cut:
+            raise
+        except BaseException:
+            store._undo()
+            raise
+
+    def published(self) -> None:
+        """Everything that was written so far is of a commit now, and stays."""
+        if self._written is not None:
+            self._written = {}
 
     @property
     def exists(self) -> bool:
@@ -53,9 +85,23 @@ class Store:
     def create(self) -> None:
         """Create its folders unless they exist."""
         if not self.trash.is_dir():
-            for name in (*_KINDS, VERSIONS, "branches", "labels", "indexes", "tmp", "trash"):
+            for name in (*KINDS, VERSIONS, "branches", "labels", "indexes", TMP, "trash"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
             durable.sync(self.root, self.root.parent, self.root.parent.parent)
+
+    def last_collection(self) -> int:
+        """When `collect_now` was called last, by the clock that stamps files, in nanoseconds; 0 if it never was."""
+        try:
+            # Opened, because a client of NFS may remember the time of a file for a minute.
+            with (self.root / _COLLECTING).open("rb") as mark:
+                return os.fstat(mark.fileno()).st_mtime_ns
+        except FileNotFoundError:
+            return 0
+
+    def begin_collection(self) -> int:
+        """The same for a call that begins. Takes no space, which there may not be."""
+        (self.root / _COLLECTING).touch()
+        return self.last_collection()
 
     def path(self, kind: str, name: str) -> Path:
         """Where an object, or a version's folder, is."""
@@ -99,6 +145,18 @@ class Store:
                 (self.trash / f"{kind}-{name}").rename(path)
         return False
 
+    def use(self, needed: Callable[[], Iterable[tuple[str, str]]]) -> bool:
+        """Whether objects, by kind and name, are all there and on the disk, for who is about to say that they are
+        needed. They stay for half a minute at least, whatever deletes meanwhile.
+        """
+        while True:
+            now = self.last_collection()
+            if not all(self.has(kind, name) for kind, name in needed()):
+                return False
+            self.sync()
+            if self.last_collection() == now:
+                return True
+
     def blob(self, file: File) -> Path:
         """The content of a file. A link shares its mode, so the executable one is another object."""
         return self.path("objects", blob_name(file))
@@ -122,7 +180,7 @@ class Store:
             return self._keep_file(file, part, source.fileno())
 
     def _keep_file(self, file: File, part: Path, opened: int) -> File:
-        if not self.has("objects", blob_name(file)):
+        if not self._is_kept("objects", blob_name(file)):
             os.fchmod(opened, durable.READ_ONLY | (0o111 if file.executable else 0))
             os.fsync(opened)
             self._name(part, "objects", blob_name(file))
@@ -185,7 +243,7 @@ class Store:
 
     def _keep(self, kind: str, content: bytes) -> str:
         name = tree.content_id(content)
-        if not self.has(kind, name):
+        if not self._is_kept(kind, name):
             with durable.part(self.parts) as part:
                 durable.write(part, content)
                 self._name(part, kind, name)
@@ -196,8 +254,34 @@ class Store:
         with contextlib.suppress(FileExistsError):
             path.parent.mkdir()
             self._changed.add(path.parent.parent)
+        mark = self._mark(part)
         part.rename(path)
         self._changed.add(path.parent)
+        if self._written is not None and mark is not None:
+            self._written[kind, name] = mark
+
+    def _is_kept(self, kind: str, name: str) -> bool:
+        """Whether an object need not be written. One that this attempt wrote keeps its mark."""
+        return ((kind, name) in (self._written or ()) and self.path(kind, name).exists()) or self.has(kind, name)
+
+    def _mark(self, part: Path) -> int | None:
+        """Give an attempt's file a time at which nobody can have used it, so that `has` of any other commit shows."""
+        about = part.stat()
+        # The file of an adopted object is its owner's, and removing our name of it frees no space.
+        if self._written is None or about.st_nlink > 1:
+            return None
+        at = about.st_mtime_ns - _BACKDATED_NS - secrets.randbelow(10**9)
+        try:
+            os.utime(part, ns=(at, at))
+        except OSError:  # a file system that lets nobody set times: the object stays for `collect`
+            return None
+        return part.stat().st_mtime_ns
+
+    def _undo(self) -> None:
+        """Remove what the attempt wrote and nobody uses."""
+        for (kind, name), mark in (self._written or {}).items():
+            with contextlib.suppress(OSError):  # of the volume, such as the one for which the commit fails
+                self.discard(kind, name, _used_after(mark))
 
 
 def blob_name(file: File) -> str:
@@ -228,13 +312,17 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def used_since(seconds: float) -> Callable[[Path], bool]:
-    """Whether something was written or used within the last so many seconds."""
-    limit = time.time() - seconds
+def _used_after(mark: int) -> Callable[[Path], bool]:
+    """Whether somebody has used a file since it was given this time."""
+    return lambda path: path.stat().st_mtime_ns != mark
+
+
+def used_since(moment: float) -> Callable[[Path], bool]:
+    """Whether something was written or used since a moment, in seconds since 1970."""
 
     def is_used(path: Path) -> bool:
         try:
-            return path.stat().st_mtime >= limit
+            return path.stat().st_mtime >= moment
         except FileNotFoundError:
             return False
 

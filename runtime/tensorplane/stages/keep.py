@@ -18,9 +18,9 @@ def keep(stage: Stage, run: str, number: int, folder: Path) -> int:
     item = plan.due(stage, run).get(number)
     if item is None:
         raise Refused(f"{stage.name}: part {number} has a result since {run} was planned again; nothing is kept")
-    dataset = stage.output()
-    found = scan.changes(dataset.store, folder, scan.Index())
-    files = {path: file for path, file in found.files.items() if file is not None}
-    Results(dataset).keep(item.key, item.about, Result(files, run))
+    with stage.output().attempt() as dataset:
+        found = scan.changes(dataset.store, folder, scan.Index())
+        files = {path: file for path, file in found.files.items() if file is not None}
+        Results(dataset).keep(item.key, item.about, Result(files, run))
     kept.note(stage, run, number)
     return len(files)

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorplane.datasets import Dataset, File, durable
-from tensorplane.datasets.store import Store
+from tensorplane.datasets.refused import Gone
+from tensorplane.datasets.store import Store, blob_name
 
 _PREFIX = 2
 
@@ -58,8 +59,13 @@ class Results:
             return None
 
     def keep(self, key: str, about: str, result: Result) -> None:
-        """Keep a result whose contents are in the dataset. `about`: its input."""
-        self._store.sync()
+        """Keep a result whose contents are in the dataset. `about`: its input.
+
+        Raises Gone if a collection has just deleted any.
+        """
+        if not self._store.use(lambda: (("objects", blob_name(file)) for file in result.files.values())):
+            raise Gone(f"{result.run}: contents of a result were deleted by `data collect --now`; run the stage again")
+        self._store.published()  # the result below may exist even if its creation fails
         content = {"files": result.files, "run": result.run}
         path = self._made("results", key)
         if not durable.create(path, json.dumps(content).encode(), self._store.parts) and self.read(key) is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import subprocess
@@ -18,12 +19,12 @@ from rich.console import Console
 
 import stack
 from cli.commands.cp.place import OnVolume
-from cli.commands.data import history, remote, transfer
+from cli.commands.data import collect, history, remote, transfer
 from cli.commands.data.remote import Question, Remote
 from components.base.settings import Settings
 from components.datasets.settings import DatasetArgs
 from embedded.fault import Fault
-from tensorplane.datasets import Dataset
+from tensorplane.datasets import Dataset, retention
 from tensorplane.datasets import __main__ as program
 from tensorplane.datasets.refused import Refused
 
@@ -247,3 +248,26 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fault, match="names no version; add one, such as digits@main~1"):
         history.rollback(_QUESTION, _ABOUT)
     assert json.dumps(DatasetArgs(volume="data").rules)
+
+
+def test_what_no_version_has_is_deleted(
+    dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _put(dataset, folder, capsys)
+    here = Dataset(dataset.root)
+    left = here.content(here.keep(io.BytesIO(bytes(4096))))
+    collect.collect(dataset, _QUESTION, Console(), now=False)
+    assert capsys.readouterr().out == (
+        "digits: deleted 0 B: 0 contents; what was written or read in the last 24 hours stays "
+        "(--now deletes what belongs to no version)\n"
+    )
+    monkeypatch.setattr(retention, "_ENTERED_SECONDS", 0.0)
+    collect.collect(dataset, _QUESTION, Console(), now=True)
+    assert capsys.readouterr().out == "digits: deleted 4 KiB: 1 content\n"
+    assert not left.exists()
+    assert not list(here.damaged())
+
+
+def test_one_version_alone_is_not_collected() -> None:
+    with pytest.raises(Fault, match="digits@main~1: the whole dataset is collected; leave the reference out"):
+        collect.run(replace(_QUESTION, reference="main~1"), now=True)

@@ -1,0 +1,33 @@
+"""Deletes what no version of a dataset has."""
+
+from __future__ import annotations
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.commands.data import remote
+from cli.commands.data.remote import Question, Remote
+from components.base import quantities
+from components.base.plural import counted
+from driver import terminal
+from embedded.fault import Fault
+
+
+def run(question: Question, *, now: bool) -> None:
+    """Deletes it, and says how much that was."""
+    if question.reference:
+        raise Fault(f"{question.dataset}@{question.reference}: the whole dataset is collected; leave the reference out")
+    with remote.opened(question, read_only=False) as dataset:
+        collect(dataset, question, terminal.console(), now=now)
+
+
+def collect(dataset: Remote, question: Question, console: Console, *, now: bool) -> None:
+    """The same for a dataset in a pod."""
+    asked = {**dataset.args.rules, "dataset": question.dataset, "others": dataset.others, "now": now}
+    deleted = dataset.ask("collect", asked)
+    line = f"{question.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
+    if deleted["versions"]:
+        line += f", {counted(deleted['versions'], 'folder')} of versions"
+    if not now:
+        line += "; what was written or read in the last 24 hours stays (--now deletes what belongs to no version)"
+    console.print(Text(line), soft_wrap=True)
