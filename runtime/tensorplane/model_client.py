@@ -11,6 +11,8 @@ from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
 
+from tensorplane import record_json
+
 _SECONDS = 30.0
 """Time for one answer. A server that takes longer is asked again."""
 _SHOWN = 300
@@ -58,13 +60,9 @@ def _instance(value: bytes | None) -> Any:
     if value is None:
         raise ValueError("the record has no value")
     try:
-        return json.loads(value, parse_constant=_refuse_constant)
-    except (ValueError, RecursionError) as error:
+        return record_json.parsed(value)
+    except ValueError as error:
         raise ValueError(f"the record is no JSON: {error}") from error
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is no number of JSON")
 
 
 def _predict(url: str, instances: Sequence[Any]) -> list[Any]:

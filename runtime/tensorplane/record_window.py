@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+
+from tensorplane import record_json
 
 LINES, FILES = "lines", "files"
 """Layouts: a file of JSON lines for each partition and window, or a file for each record."""
@@ -91,15 +92,8 @@ def _line(value: bytes | None) -> bytes | None:
     if value is None:
         return b"null\n"
     try:
-        found = json.loads(value, parse_constant=_refuse)
-    except (ValueError, RecursionError):
+        record_json.parsed(value)
+    except ValueError:
         return None
-    # Numbers and strings stay as they are written; only a value of several lines is written anew.
-    plain = value.strip()
-    if b"\n" in plain or b"\r" in plain:
-        plain = json.dumps(found, separators=(",", ":"), ensure_ascii=False).encode("utf-8", "surrogatepass")
-    return plain + b"\n"
-
-
-def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    # Numbers and strings stay as they are written. In JSON, the end of a line is between them only.
+    return value.strip().replace(b"\n", b" ").replace(b"\r", b" ") + b"\n"

@@ -38,10 +38,12 @@ def test_a_record_that_is_refused_holds_up_no_other_of_its_request(server: Scrip
 
 
 def test_a_record_that_is_no_instance_is_never_sent(server: Scripted) -> None:
-    tombstone, broken, constant = results(server.url, [None, b"\xff", b"[Infinity]"])
+    wide = "[1]".encode("utf-16")
+    tombstone, broken, constant, wide_result = results(server.url, [None, b"\xff", b"[Infinity]", wide])
     assert tombstone == {"error": "the record has no value"}
     assert broken["error"].startswith("the record is no JSON")
     assert constant == {"error": "the record is no JSON: Infinity is no number of JSON"}
+    assert wide_result["error"].startswith("the record is no JSON")
     assert server.asked == 0
 
 

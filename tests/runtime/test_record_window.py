@@ -57,6 +57,41 @@ def test_a_value_of_several_lines_is_one_line_with_the_same_meaning(value: objec
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        '{"a": 1}'.encode("utf-16"),
+        '{"a": 1}'.encode("utf-16-le"),
+        '{"a": 1}'.encode("utf-32"),
+        '{"a": 1}'.encode("utf-8-sig"),
+        b'"\xed\xa0\x80"',
+        b'"\xe9"',
+        b"[NaN]",
+        b"[" * 10_000,
+    ],
+    ids=["UTF-16", "UTF-16 without a mark", "UTF-32", "UTF-8 with a mark", "surrogate", "Latin-1", "NaN", "deep"],
+)
+def test_what_is_no_json_to_others_is_a_file_of_its_own(value: bytes) -> None:
+    window, _ = _window([(0, 1, b'"before"'), (0, 1, value), (0, 1, b'"after"')])
+    assert dict(window.files(LINES)) == {
+        "no-json/0/00000000000000000001": value,
+        "0/00000000000000000000.jsonl": b'"before"\n"after"\n',
+    }
+
+
+@pytest.mark.parametrize(
+    ("value", "line"),
+    [
+        (b'{\n"a": 1e400,\r\n"b": 0.12345678901234567890}', b'{ "a": 1e400,  "b": 0.12345678901234567890}\n'),
+        (b'[\n"\\ud800", "a\\nb", "\xc3\xa9"]\n', b'[ "\\ud800", "a\\nb", "\xc3\xa9"]\n'),
+    ],
+    ids=["numbers", "strings"],
+)
+def test_numbers_and_strings_of_several_lines_stay_as_they_are_written(value: bytes, line: bytes) -> None:
+    window, _ = _window([(0, 1, value)])
+    assert list(window.files(LINES)) == [("0/00000000000000000000.jsonl", line)]
+
+
+@pytest.mark.parametrize(
     ("limits", "values", "over"),
     [
         (Limits(2, 100, 9.0), [b"1"], False),
