@@ -17,6 +17,8 @@ _AFTER = re.compile(r"tensorplane: (the command has succeeded, but onSuccess fai
 _LATE = re.compile(r"tensorplane: (totalDeadlineSeconds, \d+, have passed since the run's first start)")
 _KILLED = 137
 _OOM = "OOMKilled"
+_KEEPER = "keep"
+"""The container that keeps the result of a stage's part; no setting has its memory (`manifests/stage_pods.py`)."""
 _DOCS = "docs/training.md#run-a-job-again"
 _CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
 _UNREACHABLE = re.compile(
@@ -186,6 +188,16 @@ def _evicted(pod: Object) -> str:
     return ""
 
 
+def _over_limit(pod: Object, found: Object) -> str:
+    """Which container of a pod exceeded which limit, and what to do."""
+    name = next(one["name"] for one in _statuses(pod) if (one.get("state") or {}).get("terminated") == found)
+    every = (*(pod["spec"].get("initContainers") or ()), *pod["spec"]["containers"])
+    container: Object = next((one for one in every if one["name"] == name), {})
+    limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
+    problem = f"container {name} exceeded its memory limit{f' of {limit}' if limit else ''}"
+    return f"{problem}; {'give each part fewer files' if name == _KEEPER else 'raise resources.memoryGib'}"
+
+
 def _by_others(pod: Object, found: Object) -> bool:
     return bool(_evicted(pod)) or found.get("exitCode") in (EXIT_SAVED, 143)
 
@@ -203,9 +215,7 @@ def _how(pod: Object, found: Object) -> str:
         return why
     code = found.get("exitCode")
     if found.get("reason") == _OOM:
-        limit = pod["spec"]["containers"][0].get("resources", {}).get("limits", {}).get("memory")
-        of_limit = f" of {limit}" if limit else ""
-        return f"{_OOM} (exit code {code}): it exceeded its memory limit{of_limit}; raise resources.memoryGib"
+        return f"{_OOM} (exit code {code}): {_over_limit(pod, found)}"
     if code == EXIT_SAME:
         return f"exit code {code}: {_repeated(found)}; it is not retried"
     if code == _KILLED:

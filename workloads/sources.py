@@ -43,7 +43,7 @@ def found(target: str, source: str, project: Path | None = None) -> Iterator[tup
 def _below(folder: Path, project: Path) -> Iterator[Path]:
     """The files of a folder, without those that no pod needs. Links to files of the project are followed."""
     count = 0
-    for at, folders, names in os.walk(folder):
+    for at, folders, names in os.walk(folder, onerror=_refuse):
         folders[:] = sorted(name for name in folders if not _is_junk(name))
         for name in folders:
             if (Path(at) / name).is_symlink():
@@ -57,6 +57,10 @@ def _below(folder: Path, project: Path) -> Iterator[Path]:
             if count > MOST_FILES:
                 raise OSError(f"the folder has more than {MOST_FILES:,} files; name a smaller one")
             yield path
+
+
+def _refuse(error: OSError) -> None:
+    raise error
 
 
 def _is_junk(name: str) -> bool:

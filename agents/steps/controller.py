@@ -14,6 +14,7 @@ from typing import Protocol
 
 from agents.steps.waiting import Step
 from tensorplane.datasets import Refused
+from tensorplane.datasets.refused import Gone, shortened
 from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.kept import Awaited
@@ -74,6 +75,8 @@ class Controller:
             where = f"run={step.run} stage={stage.name} {step.name}"
             try:
                 taken = steps.take(step.name, stage, step.run, step.inputs)
+            except Gone:
+                raise
             except Refused as error:
                 self.said(f"{where} refused: {error}")
                 self.cluster.fail(step, str(error))
@@ -111,5 +114,5 @@ class Controller:
 
 def _problem(step: Step, error: Exception) -> str:
     if isinstance(error, OSError):
-        return f"{error.filename or step.name}: {error.strerror or error}"
+        return f"{shortened(str(error.filename or step.name))}: {error.strerror or error}"
     return f"{step.name}: {type(error).__name__}: {error}"

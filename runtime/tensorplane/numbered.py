@@ -27,12 +27,16 @@ def add(write: Callable[[Path], object], base: Path, publisher: str) -> int:
     # Servers only load folders with a numeric name, so they ignore this one.
     draft = base / f".draft-{publisher}"
     shutil.rmtree(draft, ignore_errors=True)
-    write(draft)
-    (draft / RUN).parent.mkdir(exist_ok=True)
-    (draft / RUN).write_text(publisher)
-    for path in (*draft.rglob("*"), draft):
-        disk.flush(path)
-    version = _renamed(draft, base, last + 1)
+    try:
+        write(draft)
+        (draft / RUN).parent.mkdir(exist_ok=True)
+        (draft / RUN).write_text(publisher)
+        for path in (*draft.rglob("*"), draft):
+            disk.flush(path)
+        version = _renamed(draft, base, last + 1)
+    except BaseException:
+        shutil.rmtree(draft, ignore_errors=True)  # it may have filled the volume
+        raise
     disk.flush(base)
     return version
 

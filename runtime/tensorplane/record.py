@@ -15,11 +15,12 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
 from tensorplane import metrics, reading, record_place
-from tensorplane.datasets import Dataset, Note, Refused, requests
+from tensorplane.datasets import Dataset, Note, Refused, lasting, requests
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, NowAndThen, ReadingError
@@ -59,6 +60,11 @@ class Recorder:
         self._waiting: deque[Message] = deque()
         """Records that were read and are in no window yet."""
         self._partitions, self._look = NowAndThen(_PARTITIONS_SECONDS), NowAndThen()
+
+    def refused(self) -> AbstractContextManager[None]:
+        """Refuses what no repetition changes, such as a full volume, in one line."""
+        name, root = self._rules["dataset"], self._dataset.store.root
+        return lasting.refused(root, what=f"{self._name}: a window of {self._topic} for {name}", dataset=name)
 
     def run(self) -> None:
         """Record until the stop. Raises ReadingError, Refused or OSError."""
@@ -171,7 +177,9 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda number, frame: stop.set())
     metrics.serve(metrics=metrics.RECORDING)
     try:
-        Recorder(os.environ, stop).run()
+        recorder = Recorder(os.environ, stop)
+        with recorder.refused():
+            recorder.run()
     except (ReadingError, Refused) as error:
         print(f"tensorplane: {error}", file=sys.stderr, flush=True)
         return 1

@@ -7,8 +7,8 @@ from typing import Any
 
 
 def parsed(value: bytes) -> Any:
-    """What the JSON says. Raises ValueError for anything else: also for UTF-16 and UTF-32, for a byte order mark and for
-    NaN, which Python would read and others would not.
+    """What the JSON says. Raises ValueError for anything else: also for what Python would read and others would not,
+    such as UTF-16, a byte order mark or NaN.
     """
     try:
         return json.loads(value.decode(), parse_constant=_refuse)

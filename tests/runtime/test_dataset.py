@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
 import os
 import re
-import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import pytest
 
 from tensorplane.datasets import Conflict, Dataset, Note, Refused, durable, tree
-from tensorplane.datasets.retention import Rule, collect_now, used_by
-from tensorplane.datasets.store import Store
+from tensorplane.datasets.retention import Rule, used_by
 from tests.runtime.launching import LIBRARY, PROJECT
 
 PINNED = "6edf45bd440365dd14cf13b29c33d1440054b42d290738d040589a56edca881a"
@@ -311,97 +307,6 @@ def test_retention_spares_what_was_used_lately(dataset: Dataset) -> None:
     put(dataset, a="2")
     assert sum(dataset.collect(Rule(last=1)).values()) == 0
     assert text(dataset, first) == {"a": "1"}
-
-
-def test_a_commit_that_does_not_fit_leaves_nothing_behind(dataset: Dataset, folder: Path) -> None:
-    write(folder, small="1", twin="1")
-    with (folder / "large").open("wb") as large:
-        large.truncate(4 << 20)
-    with _largest_file(1 << 20), pytest.raises(OSError, match="File too large"):
-        dataset.commit(folder)
-    assert not _contents(dataset)
-    (folder / "large").unlink()
-    dataset.commit(folder)
-    assert text(dataset) == {"small": "1", "twin": "1"}
-
-
-def test_a_commit_that_is_refused_leaves_only_what_another_one_uses(dataset: Dataset, folder: Path) -> None:
-    def refuse(found: Iterable[tuple[str, Path]]) -> None:
-        put(dataset, theirs="2")
-        raise Refused("not so")
-
-    write(folder, a="1", b="2")
-    before = _contents(dataset)
-    with pytest.raises(Refused, match="not so"):
-        dataset.commit(folder, check=refuse)
-    assert text(dataset) == {"theirs": "2"}
-    assert {path.read_text() for path in _contents(dataset) - before if "objects" in path.parts} == {"2"}
-    dataset.commit(folder, whole=True)
-    assert text(dataset) == {"a": "1", "b": "2"}
-
-
-@contextlib.contextmanager
-def _largest_file(size: int) -> Iterator[None]:
-    """A volume without room, as far as one process can have it: the system cuts the write and then refuses it."""
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def _contents(dataset: Dataset) -> set[Path]:
-    """Files of the dataset, but for what is known of folders."""
-    folders = (dataset.store.root / name for name in ("objects", "trees", "commits", "branches", "tmp", "trash"))
-    return {path for folder in folders for path in folder.rglob("*") if path.is_file()}
-
-
-def test_what_a_killed_commit_has_left_is_deleted_now_and_nothing_else(dataset: Dataset, folder: Path) -> None:
-    first = put(dataset, a="1")
-    opened = dataset.open(first)
-    put(dataset, a="2")
-    before = _contents(dataset)
-    left = dataset.content(dataset.keep(io.BytesIO(b"of a commit that was killed")))
-    part = dataset.store.parts / "0123456789abcdef"
-    part.write_text("a copy")
-    os.utime(part, (1, 1))
-    assert sum(dataset.collect(Rule()).values()) == len("a copy"), "the other is not old enough"
-    deleted = collect_now(dataset.store, Rule(), pause=lambda seconds: None)
-    assert deleted == {"objects": 1, "trees": 0, "commits": 0, "versions": 0, "bytes": 27}
-    assert not left.exists()
-    assert _contents(dataset) == before
-    collect_now(dataset.store, Rule(last=1), pause=lambda seconds: None)
-    assert (opened / "a").read_text() == "1", "it was opened in the last day"
-    with pytest.raises(Refused, match="deleted by the retention"):
-        dataset.files(first)
-
-
-def test_a_commit_during_a_collection_keeps_its_files(
-    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The collection begins after the commit has marked what it uses, and looks before the commit is the newest."""
-    write(folder, a="1", b__c="2")
-    sync, begin, began = Store.sync, Store.begin_collection, list[int]()
-
-    def marked_long_ago(store: Store) -> None:
-        if not began:
-            for path in (each for each in _contents(dataset) if "commits" not in each.parts):
-                os.utime(path, (1, 1))
-            began.append(begin(store))
-        sync(store)
-
-    monkeypatch.setattr(Store, "sync", marked_long_ago)
-    monkeypatch.setattr(Store, "begin_collection", lambda store: began[0])
-    create = durable.create
-
-    def collected_first(path: Path, data: bytes, parts: Path) -> bool:
-        collect_now(dataset.store, Rule(), pause=lambda seconds: None)
-        return create(path, data, parts)
-
-    monkeypatch.setattr(durable, "create", collected_first)
-    dataset.commit(folder)
-    assert text(dataset) == {"a": "1", "b/c": "2"}
 
 
 def test_damage_is_found(dataset: Dataset) -> None:

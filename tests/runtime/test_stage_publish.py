@@ -193,3 +193,14 @@ def test_a_stage_that_publishes_is_never_skipped(serving: _Serving) -> None:
     commit = serving.commit("one")
     stage = replace(serving.stage(), cache=False)
     assert all(plan.plan(stage, run, {"model": commit}) for run in ("digits-1", "digits-2"))
+
+
+def test_a_model_that_does_not_fit_leaves_no_draft(tmp_path: Path) -> None:
+    def write(draft: Path) -> None:
+        draft.mkdir()
+        (draft / "variables").write_text("half of it")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(OSError, match="No space left"):
+        numbered.add(write, tmp_path / "served", "model@1")
+    assert list((tmp_path / "served").iterdir()) == []

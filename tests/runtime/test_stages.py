@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import random
@@ -17,7 +18,7 @@ import pytest
 from tensorplane.datasets import Dataset, Refused, retention
 from tensorplane.datasets.retention import Rule
 from tensorplane.datasets.tree import File
-from tensorplane.stages import parts, plan
+from tensorplane.stages import parts, plan, steps
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
@@ -211,21 +212,38 @@ def test_results_stay_until_their_run_has_ended(volume: Volume) -> None:
 
 
 def test_a_result_that_is_refused_leaves_nothing_behind(volume: Volume, tmp_path: Path) -> None:
+    def fails(*_: object) -> None:
+        raise OSError("the volume")
+
     stage, version = volume.stage(), volume.put(a="one")
     plan.plan(stage, "words-1", {"texts": version})
     out = tmp_path / "out"
     out.mkdir()
     (out / "a").write_text("ONE")
-    with _broken(Results, "keep"), pytest.raises(OSError, match="the volume"):
+    with _broken(Results, "keep", fails), pytest.raises(OSError, match="the volume"):
         keep(stage, "words-1", 0, out)
     assert not [path for path in (volume.made.store.root / "objects").rglob("*") if path.is_file()]
 
 
-@contextlib.contextmanager
-def _broken(of: type, name: str) -> Iterator[None]:
-    def fails(*_: object) -> None:
-        raise OSError("the volume")
+def test_a_result_that_does_not_fit_is_refused_with_the_sizes(volume: Volume, tmp_path: Path) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
 
+    stage, version = volume.stage(), volume.put(a="one")
+    plan.plan(stage, "words-1", {"texts": version})
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_bytes(bytes(3 << 20))
+    free = r"which has \S+ \wi?B of \S+ \wi?B free"
+    expected = (
+        rf"^upper: the result of part 0 for made \(3 MiB\) does not fit on its volume, {free}; make the volume larger"
+    )
+    with _broken(Results, "keep", full), pytest.raises(Refused, match=expected):
+        steps.kept(stage, "words-1", "0", out)
+
+
+@contextlib.contextmanager
+def _broken(of: type, name: str, fails: Callable[..., None]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(of, name, fails)
         yield

@@ -12,7 +12,7 @@ from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 from components.base import pod_security
 from components.base.labels import STAGE
 from workloads.manifests.pipeline_run import ENTRY
-from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, SUMMARY, VERSION, Steps, folder_of
+from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, KEEP, SUMMARY, VERSION, Steps, folder_of
 from workloads.settings.pipeline import PipelineSettings, parameter
 from workloads.settings.pipeline_stage import StageArgs
 
@@ -26,8 +26,14 @@ _TRIES = 3
 _IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
 _OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServiceAccountToken")
 _HOUR = "1h"
-_UNLESS_REFUSED = "asInt(lastRetry.exitCode) != 65"
-"""Programs of the library are not tried again where that changes nothing (the library's `stages/__main__.py`)."""
+_REFUSED = 65
+"""Exit status of the library's programs where no further try changes anything (its `stages/__main__.py`)."""
+_UNLESS_REFUSED = f"asInt(lastRetry.exitCode) != {_REFUSED}"
+_UNLESS_KEEPER_REFUSED = (
+    f"!(lastRetry.exitCode == '0' && lastRetry.message startsWith '{KEEP}: Error (exit code {_REFUSED})')"
+)
+"""The same of a pod that also has a program of the user, whose exit status Argo tells: that may be any, and the
+container that keeps the result ends with the same one unless it is 0."""
 _ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
@@ -183,8 +189,7 @@ def _pod(name: str, pod: Mapping[str, Any], stage: StageArgs, inputs: Sequence[s
     containers = spec["containers"]
     ways = {"containerSet": {"containers": containers}} if len(containers) > 1 else {"container": containers[0]}
     patch = {key: value for key, value in spec.items() if key not in (*_IN_TEMPLATE, *_OF_ARGO)}
-    # Only the library says when no further try helps.
-    unless = {"expression": _UNLESS_REFUSED} if stage.publish else {}
+    unless = _UNLESS_REFUSED if stage.publish else _UNLESS_KEEPER_REFUSED
     return models.Template.model_validate(
         {
             "name": name,
@@ -193,7 +198,7 @@ def _pod(name: str, pod: Mapping[str, Any], stage: StageArgs, inputs: Sequence[s
             **ways,
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             # A pod that was preempted, or whose node was lost, is an error and no failure.
-            "retryStrategy": {"limit": stage.retries, "retryPolicy": "Always", **unless},
+            "retryStrategy": {"limit": stage.retries, "retryPolicy": "Always", "expression": unless},
             "podSpecPatch": json.dumps(patch, sort_keys=True),
             **({"activeDeadlineSeconds": stage.timeout_seconds} if stage.timeout_seconds else {}),
         }

@@ -23,8 +23,7 @@ def run(question: Question, *, now: bool) -> None:
 
 def collect(dataset: Remote, question: Question, console: Console, *, now: bool) -> None:
     """The same for a dataset in a pod."""
-    asked = {**dataset.args.rules, "dataset": question.dataset, "others": dataset.others, "now": now}
-    deleted = dataset.ask("collect", asked)
+    deleted = dataset.ask("collect", {**dataset.asked(question.dataset), "now": now})
     line = f"{question.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
     if deleted["versions"]:
         line += f", {counted(deleted['versions'], 'folder')} of versions"

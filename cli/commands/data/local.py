@@ -23,7 +23,8 @@ def files(folder: Path) -> dict[str, File]:
     """The files of a folder by their paths. A Fault, with a line for each, for what is no regular file."""
     faults: list[str] = []
     paths: list[str] = []
-    for at, folders, files_there in os.walk(folder):
+    # By itself, os.walk passes over folders that it cannot read, and their files would be removed from the dataset.
+    for at, folders, files_there in os.walk(folder, onerror=lambda error: faults.append(_unreadable(error))):
         folders.sort()
         for name in (*files_there, *(each for each in folders if (Path(at) / each).is_symlink())):
             path = Path(at) / name
@@ -35,6 +36,10 @@ def files(folder: Path) -> dict[str, File]:
         raise Fault(*faults)
     with ThreadPoolExecutor() as pool:
         return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
+
+
+def _unreadable(error: OSError) -> str:
+    return f"{legible(str(error.filename))}: {error.strerror}; make the folder readable, or move it away"
 
 
 def _of(path: Path) -> File:

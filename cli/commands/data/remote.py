@@ -67,6 +67,11 @@ class Remote:
     others: tuple[str, ...] = ()
     """Folders of the stack's other datasets on the same volume."""
 
+    def asked(self, name: str) -> dict[str, Any]:
+        """What a request that writes says of the dataset, whose name this is."""
+        volume = f"volume {self.args.volume}"
+        return {**self.args.rules, "dataset": name, "others": self.others, "volume": volume}
+
     def ask(self, verb: str, asked: Mapping[str, Any] | None = None) -> Any:
         """The answer to a request; None if it has none. A Fault if it is refused."""
         program = self.start(verb, asked or {})

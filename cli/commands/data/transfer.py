@@ -54,7 +54,7 @@ def commit(
 ) -> None:
     """The same for a dataset in a pod."""
     began = time.monotonic()
-    asked = {**dataset.args.rules, "dataset": question.dataset, "others": dataset.others, **about}
+    asked = {**dataset.asked(question.dataset), **about}
     if isinstance(source, OnVolume):
         if about["at"] or about["add"]:
             raise Fault(f"{source}: replaces the whole version; --at and --add are for folders of this machine")

@@ -14,7 +14,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import BinaryIO
 
-from tensorplane.datasets import requests
+from tensorplane.datasets import lasting, requests
 from tensorplane.datasets.dataset import Dataset
 from tensorplane.datasets.refused import Refused
 
@@ -22,7 +22,9 @@ from tensorplane.datasets.refused import Refused
 def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
     """Answer one request."""
     asked = json.loads(source.readline() or b"{}")
-    answer = requests.VERBS[verb](Dataset(Path(root)), asked, source, out)
+    name, volume = asked.get("dataset", Path(root).name), asked.get("volume", "")
+    with lasting.refused(Path(root), what=f"{name}: what {verb!r} writes", volume=volume, dataset=name):
+        answer = requests.VERBS[verb](Dataset(Path(root)), asked, source, out)
     if answer is not None:
         out.write(json.dumps(answer, default=asdict).encode() + b"\n")
     out.flush()

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+_LINES = 10
+_CHARACTERS = 100
+
 
 class Refused(Exception):
     """Why something cannot be done, in one line: `what: problem; remedy`."""
@@ -13,3 +18,16 @@ class Cut(Refused):
 
 class Gone(Refused):
     """Something that retention has deleted."""
+
+
+def all_of(faults: Iterable[str]) -> Refused:
+    """Many faults as one: the first lines, and how many more there are."""
+    lines = sorted(faults)
+    more = [f"and {len(lines) - _LINES:,} more"] if len(lines) > _LINES else []
+    return Refused("\n".join([*lines[:_LINES], *more]))
+
+
+def shortened(path: str) -> str:
+    """A path for a message: of one that is very long, its begin and its end."""
+    half = _CHARACTERS // 2
+    return path if len(path) <= _CHARACTERS else f"{path[:half]}…{path[-half:]}"

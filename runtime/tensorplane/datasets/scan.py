@@ -14,9 +14,10 @@ from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import BinaryIO
 
-from tensorplane.datasets import durable
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets import durable, tree
+from tensorplane.datasets.refused import Refused, all_of, shortened
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
 
@@ -77,8 +78,18 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
     now = _now(store, folder)
     stamps = _stamps(folder)
     unread = [path for path, stamp in stamps.items() if stamp not in index.stamps]
+    taken, faults = [], []
+
+    def take(path: str) -> None:
+        try:
+            taken.append(_take(store, folder, path, adopt=adopt))
+        except Refused as error:
+            faults.append(str(error))
+
     with ThreadPoolExecutor(_THREADS) as pool:
-        taken = list(pool.map(lambda path: _take(store, folder, path, adopt=adopt), unread))
+        list(pool.map(take, unread))
+    if faults:
+        raise all_of(faults)
     for path, _, about in taken:
         is_old = max(about.st_mtime_ns, about.st_ctime_ns) < now - _TICK_NS
         stamps[path] = _stamp(about, path) if is_old else f"- - - - {path}"
@@ -94,25 +105,38 @@ def _stamps(folder: Path) -> dict[str, Stamp]:
     folders = [(str(folder), "")]
     while folders:
         at, prefix = folders.pop()
-        with os.scandir(at) as found:
+        try:
+            found = os.scandir(at)
+        except PermissionError:
+            faults.append(_unreadable(Path(at), prefix or "."))
+            continue
+        with found:
             for each in found:
-                if each.is_file(follow_symlinks=False):
-                    path = prefix + each.name
+                path = prefix + each.name
+                if tree.is_long(path):
+                    faults.append(f"{shortened(path)!r}: {tree.too_long(path)}")
+                elif each.is_file(follow_symlinks=False):
                     stamps[path] = _stamp(each.stat(follow_symlinks=False), path)
                 elif each.is_dir(follow_symlinks=False):
-                    folders.append((each.path, f"{prefix}{each.name}/"))
+                    folders.append((each.path, f"{path}/"))
                 else:
-                    faults.append(_fault(each, prefix + each.name))
-    faults += [f"{path!r}: its name is not UTF-8; rename it" for path in stamps if not _is_text(path)]
+                    faults.append(_fault(each, path))
+    faults += [f"{shortened(path)!r}: its name is not UTF-8; rename it" for path in stamps if not _is_text(path)]
     if faults:
-        raise Refused("\n".join(sorted(faults)))
+        raise all_of(faults)
     return stamps
 
 
 def _fault(entry: os.DirEntry[str], path: str) -> str:
     if entry.is_symlink():
-        return f"{path!r}: is a symbolic link; a dataset holds files, so put the file in its place"
-    return f"{path!r}: is neither a file nor a folder; remove it"
+        return f"{shortened(path)!r}: is a symbolic link; a dataset holds files, so put the file in its place"
+    return f"{shortened(path)!r}: is neither a file nor a folder; remove it"
+
+
+def _unreadable(place: Path, path: str) -> str:
+    about = place.stat()
+    whose = f"mode {stat.S_IMODE(about.st_mode):03o} of user {about.st_uid}"
+    return f"{shortened(path)!r}: cannot be read by user {os.geteuid()} ({whose}); let what writes it set its mode"
 
 
 def _is_text(path: str) -> bool:
@@ -126,14 +150,21 @@ def _is_text(path: str) -> bool:
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:
     place = folder / path
     for _ in range(_TRIES):
-        with contextlib.suppress(FileNotFoundError), place.open("rb", buffering=0) as source:
+        with contextlib.suppress(FileNotFoundError), _readable(place, path) as source:
             before = os.fstat(source.fileno())
             executable = bool(before.st_mode & stat.S_IXUSR)
             file = (store.adopt if adopt else store.copy)(place, source, executable=executable)
             after = os.fstat(source.fileno())
             if (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
                 return path, file, after if adopt else before
-    raise Refused(f"{path!r}: changes while it is read; commit once its writer has finished")
+    raise Refused(f"{shortened(path)!r}: changes while it is read; commit once its writer has finished")
+
+
+def _readable(place: Path, path: str) -> BinaryIO:
+    try:
+        return place.open("rb", buffering=0)
+    except PermissionError:
+        raise Refused(_unreadable(place, path)) from None
 
 
 def _stamp(about: os.stat_result, path: str) -> Stamp:

@@ -13,10 +13,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.refused import Refused, shortened
 
 LEAF = 256
 """Most entries of a node that is not split."""
+LONGEST_PATH = 3584
+"""Bytes of a file's path. Linux allows 4,096, of which readers need some for the folder that has the version."""
 _SHOWN = 3
 
 
@@ -172,6 +174,17 @@ def merge(nodes: Nodes, base: str | None, ours: str, theirs: str | None, *, ours
     return update(nodes, theirs, mine).id
 
 
+def is_long(path: str) -> bool:
+    """Whether a path is too long for a file of a dataset."""
+    # A character has 4 bytes at most, and a name that is not UTF-8 is refused elsewhere.
+    return len(path) > LONGEST_PATH // 4 and len(path.encode(errors="replace")) > LONGEST_PATH
+
+
+def too_long(path: str) -> str:
+    """What is wrong with such a path."""
+    return f"its path has {len(path.encode(errors='replace')):,} bytes, more than {LONGEST_PATH:,}; use shorter names"
+
+
 @dataclass
 class _Changes:
     """Changes at one name: of the file there, and below the folder there."""
@@ -184,6 +197,8 @@ class _Changes:
 def _nested(changes: Mapping[str, File | None]) -> dict[str, _Changes]:
     top = _Changes()
     for path, file in changes.items():
+        if file and is_long(path):
+            raise Refused(f"{shortened(path)!r}: {too_long(path)}")
         here = top
         for name in path.split("/"):
             if name in ("", ".", "..") or "\0" in name:

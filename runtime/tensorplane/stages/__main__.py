@@ -11,10 +11,11 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tensorplane.datasets import Refused
+from tensorplane.datasets import Refused, lasting
+from tensorplane.datasets.refused import Gone, shortened
 from tensorplane.stages.description import Stage
 from tensorplane.stages.program import exit_status
-from tensorplane.stages.publish import published, served
+from tensorplane.stages.publish import Server, published, served
 from tensorplane.stages.steps import kept, words
 
 
@@ -25,7 +26,9 @@ def _keep(stage: Stage, run: str, item: str, folder: str, program: str = "") -> 
 
 
 def _publish(stage: Stage, run: str, item: str, folder: str, out: str) -> None:
-    version = published(stage, run, Path(folder))
+    server = Server.of(stage)
+    with lasting.refused(server.folder.parent, what=f"{server.server}: the model", of=Path(folder)):
+        version = published(stage, run, Path(folder))
     _say(stage, words(published=version))
     served(stage, version, Path(out))
     _say(stage, words(served=version))
@@ -44,8 +47,10 @@ if __name__ == "__main__":
     _, step, *arguments = sys.argv
     try:
         STEPS[step](Stage.parse(os.environ["STAGE"]), *arguments)
+    except Gone as error:
+        sys.exit(str(error))
     except Refused as error:
         print(error, file=sys.stderr)
         sys.exit(REFUSED)
     except OSError as error:
-        sys.exit(f"{error.filename or step}: {error.strerror or error}; run the stage again")
+        sys.exit(f"{shortened(str(error.filename or step))}: {error.strerror or error}; run the stage again")

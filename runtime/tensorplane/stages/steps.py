@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tensorplane.datasets import lasting
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
@@ -37,11 +38,14 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     Raises Refused for what no further try changes, and OSError if a volume does not answer.
     """
     if step == "plan":
-        return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
+        roots = (stage.root, *(each.root for each in stage.inputs))
+        with lasting.refused(*roots, what=f"{stage.name}: the plan"):
+            return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
     if step == "keep":
         return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
     if step == "commit":
-        return _commit(stage, run)
+        with lasting.refused(stage.root, what=f"{stage.name}: the version of {stage.dataset}", dataset=stage.dataset):
+            return _commit(stage, run)
     if step == "clean":
         finish(stage, run)
         return Taken("done")
@@ -50,7 +54,9 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
 
 def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
     """Keep the files of a folder as the result of an item."""
-    return Taken(words(item=item, files=keep(stage, run, int(item), folder)))
+    what = f"{stage.name}: the result of part {item} for {stage.dataset}"
+    with lasting.refused(stage.root, what=what, of=folder, dataset=stage.dataset):
+        return Taken(words(item=item, files=keep(stage, run, int(item), folder)))
 
 
 def words(**facts: Any) -> str:

@@ -22,7 +22,7 @@ def test_a_part_that_needs_more_memory_fails_and_says_so(pipeline: Pipelines) ->
     failed = pipeline.run("words")
     assert stages_of(failed) == [("upper", "failed", 2, 1, 0, 1)]
     why = pipeline.logs("words/upper")[1]
-    assert "OOMKilled (exit code 137): it exceeded its memory limit" in why
+    assert "OOMKilled (exit code 137): container main exceeded its memory limit of" in why
     assert why.endswith("raise resources.memoryGib")
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import copy
+import errno
 import gzip
 import json
+import re
 from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
@@ -193,7 +195,7 @@ def test_the_steps_of_a_stage_make_its_version(volume: tuple[str, str], tmp_path
     runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
     work = _controller(runs)
     assert not _look(work)
-    out = next((tmp_path / "datasets/upper/runs").glob("*-out/0"))
+    out = next((tmp_path / "datasets/upper/runs").glob("*.out/0"))
     (out / "a.txt").write_text("A")
     runs.there.append(Step("run-1", "2", "commit", about, {}))
     assert _look(work)
@@ -226,6 +228,24 @@ def test_a_commit_whose_pods_have_ended_does_not_wait_for_results(volume: tuple[
     name, how, why = runs.answers[-1]
     assert (name, how) == ("commit", "failed")
     assert why.startswith("upper: 1 of 1 parts failed ('a.txt'), and mayFail is 0")
+
+
+def test_a_full_volume_fails_a_step_at_once(volume: tuple[str, str], monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    about, commit = volume
+    runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
+    work = _controller(runs)
+    _look(work)
+    runs.there.append(Step("run-1", "2", "commit", json.dumps({**json.loads(about), "may_fail": 1}), {}, is_over=True))
+    monkeypatch.setattr(Dataset, "put", full)
+    _look(work)
+    _, how, why = runs.answers[-1]
+    assert how == "failed"
+    where = r"does not fit on its volume, which has \S+ \wi?B of \S+ \wi?B free"
+    remedy = "make the volume larger, or delete what no version needs with: tensorplane data collect upper"
+    assert re.fullmatch(f"upper: the version of upper {where}; {remedy}", why)
 
 
 def test_what_no_further_try_changes_fails_at_once(volume: tuple[str, str]) -> None:

@@ -15,7 +15,7 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
     [
         (exited(1, TRACEBACK), "exit code 1"),
         (exited(2, "python3: can't open file '/opt/x.py'"), "exit code 2"),
-        (exited(137, "", "OOMKilled"), "OOMKilled (exit code 137): it exceeded its memory limit of 2048Mi; raise"),
+        (exited(137, "", "OOMKilled"), "OOMKilled (exit code 137): container main exceeded its memory limit of 2048Mi"),
         (exited(137), "exit code 137: killed, often because memory ran out"),
         (exited(128, "exec: not found", "StartError"), "exit code 128 (StartError)"),
         (
@@ -60,7 +60,26 @@ def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
 
 def test_advice_and_the_last_log_line_are_separated() -> None:
     said = failures.in_short([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
-    assert said.endswith("it exceeded its memory limit of 2048Mi; raise resources.memoryGib; last line: 250 MB")
+    assert said.endswith("main exceeded its memory limit of 2048Mi; raise resources.memoryGib; last line: 250 MB")
+
+
+@pytest.mark.parametrize(
+    ("killed", "line"),
+    [
+        ("main", "container main exceeded its memory limit of 64Mi; raise resources.memoryGib"),
+        ("keep", "container keep exceeded its memory limit of 128Mi; give each part fewer files"),
+    ],
+)
+def test_of_several_containers_the_one_that_was_killed_and_its_limit_are_named(killed: str, line: str) -> None:
+    pod, limits = pod_of(), {"wait": "256Mi", "main": "64Mi", "keep": "128Mi"}
+    pod["spec"]["containers"] = [
+        {"name": name, "resources": {"limits": {"memory": each}}} for name, each in limits.items()
+    ]
+    pod["status"]["containerStatuses"] = [
+        {"name": name, "state": exited(137, "", "OOMKilled") if name == killed else exited(0, "", "Completed")}
+        for name in limits
+    ]
+    assert failures.first([pod]) == [f"{RUN}-worker-0-0: OOMKilled (exit code 137): {line}"]
 
 
 def test_a_pod_that_the_cluster_took_away_says_who_did() -> None:

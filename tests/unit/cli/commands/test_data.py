@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -248,6 +249,32 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     with pytest.raises(Fault, match="names no version; add one, such as digits@main~1"):
         history.rollback(_QUESTION, _ABOUT)
     assert json.dumps(DatasetArgs(volume="data").rules)
+
+
+def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
+    dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scandir = os.scandir
+
+    def denied(path: str) -> Any:
+        if str(path).endswith("/a"):
+            raise PermissionError(13, "Permission denied", path)
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", denied)
+    with pytest.raises(Fault, match="/raw/a: Permission denied; make the folder readable, or move it away"):
+        transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
+
+
+def test_a_volume_that_is_full_is_named(
+    dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    def full(*_: Any, **__: Any) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Dataset, "put", full)
+    with pytest.raises(Fault, match=r"^digits: what 'put' writes does not fit on volume data, which has .* free; make"):
+        transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
 
 
 def test_what_no_version_has_is_deleted(

@@ -162,7 +162,11 @@ def test_limits_of_a_stage_are_argos() -> None:
     templates = _templates()
     assert templates["prepare"]["parallelism"] == 7
     assert templates["prepare-work"]["activeDeadlineSeconds"] == 60
-    assert templates["prepare-work"]["retryStrategy"] == {"limit": 5, "retryPolicy": "Always"}
+    assert templates["prepare-work"]["retryStrategy"] == {
+        "limit": 5,
+        "retryPolicy": "Always",
+        "expression": ("!(lastRetry.exitCode == '0' && lastRetry.message startsWith 'keep: Error (exit code 65)')"),
+    }
 
 
 def test_one_parameter_moves_a_stage_to_a_gpu() -> None:

@@ -1,0 +1,68 @@
+"""Errors of volumes that no repetition changes: refused in one line, so that nobody tries again."""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from tensorplane.datasets.refused import Refused, shortened
+
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+_LASTING = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+
+
+@contextlib.contextmanager
+def refused(*roots: Path, what: str, of: Path | None = None, volume: str = "", dataset: str = "") -> Iterator[None]:
+    """Raise Refused for an OSError of the block that no repetition changes; others as they are.
+
+    `roots`: folders to which the block writes; if one's volume is full, `what` does not fit there. `of`: the folder
+    with what is written. `volume`: the name of the volume, if `roots` do not tell. `dataset`: one that may have
+    something to delete.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno in _FULL:
+            root = min(map(_existing, roots), key=lambda each: os.statvfs(each).f_bavail)
+            problem = f"{what}{f' ({size(_total(of))})' if of else ''} {_full(root, volume or _volume(root))}"
+            collect = f", or delete what no version needs with: tensorplane data collect {dataset}" if dataset else ""
+            raise Refused(f"{problem}; make the volume larger{collect}") from error
+        if error.errno in _LASTING:
+            path = shortened(str(error.filename or what))
+            raise Refused(f"{path}: {error.strerror}; correct that, no further try changes it") from error
+        raise
+
+
+def size(count: float) -> str:
+    """Bytes for people."""
+    unit = 0
+    while count >= 1024 and unit < len(_UNITS) - 1:
+        count, unit = count / 1024, unit + 1
+    return f"{count:.3g} {_UNITS[unit]}" if count < 1000 else f"{count:.0f} {_UNITS[unit]}"
+
+
+def _existing(folder: Path) -> Path:
+    return folder if folder.exists() else _existing(folder.parent)
+
+
+def _total(folder: Path) -> int:
+    """Bytes of a folder's files."""
+    return sum(os.lstat(Path(at) / name).st_size for at, _, names in os.walk(folder) for name in names)
+
+
+def _full(root: Path, volume: str) -> str:
+    about = os.statvfs(root)
+    if about.f_files and not about.f_favail:
+        return f"does not fit on {volume}, which has its most files, {about.f_files:,}"
+    total, free = about.f_blocks * about.f_frsize, about.f_bavail * about.f_frsize
+    return f"does not fit on {volume}, which has {size(free)} of {size(total)} free"
+
+
+def _volume(root: Path) -> str:
+    """The volume of a folder in a pod of tensorplane, which mounts it below /volumes by the name of its claim."""
+    parts = root.parts
+    return f"volume {parts[2]}" if parts[:2] == ("/", "volumes") and len(parts) > 2 else "its volume"

@@ -1,0 +1,188 @@
+"""Commits to a dataset that fail: what is refused and in which words, and that nothing is left of them."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import subprocess
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tensorplane.datasets import Dataset, Refused, durable
+from tensorplane.datasets.retention import Rule, collect_now
+from tensorplane.datasets.store import Store
+from tests.runtime.test_dataset import put, text, write
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    return Dataset(tmp_path / "dataset")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
+
+
+def test_a_commit_that_does_not_fit_leaves_nothing_behind(dataset: Dataset, folder: Path) -> None:
+    write(folder, small="1", twin="1")
+    with (folder / "large").open("wb") as large:
+        large.truncate(4 << 20)
+    with _largest_file(1 << 20), pytest.raises(OSError, match="File too large"):
+        dataset.commit(folder)
+    assert not _contents(dataset)
+    (folder / "large").unlink()
+    dataset.commit(folder)
+    assert text(dataset) == {"small": "1", "twin": "1"}
+
+
+def test_a_commit_that_is_refused_leaves_only_what_another_one_uses(dataset: Dataset, folder: Path) -> None:
+    def refuse(found: Iterable[tuple[str, Path]]) -> None:
+        put(dataset, theirs="2")
+        raise Refused("not so")
+
+    write(folder, a="1", b="2")
+    before = _contents(dataset)
+    with pytest.raises(Refused, match="not so"):
+        dataset.commit(folder, check=refuse)
+    assert text(dataset) == {"theirs": "2"}
+    assert {path.read_text() for path in _contents(dataset) - before if "objects" in path.parts} == {"2"}
+    dataset.commit(folder, whole=True)
+    assert text(dataset) == {"a": "1", "b": "2"}
+
+
+@contextlib.contextmanager
+def _largest_file(size: int) -> Iterator[None]:
+    """A volume without room, as far as one process can have it: the system cuts the write and then refuses it."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def _contents(dataset: Dataset) -> set[Path]:
+    """Files of the dataset, but for what is known of folders."""
+    folders = (dataset.store.root / name for name in ("objects", "trees", "commits", "branches", "tmp", "trash"))
+    return {path for folder in folders for path in folder.rglob("*") if path.is_file()}
+
+
+def test_what_a_killed_commit_has_left_is_deleted_now_and_nothing_else(dataset: Dataset, folder: Path) -> None:
+    first = put(dataset, a="1")
+    opened = dataset.open(first)
+    put(dataset, a="2")
+    before = _contents(dataset)
+    left = dataset.content(dataset.keep(io.BytesIO(b"of a commit that was killed")))
+    part = dataset.store.parts / "0123456789abcdef"
+    part.write_text("a copy")
+    os.utime(part, (1, 1))
+    assert sum(dataset.collect(Rule()).values()) == len("a copy"), "the other is not old enough"
+    deleted = collect_now(dataset.store, Rule(), pause=lambda seconds: None)
+    assert deleted == {"objects": 1, "trees": 0, "commits": 0, "versions": 0, "bytes": 27}
+    assert not left.exists()
+    assert _contents(dataset) == before
+    collect_now(dataset.store, Rule(last=1), pause=lambda seconds: None)
+    assert (opened / "a").read_text() == "1", "it was opened in the last day"
+    with pytest.raises(Refused, match="deleted by the retention"):
+        dataset.files(first)
+
+
+def test_a_commit_during_a_collection_keeps_its_files(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The collection begins after the commit has marked what it uses, and looks before the commit is the newest."""
+    write(folder, a="1", b__c="2")
+    sync, begin, began = Store.sync, Store.begin_collection, list[int]()
+
+    def marked_long_ago(store: Store) -> None:
+        if not began:
+            for path in (each for each in _contents(dataset) if "commits" not in each.parts):
+                os.utime(path, (1, 1))
+            began.append(begin(store))
+        sync(store)
+
+    monkeypatch.setattr(Store, "sync", marked_long_ago)
+    monkeypatch.setattr(Store, "begin_collection", lambda store: began[0])
+    create = durable.create
+
+    def collected_first(path: Path, data: bytes, parts: Path) -> bool:
+        collect_now(dataset.store, Rule(), pause=lambda seconds: None)
+        return create(path, data, parts)
+
+    monkeypatch.setattr(durable, "create", collected_first)
+    dataset.commit(folder)
+    assert text(dataset) == {"a": "1", "b/c": "2"}
+
+
+def test_files_that_cannot_be_read_are_named_together() -> None:
+    """As another user than root, who may read everything."""
+    with _unprivileged() as place:
+        dataset, folder = Dataset(place / "dataset"), place / "folder"
+        folder.mkdir()
+        write(folder, a="1", b__c="2", d="3")
+        (folder / "a").chmod(0)
+        (folder / "d").chmod(0o200)
+        user = os.geteuid()
+        with pytest.raises(Refused) as refused:
+            dataset.commit(folder)
+        assert str(refused.value).splitlines() == [
+            f"'a': cannot be read by user {user} (mode 000 of user {user}); let what writes it set its mode",
+            f"'d': cannot be read by user {user} (mode 200 of user {user}); let what writes it set its mode",
+        ]
+        (folder / "b").chmod(0)
+        with pytest.raises(Refused, match=rf"^'b/': cannot be read by user {user} \(mode 000 of user {user}\)"):
+            dataset.commit(folder)
+        (folder / "b").chmod(0o755)
+
+
+@contextlib.contextmanager
+def _unprivileged() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as made:  # that of the tests is root's
+        user = os.geteuid()
+        if user == 0:
+            os.chown(made, 65534, 65534)
+            os.seteuid(65534)
+        try:
+            yield Path(made)
+        finally:
+            os.seteuid(user)
+
+
+def test_a_path_that_no_reader_could_have_is_refused_in_a_short_line(dataset: Dataset, folder: Path) -> None:
+    path = "/".join(f"{number:02}".ljust(80, "x") for number in range(60))
+    file = dataset.keep(io.BytesIO(b"1"))
+    expected = r"has 4,859 bytes, more than 3,584; use shorter names$"
+    with pytest.raises(Refused, match=expected) as refused:
+        dataset.put({path: file})
+    assert len(str(refused.value)) < 200
+    put(dataset, a="1")
+    before = Path.cwd()
+    try:
+        os.chdir(folder)
+        for name in path.split("/"):
+            Path(name).mkdir()
+            os.chdir(name)
+        Path("file").write_text("1")
+    finally:
+        os.chdir(before)
+    with pytest.raises(Refused, match=r"^'00x+…x+': its path has 3,6\d\d bytes, more than 3,584; use shorter names$"):
+        dataset.commit(folder)
+    subprocess.run(["rm", "-r", str(folder)], check=True)  # Python's own way down is as long as the path
+
+
+def test_of_many_faults_the_first_are_told(dataset: Dataset, folder: Path) -> None:
+    for number in range(30):
+        (folder / f"{number:02}").symlink_to("a")
+    with pytest.raises(Refused) as refused:
+        dataset.commit(folder)
+    lines = str(refused.value).splitlines()
+    assert lines[0].startswith("'00': is a symbolic link;")
+    assert (len(lines), lines[-1]) == (11, "and 20 more")
