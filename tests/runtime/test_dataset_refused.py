@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane.datasets import Dataset, Refused, durable
+from tensorplane.datasets import Conflict, Dataset, Refused, durable
 from tensorplane.datasets.retention import Rule, collect_now
 from tensorplane.datasets.store import Store
 from tests.runtime.test_dataset import put, text, write
@@ -186,3 +186,15 @@ def test_of_many_faults_the_first_are_told(dataset: Dataset, folder: Path) -> No
     lines = str(refused.value).splitlines()
     assert lines[0].startswith("'00': is a symbolic link;")
     assert (len(lines), lines[-1]) == (11, "and 20 more")
+
+
+def test_a_commit_that_makes_a_file_and_a_folder_of_one_name_does_not_blame_another(dataset: Dataset) -> None:
+    expected = r"^'x': would be a file and a folder; rename one, or remove what is there$"
+    with pytest.raises(Refused, match=expected):
+        put(dataset, x="1", x__y="2")
+    first = put(dataset, x="1")
+    with pytest.raises(Refused, match=expected):
+        put(dataset, x__y="2")
+    put(dataset, x=None, x__y="2")
+    with pytest.raises(Conflict, match=r"^'x': changed by another commit too; get the new version, and commit again$"):
+        put(dataset, base=first, x="5")

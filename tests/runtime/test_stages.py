@@ -181,6 +181,20 @@ def test_two_parts_that_make_different_files_of_one_name_are_refused(volume: Vol
         volume.run(volume.stage(), volume.put(a="one", b="two"), work=same_name)
 
 
+def test_a_file_of_one_part_that_is_a_folder_of_another_is_refused(volume: Volume) -> None:
+    def file_or_folder(inputs: Mapping[str, Path], out: Path) -> None:
+        for path in inputs["texts"].iterdir():
+            made = out / ("x" if path.name == "a.txt" else f"x/y/{path.name}")
+            made.parent.mkdir(parents=True, exist_ok=True)
+            made.write_text("x")
+
+    expected = (
+        r"^'x': part 'a\.txt' made a file and part 'b\.txt' a folder of this name; derive names"
+    )
+    with pytest.raises(Refused, match=expected):
+        volume.run(volume.stage(), volume.put(a="one", b="two", c="three"), work=file_or_folder)
+
+
 def test_a_repeated_commit_does_not_undo_what_others_committed_since(volume: Volume, tmp_path: Path) -> None:
     stage, version = volume.stage(), volume.put(a="one")
     volume.run(stage, version, "words-x")

@@ -63,11 +63,19 @@ class Nodes(Protocol):
 class Conflict(Refused):
     """Two commits changed the same files in different ways."""
 
+    problem = "changed by another commit too; get the new version, and commit again"
+
     def __init__(self, paths: list[str]) -> None:
         self.paths = sorted(paths)
         more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
         names = ", ".join(map(repr, self.paths[:_SHOWN]))
-        super().__init__(f"{names}{more}: changed by another commit too; get the new version, and commit again")
+        super().__init__(f"{names}{more}: {self.problem}")
+
+
+class FileAndFolder(Conflict):
+    """One commit would make a path both, or make it the other one than it is."""
+
+    problem = "would be a file and a folder; rename one, or remove what is there"
 
 
 def content_id(content: bytes) -> str:
@@ -155,7 +163,7 @@ def diff(nodes: Nodes, before: str | None, after: str | None, prefix: str = "") 
 def update(nodes: Nodes, version: str | None, changes: Mapping[str, File | None]) -> Folder:
     """The tree with these files set, or removed where None. Costs as much as the folders of the changes.
 
-    Raises Conflict if a path would be a file and a folder.
+    Raises FileAndFolder if a path would be both.
     """
     return _update(nodes, version, _nested(changes), 0, "")
 
@@ -171,7 +179,10 @@ def merge(nodes: Nodes, base: str | None, ours: str, theirs: str | None, *, ours
     both = [path for path in mine.keys() & others.keys() if mine[path] != others[path]]
     if both and not ours_win:
         raise Conflict(both)
-    return update(nodes, theirs, mine).id
+    try:
+        return update(nodes, theirs, mine).id
+    except FileAndFolder as error:  # one of both is theirs
+        raise Conflict(error.paths) from None
 
 
 def is_long(path: str) -> bool:
@@ -232,17 +243,17 @@ def _apply(nodes: Nodes, entries: Entries, name: str, change: _Changes, prefix: 
     if change.below:
         is_file = isinstance(entries.get(name), File) and not change.is_set
         if is_file and any(each.is_set and each.file for each in _all(change.below)):
-            raise Conflict([prefix + name])
+            raise FileAndFolder([prefix + name])
         below = _update(nodes, _id(entries.get(name)), change.below, 0, f"{prefix}{name}/")
         if below.entries and change.file:
-            raise Conflict([prefix + name])
+            raise FileAndFolder([prefix + name])
         if below.entries:
             entries[name] = below
         elif isinstance(entries.get(name), Folder):
             del entries[name]
     if change.file:
         if isinstance(entries.get(name), Folder):
-            raise Conflict([prefix + name])
+            raise FileAndFolder([prefix + name])
         entries[name] = change.file
     elif change.is_set and isinstance(entries.get(name), File):
         del entries[name]

@@ -14,6 +14,7 @@ from tensorplane.stages.plan import Plan, Planned
 from tensorplane.stages.results import Result, Results
 
 _SHOWN = 3
+_DERIVE = "derive names in /out from those in /in"
 _LOOKED_BACK = 100
 """Commits in which a repeated step looks for its own."""
 
@@ -72,12 +73,27 @@ def _files(planned: Plan, made: Mapping[str, Result]) -> dict[str, File]:
         for path, file in result.files.items() if result else ():
             if files.setdefault(path, file) != file:
                 other = f"parts {writer[path]!r} and {item.name!r} made different files of this name"
-                faults.append(f"{path!r}: {other}; derive names in /out from those in /in")
+                faults.append(f"{path!r}: {other}; {_DERIVE}")
             writer.setdefault(path, item.name)
+    faults += _files_and_folders(writer)
     if faults:
         more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
         raise Refused("\n".join(faults[:_SHOWN] + more))
     return files
+
+
+def _files_and_folders(writer: Mapping[str, str]) -> list[str]:
+    """A fault for each file of one part that is a folder of another. `writer`: the part that made each path."""
+    found: dict[str, str] = {}
+    for path in writer:
+        above = path
+        while above := above.rpartition("/")[0]:
+            if above in writer:
+                found.setdefault(above, path)
+    return [
+        f"{above!r}: part {writer[above]!r} made a file and part {writer[path]!r} a folder of this name; {_DERIVE}"
+        for above, path in sorted(found.items())
+    ]
 
 
 def _provenance(stage: Stage, run: str, planned: Plan, failed: list[Planned]) -> dict[str, Any]:
