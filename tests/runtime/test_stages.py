@@ -188,9 +188,7 @@ def test_a_file_of_one_part_that_is_a_folder_of_another_is_refused(volume: Volum
             made.parent.mkdir(parents=True, exist_ok=True)
             made.write_text("x")
 
-    expected = (
-        r"^'x': part 'a\.txt' made a file and part 'b\.txt' a folder of this name; derive names"
-    )
+    expected = r"^'x': part 'a\.txt' made a file and part 'b\.txt' a folder of this name; derive names"
     with pytest.raises(Refused, match=expected):
         volume.run(volume.stage(), volume.put(a="one", b="two", c="three"), work=file_or_folder)
 

@@ -45,6 +45,9 @@ class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
             ),
             "text": tf.function(self._text).get_concrete_function(tf.TensorSpec([None], tf.string, name="s")),
             "picky": tf.function(self._picky).get_concrete_function(floats),
+            "ragged": tf.function(self._ragged).get_concrete_function(tf.TensorSpec([None], tf.string, name="s")),
+            "sparse": tf.function(self._sparse).get_concrete_function(floats),
+            "complex": tf.function(self._complex).get_concrete_function(floats),
         }
         draft = folder.parent / f".draft-{folder.name}"
         tf.saved_model.save(self, str(draft), signatures)
@@ -58,6 +61,15 @@ class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
 
     def _text(self, s: tf.Tensor) -> dict[str, tf.Tensor]:
         return {"upper": tf.strings.upper(s), "raw_bytes": s}
+
+    def _ragged(self, s: tf.Tensor) -> dict[str, Any]:
+        return {"words": tf.strings.split(s), "lengths": tf.strings.length(s)}
+
+    def _sparse(self, x: tf.Tensor) -> dict[str, Any]:
+        return {"y": tf.sparse.from_dense(x)}
+
+    def _complex(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
+        return {"y": tf.complex(x, x)}
 
     def _picky(self, x: tf.Tensor) -> dict[str, tf.Tensor]:
         with tf.control_dependencies([tf.debugging.assert_positive(x, "only positive numbers")]):

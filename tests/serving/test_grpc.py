@@ -111,6 +111,7 @@ def test_status_names_each_version_and_its_state(client: Stubs) -> None:
         ({"x": ["a"]}, {}, "INVALID_ARGUMENT", "input x"),
         ({"x": [1]}, {}, "INVALID_ARGUMENT", "input x is of type int32, the signature takes float32"),
         ({"x": [-1.0]}, {"signature": "picky"}, "INVALID_ARGUMENT", "only positive numbers"),
+        ({"s": ["a b"]}, {"signature": "ragged"}, "INVALID_ARGUMENT", "output words is a RaggedTensor"),
     ],
 )
 def test_a_wrong_request_gets_its_code_and_reason(

@@ -19,6 +19,7 @@ import uvicorn
 from embedded.images.serving import flags
 from tests.serving.server import Server
 from tests.support.ports import free_ports
+from workloads.manifests.serving_config import METRICS_PATH
 
 
 # "Predict API", "Specifying input tensors in row format"; the numbers are those of "Example".
@@ -168,6 +169,14 @@ def test_connections_send_what_they_have_at_once(stubs: Path, monkeypatch: pytes
         ("half:predict", {"signature_name": "two", "inputs": {"a": [1], "b": [[1, 2**40]]}}, 400, "type: int32"),
         ("half:predict", {"signature_name": "text", "instances": [{"b64": "%"}]}, 400, "base64"),
         ("half:predict", {"signature_name": "picky", "instances": [-1.0]}, 400, "only positive numbers"),
+        (
+            "half:predict",
+            {"signature_name": "ragged", "instances": ["a b", "c"]},
+            400,
+            "output words is a RaggedTensor",
+        ),
+        ("half:predict", {"signature_name": "sparse", "instances": [1.0]}, 400, "output y is a SparseTensor"),
+        ("half:predict", {"signature_name": "complex", "instances": [1.0]}, 500, "complex is not JSON serializable"),
         ("half:predict", b"{", 400, "JSON Parse error"),
         ("half:predict", b"", 400, "JSON Parse error: The document is empty"),
         ("half:predict", b"[1]", 400, "Is not object"),
@@ -182,6 +191,18 @@ def test_a_wrong_request_gets_its_code_and_reason(server: Server, path: str, bod
     code, error = server.refusal(f"/v1/models/{path}", body)
     assert code == status
     assert says in error
+    assert len(error.splitlines()) == 1
+
+
+def test_requests_that_failed_by_the_server_are_counted(server: Server) -> None:
+    line = ':tensorflow:serving:request_count{model_name="half",status="INTERNAL"}'
+
+    def count() -> float:
+        return sum(float(each.split()[-1]) for each in server.text(METRICS_PATH).splitlines() if each.startswith(line))
+
+    before = count()
+    server.refusal("/v1/models/half:predict", {"signature_name": "complex", "instances": [1.0]})
+    assert count() == before + 1
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from concurrent import futures
 from typing import Any
@@ -25,10 +26,11 @@ from .flags import Flags
 from .model import DEFAULT_SIGNATURE
 from .models import Models
 from .monitoring import Metrics
-from .refusal import Refusal, invalid
+from .refusal import Refusal, internal, invalid
 from .serving import Serving
 from .versions import Wanted
 
+log = logging.getLogger("serving-stand-in")
 _THREADS = 16
 
 
@@ -69,8 +71,12 @@ def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.Serv
     def guarded(self: Any, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return method(self, request)
-        except Refusal as refusal:
-            return context.abort(refusal.code, refusal.message)
+        except Refusal as error:
+            refusal = error
+        except Exception as error:  # whatever a model raises, the answer says so in one line
+            log.exception("%s", method.__name__)
+            refusal = internal(error)
+        return context.abort(refusal.code, refusal.message)
 
     return guarded
 
@@ -96,7 +102,7 @@ class _Prediction(prediction_service_pb2_grpc.PredictionServiceServicer):  # typ
         version = self._models.get(_wanted(request.model_spec))
         signature_name = request.model_spec.signature_name or DEFAULT_SIGNATURE
         inputs = {name: messages.array(tensor) for name, tensor in request.inputs.items()}
-        outputs = version.predict(inputs, signature_name)
+        outputs = version.predict(inputs, signature_name, request.output_filter)
         for name in request.output_filter:
             if name not in outputs:
                 raise invalid(f"output tensor alias not found in signature: {name}")
@@ -148,7 +154,8 @@ class _Models(model_service_pb2_grpc.ModelServiceServicer):  # type: ignore[misc
     def GetModelStatus(self, request: Any) -> Any:  # noqa: N802
         return messages.model_status(self._models.statuses(_wanted(request.model_spec)))
 
-    def HandleReloadConfigRequest(self, request: Any, _: grpc.ServicerContext) -> Any:  # noqa: N802
+    @_answers
+    def HandleReloadConfigRequest(self, request: Any) -> Any:  # noqa: N802
         response = model_management_pb2.ReloadConfigResponse()
         try:
             self._models.replace(configuration.of(request.config))

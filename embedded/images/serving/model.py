@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -33,9 +33,16 @@ class Version:
             raise invalid(f'Serving signature name: "{name or DEFAULT_SIGNATURE}" not found in signature def')
         return found
 
-    def predict(self, inputs: Mapping[str, np.ndarray], signature_name: str) -> Arrays:
-        """Runs a signature."""
+    def predict(self, inputs: Mapping[str, np.ndarray], signature_name: str, wanted: Collection[str] = ()) -> Arrays:
+        """Runs a signature. `wanted`: the outputs that the client asks for; all by default."""
         signature = self.signature(signature_name)
+        for name in sorted(wanted or signature.outputs):
+            if kind := _composite(signature.outputs[name]) if name in signature.outputs else "":
+                raise invalid(
+                    "Tensor :0, specified in either feed_devices or fetch_devices was not found in the Graph: output "
+                    f"{name} is a {kind}, which TensorFlow Serving cannot return; let the signature return tensors, "
+                    "such as those of its to_tensor()"
+                )
         extra, missing = sorted(set(inputs) - set(signature.inputs)), sorted(set(signature.inputs) - set(inputs))
         if extra or missing:
             raise invalid(
@@ -59,7 +66,14 @@ class Version:
             outputs = self._loaded.signatures[name](**tensors)
         except tf.errors.OpError as error:
             raise _misshapen(inputs, signature) or from_tensorflow(error) from error
-        return {output: tensor.numpy() for output, tensor in outputs.items()}
+        return {output: tensor.numpy() for output, tensor in outputs.items() if isinstance(tensor, tf.Tensor)}
+
+
+def _composite(info: meta_graph_pb2.TensorInfo) -> str:
+    """The type of an output that consists of several tensors, such as RaggedTensor; empty for one tensor."""
+    if info.WhichOneof("encoding") == "coo_sparse":
+        return "SparseTensor"
+    return str(info.composite_tensor.type_spec.type_spec_class_name.removesuffix("Spec"))
 
 
 def _misshapen(inputs: Mapping[str, np.ndarray], signature: meta_graph_pb2.SignatureDef) -> Refusal | None:

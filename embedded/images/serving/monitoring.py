@@ -76,6 +76,9 @@ class Metrics:
         except Refusal as refusal:
             self._requests.labels(model, refusal.code.name).inc()
             raise
+        except Exception:
+            self._requests.labels(model, "INTERNAL").inc()
+            raise
         self._requests.labels(model, "OK").inc()
         self._latency.labels(model, api, entrypoint).observe((time.perf_counter() - began) * 1e6)
 

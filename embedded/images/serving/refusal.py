@@ -26,8 +26,9 @@ class Refusal(Exception):
     """Why a request is refused."""
 
     def __init__(self, code: grpc.StatusCode, message: str) -> None:
-        super().__init__(message)
-        self.code, self.message = code, message
+        """`message`: lines are joined."""
+        self.code, self.message = code, " ".join(line.strip() for line in message.splitlines())
+        super().__init__(self.message)
 
     @property
     def http_status(self) -> int:
@@ -52,6 +53,11 @@ def failed_precondition(message: str) -> Refusal:
 def unavailable(message: str) -> Refusal:
     """The server cannot answer now; a client tries again."""
     return Refusal(grpc.StatusCode.UNAVAILABLE, message)
+
+
+def internal(error: Exception) -> Refusal:
+    """An error of the server or of the model for which the request is not to blame."""
+    return Refusal(grpc.StatusCode.INTERNAL, f"{type(error).__name__}: {error}")
 
 
 def from_tensorflow(error: tf.errors.OpError) -> Refusal:

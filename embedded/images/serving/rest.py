@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import zlib
+from http import HTTPStatus
 from urllib.parse import unquote
 
 from google.protobuf.json_format import MessageToDict
@@ -18,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from . import inference, json_examples, json_tensors, messages
 from .models import Models
 from .monitoring import CONTENT_TYPE
-from .refusal import Refusal, invalid
+from .refusal import Refusal, internal, invalid
 from .serving import Serving
 from .versions import Wanted
 
@@ -42,7 +43,12 @@ def application(serving: Serving) -> Starlette:
         response = await run_in_threadpool(_respond, serving, request.method, request.scope["path"], body)
         await response(scope, receive, send)
 
-    return Starlette(routes=[Mount("/", answer)])
+    return Starlette(routes=[Mount("/", answer)], exception_handlers={Exception: _failed})
+
+
+async def _failed(_: Request, error: Exception) -> Response:
+    """The answer after any other error; the server logs where it was raised."""
+    return _refused(internal(error))
 
 
 def _plain(body: bytes, encoding: str) -> bytes:
@@ -59,9 +65,17 @@ def _plain(body: bytes, encoding: str) -> bytes:
 
 def _respond(serving: Serving, method: str, path: str, body: bytes) -> Response:
     try:
-        status, content = 200, _answer(serving, method, path, body)
+        content = _answer(serving, method, path, body)
     except Refusal as refusal:
-        status, content = refusal.http_status, json.dumps({"error": refusal.message}).encode()
+        return _refused(refusal)
+    return _json(content, HTTPStatus.OK)
+
+
+def _refused(refusal: Refusal) -> Response:
+    return _json(json.dumps({"error": refusal.message}).encode(), refusal.http_status)
+
+
+def _json(content: bytes, status: int) -> Response:
     return Response(content, status, {HEADER: "tensorflow/serving"}, "application/json")
 
 
