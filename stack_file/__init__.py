@@ -55,7 +55,7 @@ class StackFile:
     faults: tuple[str, ...] = ()
     """What Pulumi refuses or silently misreads, a line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
-    """Numbers whose text Pulumi changes, such as 1.10, as they are written."""
+    """Numbers and booleans whose text Pulumi changes, such as 1.10 and True, as they are written."""
     folder: Path | None = None
     """Where the file is, beside those of the project's other stacks."""
 

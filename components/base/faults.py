@@ -352,7 +352,7 @@ _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
 _ALLOWED = {
     "int_from_float": "a whole number",
     "finite_number": "a finite number",
-    "string_type": "text (quote it if it looks like a number)",
+    "string_type": "text (quote it if it looks like a number or boolean)",
     "list_type": "a list",
     "tuple_type": "a list",
     "dict_type": "a map of settings",

@@ -44,7 +44,7 @@ class Settings:
     wrong: tuple[str, ...] = ()
     """Faults of the file outside the tree, one line each."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
-    """Numbers that Pulumi formats differently, as they were written."""
+    """Numbers and booleans that Pulumi formats differently, as they were written."""
     folder: Path | None = None
     """Where the files of the project's stacks are; None: the settings refer to no other stack's."""
 
@@ -184,14 +184,15 @@ def _words(value: Any) -> Iterator[str]:
 
 
 def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]) -> Iterator[Fault]:
-    """Numbers that Pulumi does not pass as they were written: as text, or as another number.
+    """Numbers and booleans that Pulumi does not pass as they were written: as text, or as another number.
 
     Values with a fault in `found` are skipped, because the model has another value there.
     """
     for path, written in rewritten.items():
         value = None if faults.below(path, [fault.path for fault in found]) else _field(model, path)
         if isinstance(value, str):
-            yield Fault(path, f"Pulumi makes {value} of the number {faults.legible(written)}; quote it")
+            kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
+            yield Fault(path, f"Pulumi makes {value} of the {kind} {faults.legible(written)}; quote it")
         elif value is not None and (decimal := _LEADING_ZEROS.fullmatch(written)) and value != int(decimal[1]):
             reason = f"Pulumi reads {faults.legible(written)} as an octal number, {value:g}"
             yield Fault(path, f"{reason}; write {int(decimal[1])} or {value:g}")

@@ -141,7 +141,11 @@ def test_any_two_faults_in_different_places_are_both_reported() -> None:
         ("volumes/models/retain", "no", "invalid value 'no'; use true or false (did you mean false?)"),
         ("volumes/models/retain", "True", "invalid value 'True'; use true or false"),
         ("volumes/models/retain", 0, "invalid value 0; use true or false"),
-        ("workloads/digits/env/A", True, "invalid value true; use text (quote it if it looks like a number)"),
+        (
+            "workloads/digits/env/A",
+            True,
+            "invalid value true; use text (quote it if it looks like a number or boolean)",
+        ),
     ],
 )
 def test_numbers_booleans_and_words_are_not_each_other(path: str, value: Any, need: str) -> None:

@@ -63,7 +63,10 @@ def test_a_list_of_one_is_the_model_itself() -> None:
         ),
         (tree([*BOTH, "v100"]), ["accelerator: no node group has 'v100'; choose one of a100-80gb, h100-80gb, t4"]),
         (tree([]), ["accelerator: invalid value (a list); use a list of at least 1"]),
-        (tree(["h100-80gb", 5]), ["accelerator.1: invalid value 5; use text (quote it if it looks like a number)"]),
+        (
+            tree(["h100-80gb", 5]),
+            ["accelerator.1: invalid value 5; use text (quote it if it looks like a number or boolean)"],
+        ),
         (tree({"name": "t4"}), ["accelerator.name: unknown setting; allowed here: orNewer, tier"]),
         (tree(BOTH, queue="old"), ["queue: 2 worker pods of 8 GPUs, 8 CPUs, 64 GiB would never start: queue old has"]),
     ],

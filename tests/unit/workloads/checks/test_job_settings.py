@@ -63,7 +63,7 @@ def faults_with(**settings: Any) -> list[str]:
         ),
         (
             {"env": {"TOKEN": ["hub"]}},
-            ["env.TOKEN: invalid value (a list); use text (quote it if it looks like a number)"],
+            ["env.TOKEN: invalid value (a list); use text (quote it if it looks like a number or boolean)"],
         ),
         (
             {"env": {"TENSORBOARD_DIR": "/x"}},

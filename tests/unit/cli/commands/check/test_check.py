@@ -129,12 +129,20 @@ def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(("written", "made"), [("True", "true"), ("FALSE", "false")])
+def test_a_boolean_of_which_pulumi_changes_the_text_is_called_one(tmp_path: Path, written: str, made: str) -> None:
+    text = f"config:\n  tensorplane:namespace: {written}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"
+    assert _faults(_file(tmp_path, text)) == [
+        f"tensorplane:namespace: Pulumi makes {made} of the boolean {written}; quote it"
+    ]
+
+
 def test_a_version_without_quotes_is_one_line(tmp_path: Path) -> None:
     text = (PROJECT / "Pulumi.prod.yaml").read_text().replace('version: "1.35"', "version: 1.30")
     file = tmp_path / "Pulumi.prod.yaml"
     file.write_text(text)
     assert _faults(file) == [
-        "tensorplane:cluster.version: invalid value 1.3; use text (quote it if it looks like a number)"
+        "tensorplane:cluster.version: invalid value 1.3; use text (quote it if it looks like a number or boolean)"
     ]
 
 
