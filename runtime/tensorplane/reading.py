@@ -1,12 +1,17 @@
-"""Reading a topic without losing a record: what scorers and recorders share."""
+"""Reading a topic without losing a record: what scorers and recorders share.
+
+librdkafka since 2.10 may lose its brokers for ever: a broker whose session has ended, as on a machine that is too busy,
+names no broker to who asks, and a client that has asked then never asks again (its issue 5301). So clients that get no
+answer for a while are replaced by new ones, which is right after any other outage, too.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
@@ -14,6 +19,8 @@ from tensorplane.log import say
 POLL_SECONDS = 0.5
 ANSWER_SECONDS = 30.0
 """Time for one answer of the brokers."""
+LOST_SECONDS = 60.0
+"""A client that has had no answer for so long may get none any more."""
 RECONNECT = {"reconnect.backoff.max.ms": 1000}
 _FORBIDDEN = {KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZATION_FAILED}
 _LOOK_SECONDS = 5.0
@@ -21,6 +28,44 @@ _LOOK_SECONDS = 5.0
 
 class ReadingError(RuntimeError):
     """A program cannot continue without losing records."""
+
+
+class Lost(Exception):
+    """The brokers have not answered a client for LOST_SECONDS."""
+
+
+class Brokers:
+    """Whether the brokers answer a client."""
+
+    def __init__(self, topic: str, clock: Callable[[], float] = time.monotonic) -> None:
+        """`topic`: one that the client may ask about. `clock`: seconds since any moment."""
+        self._topic, self._clock, self._look = topic, clock, NowAndThen()
+        self._silent: float | None = None
+        """When they were asked first without an answer since the last one."""
+
+    def have_answered(self) -> None:
+        """Note an answer."""
+        self._silent = None
+
+    def have_not_answered(self, error: KafkaException) -> None:
+        """Say that they do not answer. Raises Lost if that goes on for too long."""
+        say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+        now = self._clock()
+        if self._silent is None:
+            self._silent = now
+        elif now - self._silent >= LOST_SECONDS:
+            say(reconnects=f"no broker has answered for {LOST_SECONDS:.0f} s")
+            raise Lost
+
+    def ask_now_and_then(self, client: Consumer | Producer) -> None:
+        """Ask them something, if that is due. Raises Lost."""
+        if self._look.is_due():
+            try:
+                client.list_topics(self._topic, timeout=_LOOK_SECONDS)
+            except KafkaException as error:
+                self.have_not_answered(error)
+            else:
+                self.have_answered()
 
 
 def consumer(source: DeclaredStream, settings: Mapping[str, Any]) -> Consumer:

@@ -23,7 +23,7 @@ from tensorplane import metrics, reading, record_place
 from tensorplane.datasets import Dataset, Note, Refused, lasting, requests
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
-from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, NowAndThen, ReadingError
+from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, Brokers, Lost, NowAndThen, ReadingError
 from tensorplane.record_place import Moved, Place, Source
 from tensorplane.record_window import Limits, Window
 
@@ -50,8 +50,8 @@ class Recorder:
         self._source = Source(asked["stream"], self._topic, stream.group or "")
         self._limits, self._layout, self._skips = Limits(**asked["window"]), asked["layout"], asked["lost"] == "skip"
         self._dataset, self._rules = Dataset(asked["root"]), asked["rules"]
-        self._stop = stop
-        self._consumer = reading.consumer(stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
+        self._stop, self._stream = stop, stream
+        self._connect()
         self._place = Place(None, {})
         self._from: dict[int, int] = {}
         """The first record of each partition that is in no commit."""
@@ -68,15 +68,29 @@ class Recorder:
 
     def run(self) -> None:
         """Record until the stop. Raises ReadingError, Refused or OSError."""
+        begun = False
         try:
-            self._begin()
             while not self._stop.is_set():
-                window = Window(self._limits)
-                self._fill(window)
-                if window.is_over and not self._commit(window):
-                    self._begin()
+                try:
+                    if not begun:
+                        self._begin()
+                    begun = self._record()
+                except Lost:
+                    self._consumer.close()
+                    self._connect()
+                    begun = False
         finally:
             self._consumer.close()
+
+    def _connect(self) -> None:
+        self._consumer = reading.consumer(self._stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
+        self._brokers = Brokers(self._topic)
+
+    def _record(self) -> bool:
+        """Record a window. Returns False if another recorder has committed meanwhile."""
+        window = Window(self._limits)
+        self._fill(window)
+        return not window.is_over or self._commit(window)
 
     def _begin(self) -> None:
         """Go on from the newest commit."""
@@ -100,6 +114,7 @@ class Recorder:
                 message = self._waiting.popleft()
                 if reading.is_record(message, _REMEDY):
                     window.add(message.partition() or 0, message.offset() or 0, message.value())
+            self._brokers.ask_now_and_then(self._consumer)
             self._report_now_and_then()
 
     def _commit(self, window: Window) -> bool:
@@ -132,7 +147,7 @@ class Recorder:
         return True
 
     def _add_partitions(self) -> None:
-        """Read all partitions of the topic. Waits while the brokers do not answer."""
+        """Read all partitions of the topic. Waits while the brokers do not answer; raises Lost after a while."""
         while not self._stop.is_set():
             try:
                 found = self._consumer.list_topics(self._topic, timeout=ANSWER_SECONDS).topics[self._topic]
@@ -141,9 +156,10 @@ class Recorder:
                 fresh = sorted(set(found.partitions) - set(self._from))
                 starts = {partition: self._start(partition) for partition in fresh}
             except KafkaException as error:
-                say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+                self._brokers.have_not_answered(error)
                 self._stop.wait(POLL_SECONDS)
                 continue
+            self._brokers.have_answered()
             if starts:
                 say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
                 self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])

@@ -19,7 +19,7 @@ from tensorplane import metrics, reading
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 from tensorplane.model_client import Result, Unavailable, results
-from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, RECONNECT, ReadingError
+from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, RECONNECT, Brokers, Lost, ReadingError
 from tensorplane.score_progress import Progress
 
 INPUT, OUTPUT = "input", "output"
@@ -44,24 +44,36 @@ class Scorer:
         self._progress = Progress()
         self._next: dict[int, int] = {}
         """The first offset without a result, by partition of this pod."""
+        self._streams = source, sink
+        self._connect()
+
+    def run(self) -> None:
+        """Score until the stop. Raises ReadingError."""
+        try:
+            while not self._stop.is_set():
+                try:
+                    if messages := self._read():
+                        self._score(messages)
+                    self._report_now_and_then()
+                except Lost:
+                    self._consumer.close()
+                    self._connect()
+            self._progress.report(self._lag())
+        finally:
+            self._consumer.close()
+
+    def _connect(self) -> None:
+        """Join the group. After a lost connection, records whose offsets are not committed are scored again."""
+        source, sink = self._streams
+        self._next = {}
         # `_assigned` sets where a group without offsets starts.
         self._consumer = reading.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
         # Results are sent until the brokers have them: a message without a time limit is never given up.
         self._producer = Producer(
             {**sink.client(), **RECONNECT, "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 0}
         )
-
-    def run(self) -> None:
-        """Score until the stop. Raises ReadingError."""
+        self._readable, self._writable = Brokers(self._topic), Brokers(self._sink)
         self._consumer.subscribe([self._topic], on_assign=self._assigned, on_revoke=self._revoked)
-        try:
-            while not self._stop.is_set():
-                if messages := self._read():
-                    self._score(messages)
-                self._report_now_and_then()
-            self._progress.report(self._lag())
-        finally:
-            self._consumer.close()
 
     def _read(self) -> list[Message]:
         """The next records: those that are there as soon as there is one."""
@@ -118,6 +130,8 @@ class Scorer:
         while self._producer.flush(_FLUSH_SECONDS):
             if self._stop.is_set():
                 return False
+            self._writable.ask_now_and_then(self._producer)
+        self._writable.have_answered()
         if failed:
             raise ReadingError(f"topic {self._sink}: {failed[0].str()}")
         return True
@@ -129,9 +143,10 @@ class Scorer:
                 committed = consumer.committed(partitions, timeout=ANSWER_SECONDS)
                 starts = [self._start(consumer, at) for at in committed]
             except KafkaException as error:
-                say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+                self._readable.have_not_answered(error)
                 self._stop.wait(POLL_SECONDS)
                 continue
+            self._readable.have_answered()
             say(partitions=",".join(str(at.partition) for at in starts) or "none")
             consumer.assign(starts)
             self._next = {at.partition: at.offset for at in starts}
@@ -149,6 +164,7 @@ class Scorer:
         return TopicPartition(at.topic, at.partition, first)
 
     def _report_now_and_then(self) -> None:
+        self._readable.ask_now_and_then(self._consumer)
         if self._progress.is_due():
             self._progress.report(self._lag())
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -15,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from tensorplane.data.order import share_of
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
+from tensorplane.reading import Brokers, Lost
 
 _POLL_SECONDS = 0.2
 _ANSWER_SECONDS = 30.0
@@ -172,11 +174,10 @@ class _Reader:
 
     def read(self, size: int, count: int) -> Iterator[tuple[list[bytes], np.ndarray]]:
         position = self.offsets.copy()
-        with self.topic.consumer() as consumer:
-            consumer.assign([TopicPartition(self.topic.name, *at) for at in self.begin.items()])
+        with closing(self._records(position, size)) as records:
             for _ in range(count):
                 values, moved = [], np.zeros_like(position)
-                for message in self._records(consumer, size):
+                for message in islice(records, size):
                     values.append(message.value() or b"")
                     partition, after = int(message.partition() or 0), int(message.offset() or 0) + 1
                     # More than one if control records or compacted records lie in between.
@@ -186,18 +187,33 @@ class _Reader:
                     return
                 yield values, moved
 
-    def _records(self, consumer: Consumer, size: int) -> Iterator[Message]:
-        while size:
-            messages = consumer.consume(size, _POLL_SECONDS)
-            if not messages and self.stopping():
+    def _records(self, position: np.ndarray, size: int) -> Generator[Message, None, None]:
+        """Records from a position on, in which their reader counts each before it takes the next. `size`: so many at
+        a time.
+        """
+        while True:
+            with self.topic.consumer() as consumer:
+                consumer.assign([TopicPartition(self.topic.name, each, int(position[each])) for each in self.begin])
+                try:
+                    yield from self._of(consumer, size)
+                except Lost:
+                    continue
                 return
+
+    def _of(self, consumer: Consumer, size: int) -> Iterator[Message]:
+        brokers = Brokers(self.topic.name)
+        while True:
+            messages = consumer.consume(size, _POLL_SECONDS)
+            if not messages:
+                if self.stopping():
+                    return
+                brokers.ask_now_and_then(consumer)
             for message in messages:
                 error = message.error()
                 if error and error.retriable():
                     continue
                 if error:
                     raise _explained(self.topic, message.partition(), error)
-                size -= 1
                 yield message
 
 
