@@ -63,7 +63,8 @@ class Recorder:
 
     def refused(self) -> AbstractContextManager[None]:
         """Refuses what no repetition changes, such as a full volume, in one line."""
-        name, root = self._rules["dataset"], self._dataset.store.root
+        root = self._dataset.store.root
+        name = self._rules.get("dataset", root.name)
         return lasting.refused(root, what=f"{self._name}: a window of {self._topic} for {name}", dataset=name)
 
     def run(self) -> None:
