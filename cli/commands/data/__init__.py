@@ -12,7 +12,7 @@ from cli import options
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
-@click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, rollback, collect.")
+@click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, collect.")
 def command() -> None:
     """Datasets of a stack: versioned collections of files on its volumes.
 
