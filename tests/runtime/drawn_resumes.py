@@ -204,17 +204,11 @@ def _program(case: Case, folder: Path) -> dict[str, Any]:
             **keywords,
         )
         found[f"history {number}"] = history.history
-        found[f"callbacks {number}"] = [one["changed"] for one in _state(others)]
+        found[f"callbacks {number}"] = Others(others).state()
         found[f"rate {number}"] = _rate(model)
     found["weights"] = [variable.numpy() for variable in [*model.variables, *model.optimizer.variables]]
     found["seeds"] = [variable.numpy() for variable in states_of(model)]
     return found
-
-
-def _state(others: list[Any]) -> list[Any]:
-    now = Others(others)
-    now._initial = [{} for _ in others]
-    return now.changed()
 
 
 def _strategy(replicas: int) -> tf.distribute.Strategy:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections import Counter, deque
+from pathlib import Path
 from typing import Any
 
 import keras
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from tensorplane import seeds
 from tensorplane.keras import repeatable
+from tensorplane.keras.batches import Batches
 from tensorplane.keras.fit_state import POSITION, FitState, Others
 
 
@@ -68,20 +71,43 @@ def test_what_is_not_kept_is_named_and_begins_again() -> None:
     assert others.begins_again(one) and not others.begins_again(other)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda: keras.callbacks.EarlyStopping(restore_best_weights=True),
-        lambda: keras.callbacks.LearningRateScheduler(lambda epoch, lr: lr),
-        lambda: keras.callbacks.ReduceLROnPlateau(),
-        lambda: keras.callbacks.TerminateOnNaN(),
-        lambda: keras.callbacks.SwapEMAWeights(swap_on_epoch=True),
-        lambda: keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: None),
-        lambda: keras.callbacks.History(),
-    ],
-)
-def test_keras_own_callbacks_lose_nothing(make: Any) -> None:
-    assert Others([make()]).not_kept() == []
+_MADE_AGAIN = {
+    "LearningRateScheduler": {"schedule"},
+    "LambdaCallback": {"on_epoch_end"},
+    "CSVLogger": {"writer", "csv_file"},
+    "TensorBoard": {"_summary_module", "_writers"},
+}
+"""What Keras' own callbacks have that is not kept: they get or open it when training begins."""
+
+
+def test_keras_own_callbacks_lose_nothing_that_training_has_changed(tmp_path: Path) -> None:
+    own = keras.callbacks
+    callbacks = [
+        own.EarlyStopping("val_loss", restore_best_weights=True),
+        own.LearningRateScheduler(lambda epoch, rate: rate),
+        own.ReduceLROnPlateau("loss"),
+        own.TerminateOnNaN(),
+        own.SwapEMAWeights(),
+        own.LambdaCallback(on_epoch_end=lambda epoch, logs: None),
+        own.ModelCheckpoint(tmp_path / "best.keras", save_best_only=True),
+        own.CSVLogger(tmp_path / "log.csv"),
+        own.TensorBoard(tmp_path / "events", histogram_freq=1),
+        own.BackupAndRestore(tmp_path / "backup"),
+        own.History(),
+    ]
+    found: dict[str, set[str]] = {}
+
+    class Look(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            for one, entry in zip(callbacks, Others(callbacks).state(), strict=True):
+                found[type(one).__name__] = set(vars(one)) - set(entry) - {"_model", "params", "validation_data"}
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile(keras.optimizers.SGD(use_ema=True), "mse")
+    data = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+    model.fit(*data, epochs=2, verbose=0, callbacks=[*callbacks, Look()], validation_data=data)
+    assert found == {type(one).__name__: _MADE_AGAIN.get(type(one).__name__, set()) for one in callbacks}
+    assert Others(callbacks).not_kept() == []
 
 
 def test_state_of_an_earlier_version_is_given_in_the_order_of_the_callbacks() -> None:
@@ -107,6 +133,27 @@ def test_a_shuffle_without_a_seed_is_refused_and_one_with_a_seed_is_not() -> Non
         repeatable.check(tf.data.Dataset.range(9).shuffle(9).batch(3))
     with pytest.raises(repeatable.NotRepeatable, match="dataset: RandomUniform has no seed"):
         repeatable.check(tf.data.Dataset.range(9).map(lambda _: tf.random.uniform([])))
+
+
+def test_draws_in_parallel_calls_are_named_once_and_those_in_order_are_not(capsys: pytest.CaptureFixture[str]) -> None:
+    data = tf.data.Dataset.range(9)
+    repeatable.check(data.map(lambda _: tf.random.uniform([], seed=3)))
+    repeatable.check(data.map(lambda at: tf.random.stateless_uniform([], [at, 1]), num_parallel_calls=2))
+    assert capsys.readouterr().err == ""
+    twice = data.map(lambda _: tf.random.uniform([], seed=3) + tf.random.uniform([], seed=4), tf.data.AUTOTUNE)
+    repeatable.check(twice.batch(3))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tensorplane: dataset: RandomUniform draws in parallel calls, so its numbers differ")
+
+
+def test_fits_that_share_an_endless_shuffle_are_told(capsys: pytest.CaptureFixture[str]) -> None:
+    strategy, samples = tf.distribute.get_strategy(), tf.data.Dataset.range(9)
+    endless = samples.shuffle(9, seed=1).batch(3).repeat()
+    for data in (samples.shuffle(9, seed=1).batch(3), samples.shuffle(9, seed=1).batch(3).repeat(), endless):
+        Batches(data, strategy).check_repeatable()
+    assert capsys.readouterr().err == ""
+    Batches(endless.prefetch(1), strategy).check_repeatable()
+    assert "dataset: an earlier fit has read it too, and it never ends" in capsys.readouterr().err
 
 
 def test_a_dataset_that_gives_up_its_order_is_refused() -> None:

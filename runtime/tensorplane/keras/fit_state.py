@@ -65,6 +65,10 @@ class Others:
         self._initial = [_kept(one) for one in callbacks]
         self._begin_again: set[int] = set()
 
+    def state(self) -> list[dict[str, Any]]:
+        """The attributes of each callback that are kept, as JSON."""
+        return [_kept(one) for one in self._callbacks]
+
     def changed(self) -> list[Any]:
         """For each callback its class and the attributes that differ from those at the begin of training, as JSON."""
         found = []
