@@ -56,12 +56,7 @@ def test_a_table_is_as_the_command_prints_it(number: int) -> None:
     rows = [re.split(r"  +", line.strip()) for line in lines if ": " not in line]
     (head, *_), created = rows[0], _NOW - timedelta(seconds=_seconds(rows[0].pop()))
     rows[0] = rows[0][1:]
-    stages = tuple(
-        StageRun(
-            stage, state, int(parts), done=int(done), skipped=int(skipped), failed=int(failed), seconds=_seconds(time)
-        )
-        for stage, state, parts, done, skipped, failed, time in rows
-    )
+    stages = tuple(_stage(*row) for row in rows)
     run = Run(head, "classify", stages[-1].state, created, None, stages)
     console = Console(width=200)
     with console.capture() as printed:
@@ -73,6 +68,15 @@ def test_a_table_is_as_the_command_prints_it(number: int) -> None:
 def test_each_step_has_one_stage_more() -> None:
     shown = [len(block.text.splitlines()) - 1 for block in _of_tables()]
     assert [count for count, _ in groupby(shown)][:5] == [1, 2, 3, 4, 5]
+
+
+def _stage(name: str, state: str, *values: str) -> StageRun:
+    *counts, time = values
+    parts, done, skipped, failed, alone = [*map(int, counts), 0][:5]
+    left_out = {"sheets": alone}
+    return StageRun(
+        name, state, parts, done=done, skipped=skipped, failed=failed, left_out=left_out, seconds=_seconds(time)
+    )
 
 
 def _seconds(text: str) -> int:

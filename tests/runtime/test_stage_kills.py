@@ -21,7 +21,7 @@ from tensorplane.stages import plan
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Stage
 from tests.runtime import dataset_committer
-from tests.runtime.test_stages import Volume
+from tests.runtime.stage_volume import Volume
 from tests.support import counts
 from tests.support.rendering import PROJECT
 

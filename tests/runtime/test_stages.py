@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
-import errno
 import json
-import os
-import random
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,72 +12,12 @@ import pytest
 from tensorplane.datasets import Dataset, Refused, retention
 from tensorplane.datasets.retention import Rule
 from tensorplane.datasets.tree import File
-from tensorplane.stages import parts, plan, steps
+from tensorplane.stages import parts, plan
 from tensorplane.stages.commit import commit, counts_of
-from tensorplane.stages.description import Input, Stage
+from tensorplane.stages.description import Input
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
-from tensorplane.stages.results import Results
-from tests.support.rendering import PROJECT
-
-Work = Callable[[Mapping[str, Path], Path], None]
-
-
-def upper(inputs: Mapping[str, Path], out: Path) -> None:
-    """A stage's program: each file in upper case."""
-    for path in sorted(inputs["texts"].rglob("*.txt")):
-        if path.read_text() == "poison":
-            raise ValueError(f"{path.name} cannot be read")
-        made = out / path.relative_to(inputs["texts"])
-        made.parent.mkdir(parents=True, exist_ok=True)
-        made.write_text(path.read_text().upper())
-
-
-class Volume:
-    """A volume with the datasets `raw` and `made`, and the runs of a stage between them."""
-
-    def __init__(self, root: Path) -> None:
-        self.root, self.worked, self.runs = root, 0, 0
-        self.raw, self.made = Dataset(root / "datasets/raw"), Dataset(root / "datasets/made")
-
-    def stage(self, **more: object) -> Stage:
-        source = Input("texts", "raw", self.raw.store.root, "datasets/raw", by="file")
-        stage = Stage("words", "upper", {"image": "a:1", "command": ["upper"]}, (source,), "made",
-                      self.made.store.root, "datasets/made", {})  # fmt: skip
-        return replace(stage, **more)  # type: ignore[arg-type]
-
-    def put(self, **texts: str) -> str:
-        folder = self.root / f"put-{random.random()}"
-        folder.mkdir()
-        for name, text in texts.items():
-            (folder / f"{name}.txt").write_text(text)
-        return self.raw.commit(folder, whole=True).id
-
-    def run(self, stage: Stage, version: str, run: str = "", work: Work = upper) -> dict[str, str]:
-        """One run, as Argo makes it: the files of its version."""
-        self.runs += 1
-        run = run or f"words-{self.runs}"
-        todo = plan.plan(stage, run, {each.name: version for each in stage.inputs})
-        self.worked = len(todo)
-        for each in todo:
-            self.pod(stage, run, each, work)
-        made = commit(stage, run)
-        plan.finish(stage, run)
-        self.counts = counts_of(made)
-        return self.files()
-
-    def pod(self, stage: Stage, run: str, item: Mapping[str, str], work: Work = upper) -> None:
-        out = self.root / f"out-{random.random()}"
-        out.mkdir()
-        try:
-            work({each.name: self.root / item[f"in-{each.name}"] for each in stage.inputs}, out)
-        except ValueError:
-            return
-        keep(stage, run, int(item["item"]), out)
-
-    def files(self) -> dict[str, str]:
-        folder = self.made.open()
-        return {str(path.relative_to(folder)): path.read_text() for path in folder.rglob("*") if path.is_file()}
+from tests.runtime.stage_volume import Volume
 
 
 @pytest.fixture
@@ -223,44 +157,6 @@ def test_results_stay_until_their_run_has_ended(volume: Volume) -> None:
     assert volume.files() == {"a.txt": "ONE"}
 
 
-def test_a_result_that_is_refused_leaves_nothing_behind(volume: Volume, tmp_path: Path) -> None:
-    def fails(*_: object) -> None:
-        raise OSError("the volume")
-
-    stage, version = volume.stage(), volume.put(a="one")
-    plan.plan(stage, "words-1", {"texts": version})
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "a").write_text("ONE")
-    with _broken(Results, "keep", fails), pytest.raises(OSError, match="the volume"):
-        keep(stage, "words-1", 0, out)
-    assert not [path for path in (volume.made.store.root / "objects").rglob("*") if path.is_file()]
-
-
-def test_a_result_that_does_not_fit_is_refused_with_the_sizes(volume: Volume, tmp_path: Path) -> None:
-    def full(*_: object) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    stage, version = volume.stage(), volume.put(a="one")
-    plan.plan(stage, "words-1", {"texts": version})
-    out = tmp_path / "out"
-    out.mkdir()
-    (out / "a").write_bytes(bytes(3 << 20))
-    free = r"which has \S+ \wi?B of \S+ \wi?B free"
-    expected = (
-        rf"^upper: the result of part 0 for made \(3 MiB\) does not fit on its volume, {free}; make the volume larger"
-    )
-    with _broken(Results, "keep", full), pytest.raises(Refused, match=expected):
-        steps.kept(stage, "words-1", "0", out)
-
-
-@contextlib.contextmanager
-def _broken(of: type, name: str, fails: Callable[..., None]) -> Iterator[None]:
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(of, name, fails)
-        yield
-
-
 def test_versions_that_a_run_reads_are_kept_until_it_has_ended(volume: Volume) -> None:
     stage, version = volume.stage(), volume.put(a="one")
     todo = plan.plan(stage, "words-1", {"texts": version})
@@ -373,42 +269,6 @@ def test_directories_are_parts_and_so_are_files_beside_them() -> None:
         ("a.txt", ("a.txt",)),
         ("b", ("b/1",)),
     ]
-
-
-_PROGRAM = """
-import runpy, sys
-runpy.run_module("tensorplane.stages", run_name="__main__", alter_sys=True)
-(peak,) = [line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM:")]
-print(int(peak) // 1024)
-"""
-"""The program of the container `keep`, and then how many MiB of memory it has had at most."""
-
-
-def test_keeping_a_result_takes_as_much_memory_for_many_parts_as_for_one(volume: Volume, tmp_path: Path) -> None:
-    stage, version = volume.stage(), volume.put(a="one")
-    plan.plan(stage, "r", {"texts": version})
-    few = _peak_mib(volume, tmp_path)
-    found = plan.Plan.read(plan.path_of(stage, "r"))
-    windows = tuple(
-        plan.Planned(f"0/{number:020d}.jsonl", f"{number:064x}", f"{number:064x}", plan.UNCHANGED)
-        for number in range(150_000)
-    )
-    replace(found, items=(*found.items, *windows)).write(plan.path_of(stage, "r"), volume.made.store.parts)
-    many = _peak_mib(volume, tmp_path)
-    assert many < few + 8
-    assert commit(volume.stage(may_fail=150_000), "r").files == 1
-
-
-def _peak_mib(volume: Volume, out: Path) -> int:
-    (out / "out").mkdir(exist_ok=True)
-    (out / "out/a.txt").write_text("ONE")
-    source = {"name": "texts", "dataset": "raw", "root": str(volume.raw.store.root), "folder": "datasets/raw"}
-    root = {"dataset": "made", "root": str(volume.made.store.root), "folder": "datasets/made", "rules": {}}
-    about = {"pipeline": "words", "name": "upper", "decisive": {}, "inputs": [{**source, "by": "file"}], **root}
-    argv = [sys.executable, "-c", _PROGRAM, "keep", "r", "0", str(out / "out")]
-    environment = {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "STAGE": json.dumps(about)}
-    ended = subprocess.run(argv, check=True, env=environment, capture_output=True, text=True)
-    return int(ended.stdout.split()[-1])
 
 
 def test_the_end_of_a_stage_leaves_what_one_needs_whose_name_begins_with_its_own(volume: Volume) -> None:
