@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, NoReturn
@@ -68,19 +67,24 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         """The step from which this `fit` continued; None if it started from the beginning."""
         repair.install()
 
+    def belong_to(self, callbacks: Sequence[Any]) -> None:
+        """Called before training begins, with all its callbacks. They may evaluate or predict when it begins."""
+        self._callbacks = [one for one in callbacks if one is not self]
+        self._iterator: Any = epochs.newest.get(self.model)
+
     def on_train_begin(self, logs: Any = None) -> None:
         first_step.expected()
         watch_uncaught()
-        self._iterator = epochs.newest[self.model]
         self._step = self._epoch = self._in_epoch = 0
         self._position = (0, 0)
         self._validations = 0
         self._before: _BeforeValidation | None = None
+        self._last_logs: Any = None
         self._reported: tuple[int, dict[str, float]] | None = None
         self._begun = self._finished = self._told = self._unvalidated = self._advanced = False
         self._in_training = True
         self._exchange = steps.exchange_of(self.model)
-        building.build(self.model)
+        building.build(self.model, self._iterator)
         self._metrics = LocalMetrics(self.model)
         # Each worker has its own, also where `fit` is called in the strategy's scope.
         self._state = in_one_process(FitState)
@@ -92,19 +96,27 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             optimizer=self.model.optimizer,
             fit=self._state,
         )
-        self._callbacks = [one for one in repair.callbacks_of(self.model) if one is not self]
-        self._others = Others(self._callbacks)
+        self._others = Others(self._callbacks, self.model)
         if self._folder is not None:
             self._continue(self._folder)
         if several(self.model.distribute_strategy) and (self.resumed is None or first_batch.has_own_step(self.model)):
-            # A run that began with an earlier version goes on, whatever it computes.
-            self._exchange.check = functools.partial(first_batch.check, self.model, refuse=self.resumed is None)
+            self._exchange.check = self._compare
         length = self._iterator.num_batches
         self._progress = Progress(self._place, self._step, length and length * self.params["epochs"])
         # SIGTERM is deferred until the last save is on disk.
         self._training.enter_context(self._stopping.deferred())
         self._training.enter_context(self._exchange.watching(self._stopping))
         self._training.callback(self._checkpoints.close)
+
+    def _compare(self, samples: Any) -> None:
+        """Compare a step with one process, once for what `compile` got."""
+        compiled = self.model.optimizer, self.model._compile_loss
+        if self._exchange.compared != compiled:
+            self._exchange.compared = compiled
+            counted = self._metrics.read()
+            # A run that began with an earlier version goes on, whatever it computes.
+            first_batch.check(self.model, samples, refuse=self.resumed is None)
+            self._metrics.write(counted)
 
     def _continue(self, folder: Path) -> None:
         if folder in _used:
@@ -130,6 +142,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._advance_validation(at["validations"])
         self._position = at["iterators"], at["taken"]
         self._iterator.start_at(at["step_in_epoch"], *self._position)
+        self._iterator.last_logs = self._last_logs = self._state.logs()
         self._say(resumed=self.resumed)
 
     @property
@@ -180,6 +193,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._position = self._iterator.position
         first_step.done(self._step)
         # The end of the epoch reports and saves for its last step.
+        self._last_logs = logs if self._in_epoch == length else None
         if self._in_epoch == length:
             return
         if self._progress.due(self._step):
@@ -222,7 +236,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         asked = self._exchange.agreed()
         last = epoch + 1 == self.params["epochs"] or self.model.stop_training
         if not last and (asked or self._checkpoints.due(self._step)):
-            self._epoch = epoch + 1
+            self._epoch, self._last_logs = epoch + 1, None
             self._save(step_in_epoch=0, position=self._iterator.next_position)
             if asked:
                 self._leave()
@@ -253,7 +267,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         )
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
         before = self._before.callbacks if self._before else None
-        self._state.remember(self._others.changed() if before is None else before)
+        self._state.remember(self._others.changed() if before is None else before, self._last_logs)
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:

@@ -35,10 +35,14 @@ def say(**facts: object) -> None:
     print("tensorplane:", *(f"{name}={_word(str(value))}" for name, value in facts.items()), flush=True)
 
 
-def warn(line: str) -> None:
-    """Print a line to standard error: `key: problem; remedy`. One worker does: all would say the same."""
-    task = json.loads(os.environ.get("TF_CONFIG") or "{}").get("task", {})
-    if int(task.get("index", 0)) == 0:
+def warn(line: str, *, everywhere: bool = False) -> None:
+    """Print a line to standard error: `key: problem; remedy`. The chief does: all workers would say the same.
+
+    `everywhere`: on each worker that calls it.
+    """
+    config = json.loads(os.environ.get("TF_CONFIG") or "{}")
+    task, chief = config.get("task", {}), "chief" if "chief" in config.get("cluster", {}) else "worker"
+    if everywhere or (task.get("type", chief), int(task.get("index", 0))) == (chief, 0):
         print("tensorplane:", line, file=sys.stderr, flush=True)
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 
-from tests.runtime import drawn_fits, drawn_resumes
+from tests.runtime import drawn_fits, drawn_models, drawn_resumes
 
 _NO_MEAN = ("dice", "number summed")
-_OWN_LOSS = ("own mean", "own sum", "gan")
+_OWN_LOSS, _OWN_STEP = ("own mean", "own sum", "gan"), ("guide", "counting")
 _CALLS = {
     **dict.fromkeys(("on_train_batch_begin", "on_train_batch_end"), 12),
     **dict.fromkeys(("on_epoch_begin", "on_epoch_end", "on_test_begin", "on_test_batch_end", "on_test_end"), 3),
@@ -24,7 +24,7 @@ def fits(seed: int) -> Iterator[drawn_fits.Case]:
         run = choose(["graph", "graph", *drawn_fits.RUNS])
         data = choose([one for one in drawn_fits.DATA if run != "graph" or one != "of unknown length"])
         yield {
-            "family": choose(list(drawn_fits.FAMILIES)),
+            "family": choose(list(drawn_models.FAMILIES)),
             "loss": choose(["mse", "mse", "number", *drawn_fits.LOSSES]),
             "optimizer": choose(list(drawn_fits.OPTIMIZERS)),
             # At the end of data whose length it does not know, Keras counts one step more in graphs of one step.
@@ -41,6 +41,7 @@ def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
         # Two fits over one endless shuffle are no promise; it is said.
         fits = 1 if data == "steps of an endless one" else draw.choice([1, 2])
         yield {
+            "family": draw.choice(list(drawn_resumes.FAMILIES)),
             "callbacks": draw.choice(list(drawn_resumes.CALLBACKS)),
             "data": data,
             "fits": fits,
@@ -54,7 +55,7 @@ def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
 
 def expected(case: drawn_fits.Case) -> str:
     """What several replicas do with a case: `equal` to one process, `refused`, or trained as they can, and `told`."""
-    if case["family"] == "own sum" or (case["family"] == "guide" and case["loss"] in _NO_MEAN):
+    if case["family"] == "own sum" or (case["family"] in _OWN_STEP and case["loss"] in _NO_MEAN):
         return "told"
     if case["family"] == "penalty summed" or (case["loss"] in _NO_MEAN and case["family"] not in _OWN_LOSS):
         return "refused"

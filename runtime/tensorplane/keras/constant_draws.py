@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from importlib import import_module
@@ -9,6 +11,8 @@ from typing import Any
 from unittest.mock import patch
 
 import tensorflow as tf
+
+from tensorplane.keras.replicas import several
 
 _STATEFUL = "tensorflow.python.ops.gen_random_ops"
 _STATELESS = "tensorflow.python.ops.gen_stateless_random_ops_v2"
@@ -43,14 +47,40 @@ _DRAWS: dict[str, dict[str, Callable[..., tf.Tensor]]] = {
 """What TensorFlow calls for each draw, by module: what the public functions of tf.random and keras.random end in."""
 
 
+class _Compared(threading.local):
+    """Whether the caller's thread computes what is compared, without a strategy."""
+
+    now = False
+
+
+_compared = _Compared()
+
+
 @contextmanager
 def constant_draws() -> Iterator[None]:
     """In this block, random numbers are the middle of their range, or 0.5 for a normal distribution.
 
-    What is traced in it keeps the constants: let functions run eagerly.
+    In replicas, and in threads that are `compared`; not in those that prepare the data meanwhile. What is traced in the
+    block keeps the constants: let functions run eagerly.
     """
     with ExitStack() as undo:
         for module, draws in _DRAWS.items():
             for name, draw in draws.items():
-                undo.enter_context(patch.object(import_module(module), name, draw))
+                owner = import_module(module)
+                undo.enter_context(patch.object(owner, name, _where_compared(draw, getattr(owner, name))))
         yield
+
+
+def compared(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns with constant draws, in a block of `constant_draws`."""
+    _compared.now = True
+    return function(*arguments)
+
+
+def _where_compared(draw: Callable[..., tf.Tensor], original: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
+    @functools.wraps(original)
+    def drawn(*arguments: Any, **keywords: Any) -> tf.Tensor:
+        is_compared = _compared.now or several(tf.distribute.get_strategy())
+        return (draw if is_compared else original)(*arguments, **keywords)
+
+    return drawn

@@ -7,13 +7,12 @@ others. Here all replicas decide together.
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.keras.exact_gradients import exchanges
+from tensorplane.keras.exact_gradients import exchanges, summed_already
 
 Function = Callable[..., Any]
 
@@ -48,7 +47,7 @@ class _Together:
         def on_each(function: Function) -> Callable[[], None]:
             return lambda: _nothing(strategy.extended.call_for_each_replica(function, args=(grads, variables)))
 
-        with _summed_already(optimizer):
+        with summed_already(optimizer):
             if every == 1:
                 on_each(self._apply)()
             else:
@@ -81,17 +80,6 @@ class _Together:
 
     def _take_average(self) -> None:
         self._optimizer._overwrite_model_variables_with_average_value(self._optimizer._trainable_variables)
-
-
-@contextmanager
-def _summed_already(optimizer: Any) -> Iterator[None]:
-    """In this block, the optimizer takes gradients as sums, in other threads too."""
-    before = getattr(optimizer, "_tensorplane_inner", False)
-    optimizer._tensorplane_inner = True
-    try:
-        yield
-    finally:
-        optimizer._tensorplane_inner = before
 
 
 def _nothing(_: Any) -> None:

@@ -52,6 +52,8 @@ class _Position:
     steps_per_epoch: int | None
     _current_iterator: Any
     first_step = 0
+    last_logs: Any = None
+    """Of the epoch's last step, if it was completed before the epoch was resumed."""
     resumed = False
     """Whether the epoch began at a later step than the first."""
 

@@ -13,6 +13,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib import import_module
 from typing import Any
 
 import tensorflow as tf
@@ -21,6 +22,8 @@ from tensorplane.keras.replicas import in_step, inverse_share, present, several,
 from tensorplane.keras.row_independent import is_row_independent
 
 Function = Callable[..., Any]
+
+_LOSS = "keras.src.losses.loss"
 
 
 def scale_loss(original: Function) -> Function:
@@ -84,17 +87,25 @@ def reduce_weighted_values(original: Function) -> Function:
         reduction: Any = "sum_over_batch_size",
         dtype: Any = None,
     ) -> Any:
-        if in_step() and sample_weight is not None and mask is None and tf.convert_to_tensor(values).shape.rank == 0:
-            sample_weight = _weight_of_a_number(sample_weight, reduction)
+        weighted = sample_weight is not None or mask is not None
+        if in_step() and weighted and tf.convert_to_tensor(values).shape.rank == 0:
+            sample_weight, mask = _weight_of_a_number(sample_weight, mask, reduction), None
         return original(values, sample_weight, mask, reduction, dtype)
 
     return reduce
 
 
-def _weight_of_a_number(sample_weight: Any, reduction: Any) -> tf.Tensor:
-    weights = tf.cast(sample_weight, tf.float64)
-    facts = tf.stack([tf.reduce_sum(weights), tf.cast(tf.size(weights), tf.float64)]) * present(tf.float64)
-    total, count = tf.unstack(summed(facts))
+def _weight_of_a_number(sample_weight: Any, mask: Any, reduction: Any) -> tf.Tensor:
+    """The factor that Keras' reduction of `number * weights` comes to, for the whole batch."""
+    weights = tf.cast(mask if sample_weight is None else sample_weight, tf.float64)
+    count = tf.cast(tf.size(weights), tf.float64)
+    if mask is not None:
+        valid = tf.cast(mask, tf.float64)
+        count = tf.reduce_sum(valid)
+        if sample_weight is not None:
+            weights, valid = import_module(_LOSS).squeeze_or_expand_to_same_rank(weights, valid)
+            weights *= valid
+    total, count = tf.unstack(summed(tf.stack([tf.reduce_sum(weights), count]) * present(tf.float64)))
     if reduction == "mean_with_sample_weight":
         return tf.ones([], tf.float64)
     return total if reduction in ("sum", "none", None) else tf.math.divide_no_nan(total, count)
@@ -161,7 +172,10 @@ _instead: list[Function] = []
 
 @contextmanager
 def applying(function: Callable[[Any, Sequence[Any], Sequence[Any] | None], object]) -> Iterator[None]:
-    """In this block, `function` gets each optimizer's own gradients and variables instead of the optimizer."""
+    """In this block, `function` gets each optimizer's own gradients and variables instead of the optimizer.
+
+    It returns NotImplemented to let an optimizer do what it does.
+    """
     _instead.append(function)
     try:
         yield
@@ -174,18 +188,16 @@ def apply_gradients(original: Function) -> Function:
 
     @functools.wraps(original)
     def apply(self: Any, grads: Sequence[Any], trainable_variables: Any = None) -> Any:
-        if _instead:
-            return _instead[-1](self, grads, trainable_variables)
+        if _instead and (done := _instead[-1](self, grads, trainable_variables)) is not NotImplemented:
+            return done
         if not exchanges() or _is_inner(self):
             return original(self, grads, trainable_variables)
-        inner = getattr(self, "inner_optimizer", None)
-        if inner is not None:
-            # It is called in other threads.
-            inner._tensorplane_inner = True
         first = not _reduced.depth
         _reduced.depth += 1
         try:
-            return original(self, sums(grads) if first else grads, trainable_variables)
+            # Inner ones are called in other threads.
+            with summed_already(*_inner(self)):
+                return original(self, sums(grads) if first else grads, trainable_variables)
         finally:
             _reduced.depth -= 1
 
@@ -208,9 +220,26 @@ def exchanges() -> bool:
     return context is not None and several(context.strategy)
 
 
+def _inner(optimizer: Any) -> list[Any]:
+    """The optimizers that another one calls: of a LossScaleOptimizer, also those of its MultiOptimizer."""
+    inner = getattr(optimizer, "inner_optimizer", None)
+    return [] if inner is None else [inner, *getattr(inner, "optimizers", ())]
+
+
+@contextmanager
+def summed_already(*optimizers: Any) -> Iterator[None]:
+    """In this block, these optimizers take gradients as sums, in whatever thread."""
+    for one in optimizers:
+        one._tensorplane_inner = getattr(one, "_tensorplane_inner", 0) + 1
+    try:
+        yield
+    finally:
+        for one in optimizers:
+            one._tensorplane_inner -= 1
+
+
 def _is_inner(optimizer: Any) -> bool:
-    """Whether the optimizer gets gradients that are already sums, in whatever thread."""
-    return bool(getattr(optimizer, "_tensorplane_inner", False))
+    return bool(getattr(optimizer, "_tensorplane_inner", 0))
 
 
 def sums(grads: Sequence[Any]) -> list[Any]:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+import keras
 import tensorflow as tf
 
 from tensorplane.keras.replicas import in_step, share
@@ -16,11 +17,15 @@ Function = Callable[..., Any]
 
 
 def samplewise_values(original: Function) -> Function:
-    """What is one number for a replica's rows, such as its loss, counts as the replica's share of the samples."""
+    """What is one number for a replica's rows, such as its loss, counts as the replica's share of the samples.
+
+    But for Sum, to which each replica adds its own.
+    """
 
     @functools.wraps(original)
     def reduce(values: Any, sample_weight: Any, reduce_fn: Any, dtype: Any) -> Any:
-        if in_step() and sample_weight is None and tf.convert_to_tensor(values).shape.rank == 0:
+        averages = in_step() and sample_weight is None and reduce_fn is not keras.ops.sum
+        if averages and tf.convert_to_tensor(values).shape.rank == 0:
             sample_weight = share(tf.float64)
             values = tf.where(sample_weight > 0, values, tf.zeros_like(values))
         return original(values, sample_weight, reduce_fn, dtype)

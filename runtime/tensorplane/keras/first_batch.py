@@ -31,31 +31,34 @@ def check(model: Any, batch: Any, *, refuse: bool) -> None:
     """Compare one step on some samples. All workers must call it, with the same samples.
 
     Raises ValueError for losses whose value of a batch is not the mean of its samples' values; says so if not
-    `refuse`. Says whether gradients differ. BatchNormalization that normalizes each replica's samples alone is meant
-    to differ, and is compared as if it did not. Weights, metrics and seeds are left as they were.
+    `refuse`, or in a train_step of one's own. Says whether gradients differ. BatchNormalization that normalizes each
+    replica's samples alone is meant to differ, and is compared as if it did not. Weights and seeds are left as they
+    were; metrics are reset.
     """
     try:
         with _synchronized(model):
-            faults = _faults(model, batch)
+            known, others = _faults(model, batch)
     except Exception as error:  # what cannot be compared can still be trained
         line = str(error).partition("\n")[0] or type(error).__name__
-        warn(f"model: a step on several replicas could not be compared with one process: {line}; training goes on")
+        line = f"a step on several replicas could not be compared with one process: {line}; training goes on"
+        warn(f"model: {line}", everywhere=True)
         return
-    if faults and refuse and not has_own_step(model):
-        raise ValueError(faults[0])
-    for fault in faults:
+    if known and refuse:
+        raise ValueError(known[0])
+    for fault in [*known, *others]:
         warn(f"{fault} (tensorplane.verify compares any batch)")
 
 
-def _faults(model: Any, batch: Any) -> list[str]:
+def _faults(model: Any, batch: Any) -> tuple[list[str], list[str]]:
+    """What replicas are known not to be able to compute, and what else differs."""
     if not has_own_step(model) and (numbers := _alone(_losses_of_no_mean, model, batch)):
-        return numbers
+        return numbers, []
     worst, where = self_check.difference(model, batch)
     if not self_check.differs(model, worst):
-        return []
+        return [], []
     if not has_own_step(model) and (added := _alone(_added_losses_of_no_mean, model, batch)):
-        return added
-    return [self_check.fault(model, worst, where)]
+        return added, []
+    return [], [self_check.fault(model, worst, where)]
 
 
 def _alone(faults: Callable[[Any, Any, int], list[str]], model: Any, batch: Any) -> list[str]:
@@ -110,7 +113,13 @@ def _is_mean(call: Callable[..., Any], true: Any, predicted: Any, replicas: int)
     def drawn(value: tf.Tensor) -> tf.Tensor:
         return tf.constant(random.uniform(0.05, 0.95, value.shape), value.dtype) if value.dtype.is_floating else value
 
-    for values in ((true, predicted), tf.nest.map_structure(drawn, (true, predicted))):
+    def padded(value: tf.Tensor) -> tf.Tensor:
+        """Some entries are 0, which losses may leave out."""
+        zeros = tf.zeros_like(value)
+        return tf.where(random.random(value.shape) < 0.5, zeros, value) if value.dtype.is_numeric else value
+
+    others = tf.nest.map_structure(drawn, (true, predicted))
+    for values in ((true, predicted), others, (tf.nest.map_structure(padded, true), others[1])):
         count = int(tf.shape(tf.nest.flatten(values)[0])[0])
         whole = np.asarray(call(*values), np.float64)
         ends = [bounds(count, replica, replicas) for replica in range(replicas)]

@@ -14,18 +14,21 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
+from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
+from tensorplane.log import warn
 
 POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations")
 
 _OF_KERAS = ("params", "model", "_model", "validation_data")
 """Attributes that Keras gives every callback."""
 
-_WITHOUT_STATE = (
-    *(ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy),
-    *(keras.layers.Layer, keras.optimizers.Optimizer, keras.metrics.Metric, keras.losses.Loss),
-)
-"""What a program makes again, or what the checkpoint has if it belongs to the model."""
+_WITHOUT_STATE = (*(ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy, keras.losses.Loss),)
+"""What a program makes again."""
+
+
+_LOGS = "logs"
+"""Kind of an entry among those of callbacks; no class has such a name."""
 
 
 class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
@@ -46,9 +49,16 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         """Set the position."""
         self.position.assign([int(position[name]) for name in POSITION])
 
-    def remember(self, callbacks: Sequence[Any]) -> None:
-        """Take what `Others.changed` has returned."""
-        self.callbacks.assign(np.frombuffer(json.dumps(callbacks).encode(), np.uint8))
+    def remember(self, callbacks: Sequence[Any], logs: Any = None) -> None:
+        """Take what `Others.changed` has returned, and the logs of the step before, if it was the last of its epoch."""
+        values = tf.nest.map_structure(lambda value: to_json(np.asarray(value)), logs or {})
+        entries = [*callbacks, *([{"kind": _LOGS, "changed": values, "lost": False}] if logs else [])]
+        self.callbacks.assign(np.frombuffer(json.dumps(entries).encode(), np.uint8))
+
+    def logs(self) -> Any:
+        """The logs that `remember` got; None if it got none."""
+        found = (entry["changed"] for entry in self.remembered() if entry.get("kind") == _LOGS)
+        return from_json(next(found, None))
 
     def remembered(self) -> list[Any]:
         """What `remember` got."""
@@ -60,8 +70,9 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
 class Others:
     """The other callbacks of a `fit`: what they have changed since training began."""
 
-    def __init__(self, callbacks: Sequence[Any]) -> None:
-        self._callbacks = list(callbacks)
+    def __init__(self, callbacks: Sequence[Any], model: Any = None) -> None:
+        """`model`: the one that trains, which has a checkpoint of its own."""
+        self._callbacks, self._model = list(callbacks), model
         self._initial = [_kept(one) for one in callbacks]
         self._begin_again: set[int] = set()
 
@@ -75,7 +86,7 @@ class Others:
         for one, before in zip(self._callbacks, self._initial, strict=True):
             kept = _kept(one)
             changed = {name: value for name, value in kept.items() if before.get(name, ...) != value}
-            found.append({"kind": _kind(one), "changed": changed, "lost": bool(_lost(one, kept))})
+            found.append({"kind": _kind(one), "changed": changed, "lost": bool(self._lost(one, kept))})
         return found
 
     def remind(self, remembered: Sequence[Any]) -> None:
@@ -84,11 +95,12 @@ class Others:
         for one in self._callbacks:
             entry = next((entry for entry in left if entry["kind"] == _kind(one)), None)
             if entry is None:
+                # It has come to the program since.
+                self._begin_again.add(id(one))
                 continue
             left.remove(entry)
-            for name, kept in entry["changed"].items():
-                _give(one, name, kept)
-            if entry["lost"]:
+            given = [self._give(one, name, kept) for name, kept in entry["changed"].items()]
+            if entry["lost"] or not all(given):
                 self._begin_again.add(id(one))
 
     def _as_entry(self, index: int, entry: Any) -> Any:
@@ -96,7 +108,8 @@ class Others:
         if "kind" in entry and "changed" in entry:
             return entry
         kind = _kind(self._callbacks[index]) if index < len(self._callbacks) else ""
-        return {"kind": kind, "changed": entry, "lost": False}
+        # Which of its attributes were left out is unknown.
+        return {"kind": kind, "changed": entry, "lost": not kind.startswith("keras.")}
 
     def begins_again(self, callback: Any) -> bool:
         """Whether a callback has state that was not kept, so that it must begin a begun epoch once more."""
@@ -104,9 +117,39 @@ class Others:
 
     def not_kept(self) -> list[str]:
         """The attributes that are lost when training resumes: `Class.attribute (type)`."""
+        found = [(type(one).__name__, *each) for one in self._callbacks for each in self._lost(one, _kept(one))]
+        return [f"{owner}.{name} ({kind})" for owner, name, kind in found]
+
+    def _lost(self, callback: Any, kept: Mapping[str, Any]) -> list[tuple[str, str]]:
+        """The attributes of a callback that may have state and are not kept. Keras' own have none."""
+        if type(callback).__module__.startswith("keras."):
+            return []
         return [
-            f"{type(one).__name__}.{name} ({kind})" for one in self._callbacks for name, kind in _lost(one, _kept(one))
+            (name, type(value).__name__)
+            for name, value in _attributes(callback)
+            if name not in kept and not inspect.isroutine(value) and not self._is_saved(value)
         ]
+
+    def _is_saved(self, value: Any) -> bool:
+        """Whether it has no state, or is a part of the model."""
+        if isinstance(value, _WITHOUT_STATE) or self._model is None:
+            return isinstance(value, _WITHOUT_STATE)
+        parts = [*self._model._flatten_layers(), *self._model.metrics, *optimizers_of(self._model)]
+        return any(value is part for part in parts)
+
+    def _give(self, callback: Any, name: str, kept: Any) -> bool:
+        """Set an attribute; False if the program has no longer what its value is made of."""
+        try:
+            if isinstance(kept, dict) and kept.get("") == "variable":
+                variable: Any = getattr(callback, name, None)
+                if _is_variable(variable):
+                    variable.assign(from_json(kept["value"]))
+            else:
+                setattr(callback, name, from_json(kept))
+        except (CannotKeep, ValueError) as error:
+            warn(f"callbacks: {type(callback).__name__}.{name} is not as it was: {error}; it begins anew")
+            return False
+        return True
 
 
 def _kind(callback: Any) -> str:
@@ -126,26 +169,6 @@ def _kept(callback: Any) -> dict[str, Any]:
         except (CannotKeep, RecursionError):
             continue
     return found
-
-
-def _lost(callback: Any, kept: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The attributes of a callback that may have state and are not kept. Keras' own have none."""
-    if type(callback).__module__.startswith("keras."):
-        return []
-    return [
-        (name, type(value).__name__)
-        for name, value in _attributes(callback)
-        if name not in kept and not inspect.isroutine(value) and not isinstance(value, _WITHOUT_STATE)
-    ]
-
-
-def _give(callback: Any, name: str, kept: Any) -> None:
-    if isinstance(kept, dict) and kept.get("") == "variable":
-        variable: Any = getattr(callback, name, None)
-        if _is_variable(variable):
-            variable.assign(from_json(kept["value"]))
-    else:
-        setattr(callback, name, from_json(kept))
 
 
 def _is_variable(value: Any) -> bool:

@@ -17,7 +17,6 @@ import sys
 import uuid
 from collections import Counter, OrderedDict, defaultdict, deque
 from collections.abc import Callable
-from importlib import import_module
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ def to_json(value: Any) -> Any:
         return value
     if type(value) is list:
         return [to_json(one) for one in value]
-    if type(value) is dict and all(isinstance(key, str) and key for key in value):
+    if type(value) is dict and all(type(key) is str and key for key in value):
         return {key: to_json(one) for key, one in value.items()}
     for kind, (matches, write, _) in _KINDS.items():
         if matches(value):
@@ -43,7 +42,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The reverse of `to_json`."""
+    """The reverse of `to_json`. Raises CannotKeep if the program has no longer the class or function of a value."""
     if isinstance(value, list):
         return [from_json(one) for one in value]
     if not isinstance(value, dict):
@@ -65,7 +64,7 @@ def _array(value: np.ndarray) -> dict[str, Any]:
 
 
 def _is_array(value: Any) -> bool:
-    return isinstance(value, np.ndarray) and not value.dtype.hasobject and value.dtype.names is None
+    return type(value) is np.ndarray and not value.dtype.hasobject and value.dtype.names is None
 
 
 def _from_array(value: Any) -> np.ndarray:
@@ -89,23 +88,40 @@ def _named(value: Any) -> dict[str, str]:
 def _is_named(value: Any) -> bool:
     """Whether a module has this function or class under its name."""
     module, name = getattr(value, "__module__", None), getattr(value, "__qualname__", None)
-    if not callable(value) or not isinstance(module, str) or not isinstance(name, str) or module not in sys.modules:
-        return False
-    try:
-        return _found(module, name) is value
-    except AttributeError:
-        return False
+    return callable(value) and isinstance(module, str) and isinstance(name, str) and _found(module, name) is value
 
 
 def _found(module: str, name: str) -> Any:
-    found = import_module(module)
+    """What a module of the program has under this name; None for nothing."""
+    found: Any = sys.modules.get(module)
     for part in name.split("."):
-        found = getattr(found, part)
+        found = getattr(found, part, None)
     return found
 
 
-def _by_name(value: Any) -> Any:
-    return _found(value["module"], value["name"])
+def _by_name(value: Any, is_kind: Callable[[Any], bool] = callable) -> Any:
+    """The class or function that a value names, if it is what the value's kind is made of: no file calls others."""
+    found = _found(value["module"], value["name"])
+    if found is None or not is_kind(found):
+        raise CannotKeep(f"the program has no {value['module']}.{value['name']} of this kind")
+    return found
+
+
+def _is_enum(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, enum.Enum)
+
+
+def _is_tuple_class(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, tuple) and hasattr(kind, "_fields")
+
+
+def _is_dataclass(kind: Any) -> bool:
+    return isinstance(kind, type) and dataclasses.is_dataclass(kind)
+
+
+def _is_plain_moment(value: Any) -> bool:
+    """Whether ISO 8601 says all of a time."""
+    return not value.fold and (value.tzinfo is None or type(value.tzinfo) is datetime.timezone)
 
 
 def _is_record(value: Any) -> bool:
@@ -115,12 +131,11 @@ def _is_record(value: Any) -> bool:
 def _fields(value: Any) -> dict[str, Any]:
     names = [one.name for one in dataclasses.fields(value)]
     more = [name for name in getattr(value, "__dict__", {}) if name not in names]
-    return {name: getattr(value, name) for name in [*names, *more]}
+    return {name: getattr(value, name) for name in [*names, *more] if hasattr(value, name)}
 
 
 def _from_record(value: Any) -> Any:
-    kind = _by_name(value)
-    made = object.__new__(kind)
+    made = object.__new__(_by_name(value, _is_dataclass))
     for name, one in from_json(value["fields"]).items():
         # Also if it is frozen.
         object.__setattr__(made, name, one)
@@ -171,13 +186,13 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], Callable[[Any], dict[str, Any]], 
     "enum": (
         lambda value: isinstance(value, enum.Enum) and _is_named(type(value)),
         lambda value: _named(type(value)) | {"value": to_json(value.value)},
-        lambda value: _by_name(value)(from_json(value["value"])),
+        lambda value: _by_name(value, _is_enum)(from_json(value["value"])),
     ),
     "tuple": (_is(tuple), _listed, _in_a_list(tuple)),
     "named tuple": (
         _is_named_tuple,
         lambda value: _named(type(value)) | _listed(value),
-        lambda value: _by_name(value)(*from_json(value["values"])),
+        lambda value: _by_name(value, _is_tuple_class)(*from_json(value["values"])),
     ),
     "set": (_is(set), _listed, _in_a_list(set)),
     "frozenset": (_is(frozenset), _listed, _in_a_list(frozenset)),
@@ -216,11 +231,17 @@ _KINDS: dict[str, tuple[Callable[[Any], bool], Callable[[Any], dict[str, Any]], 
     ),
     "decimal": (_is(decimal.Decimal), *_as_text(decimal.Decimal)),
     "fraction": (_is(fractions.Fraction), *_as_text(fractions.Fraction)),
-    "path": (lambda value: isinstance(value, pathlib.PurePath), *_as_text(pathlib.Path)),
+    "path": (lambda value: isinstance(value, pathlib.Path), *_as_text(pathlib.Path)),
     "uuid": (_is(uuid.UUID), *_as_text(uuid.UUID)),
-    "datetime": (_is(datetime.datetime), *_as_text(datetime.datetime.fromisoformat, datetime.datetime.isoformat)),
+    "datetime": (
+        lambda value: type(value) is datetime.datetime and _is_plain_moment(value),
+        *_as_text(datetime.datetime.fromisoformat, datetime.datetime.isoformat),
+    ),
     "date": (_is(datetime.date), *_as_text(datetime.date.fromisoformat, datetime.date.isoformat)),
-    "time": (_is(datetime.time), *_as_text(datetime.time.fromisoformat, datetime.time.isoformat)),
+    "time": (
+        lambda value: type(value) is datetime.time and _is_plain_moment(value),
+        *_as_text(datetime.time.fromisoformat, datetime.time.isoformat),
+    ),
     "timedelta": (
         _is(datetime.timedelta),
         lambda value: {"parts": [value.days, value.seconds, value.microseconds]},

@@ -8,9 +8,10 @@ import keras
 
 
 def optimizers_of(model: Any) -> list[Any]:
-    """The optimizers that are attributes of the model, or in lists and dicts of them, each once."""
+    """The optimizers that are attributes of the model or its parts, or in lists and dicts of them, each once."""
     found: list[Any] = []
-    for value in vars(model).values():
-        held = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
-        found += [one for one in held if isinstance(one, keras.optimizers.Optimizer)]
+    for layer in model._flatten_layers():
+        for value in vars(layer).values():
+            held = value.values() if isinstance(value, dict) else value if isinstance(value, (list, tuple)) else [value]
+            found += [one for one in held if isinstance(one, keras.optimizers.Optimizer)]
     return list({id(one): one for one in found}.values())

@@ -13,7 +13,6 @@ import inspect
 from collections.abc import Callable
 from importlib import import_module
 from typing import Any
-from weakref import WeakKeyDictionary, ref
 
 from tensorplane.keras import building, chief_files, due_updates, epochs, exact_gradients, exact_metrics, steps
 from tensorplane.keras.replicas import Replicas, several
@@ -130,17 +129,8 @@ def _repair_trainer(trainer: Any) -> None:
     kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
 
 
-_callbacks: WeakKeyDictionary[Any, ref[Any]] = WeakKeyDictionary()
-
-
-def callbacks_of(model: Any) -> list[Any]:
-    """The callbacks of the model's newest `fit`, with Keras' own."""
-    found = _callbacks[model]()
-    return list(found.callbacks) if found else []
-
-
 def _noted(original: Function) -> Function:
-    """Callbacks can be found by their model, and those of Keras write files on the chief alone."""
+    """What resumes training knows the other callbacks, and those of Keras write files on the chief alone."""
 
     @functools.wraps(original)
     def set_model(self: Any, model: Any) -> None:
@@ -149,8 +139,8 @@ def _noted(original: Function) -> Function:
         # What saves the state of the others runs after them, also after Keras' History, which Keras adds at the end.
         self.callbacks.sort(key=lambda one: getattr(one, "saves_others", False))
         original(self, model)
-        if model:
-            _callbacks[model] = ref(self)
+        if model and (resume := _resume(self)) is not None:
+            resume.belong_to(self.callbacks)
 
     return set_model
 
@@ -242,7 +232,7 @@ def _epoch_logs(original: Function) -> Function:
     def logs_of(self: Any, logs: Any) -> Any:
         iterator = epochs.newest.get(self)
         if not logs and iterator is not None and iterator.resumed:
-            return self.get_metrics_result()
+            return original(self, iterator.last_logs) if iterator.last_logs else self.get_metrics_result()
         return original(self, logs)
 
     return logs_of

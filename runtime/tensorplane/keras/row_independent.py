@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import tensorflow as tf
 
 from tensorplane.keras.replicas import summed
@@ -25,19 +23,23 @@ def _reaches_a_batch(tensor: tf.Tensor) -> bool:
         if id(one) in seen or id(one) in captured:
             continue
         seen.add(id(one))
-        if one.op.type in ("Placeholder", "PlaceholderWithDefault"):
+        # A random number, or a variable, may be another in each replica.
+        if one.op.type in ("Placeholder", "PlaceholderWithDefault") or one.op.op_def.is_stateful:
             return True
-        if not _is_size_of_a_sample(one.op):
+        if not _is_size_of_a_sample(one):
             waiting += one.op.inputs
     return False
 
 
-def _is_size_of_a_sample(op: Any) -> bool:
+def _is_size_of_a_sample(tensor: tf.Tensor) -> bool:
     """Whether it is a dimension of a tensor, but for the first, which is the number of samples."""
-    if op.type != "StridedSlice" or op.inputs[0].op.type != "Shape":
+    op = tensor.op
+    if op.type not in ("StridedSlice", "Unpack") or op.inputs[0].op.type != "Shape":
         return False
-    begin = tf.get_static_value(op.inputs[1])
-    return begin is not None and bool(begin[0] >= 1)
+    if op.type == "Unpack":
+        return bool(tensor.value_index >= 1)
+    begin, rank = tf.get_static_value(op.inputs[1]), op.inputs[0].op.inputs[0].shape.rank
+    return begin is not None and bool((begin[0] % rank if rank else begin[0]) >= 1)
 
 
 def _same_everywhere(tensor: tf.Tensor) -> bool:

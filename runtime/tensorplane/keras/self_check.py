@@ -14,7 +14,8 @@ import tensorflow as tf
 
 from tensorplane.keras import building, repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
-from tensorplane.keras.constant_draws import constant_draws
+from tensorplane.keras.constant_draws import compared, constant_draws
+from tensorplane.keras.exact_gradients import applying
 from tensorplane.keras.exact_metrics import unmeasured
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
@@ -132,10 +133,17 @@ def _recorded(model: Any) -> Iterator[dict[str, np.ndarray]]:
     for optimizer in optimizers:
         optimizer.apply = _Recorder(optimizer._trainable_variables, found).apply
     try:
-        yield found
+        with applying(_only_recorders):
+            yield found
     finally:
         for optimizer in optimizers:
             del optimizer.apply
+
+
+def _only_recorders(optimizer: Any, *_: Any) -> Any:
+    if isinstance(optimizer, _Recorder):
+        return NotImplemented
+    raise ValueError(f"{optimizer.name} is not an attribute of the model or its layers")
 
 
 def _on_replicas(model: Any, iterator: Iterator[Any]) -> dict[str, np.ndarray]:
@@ -150,7 +158,7 @@ def _on_replicas(model: Any, iterator: Iterator[Any]) -> dict[str, np.ndarray]:
 def in_one_process(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function returns where the caller's strategy is not in effect: a thread begins without."""
     with ThreadPoolExecutor(1) as thread:
-        return thread.submit(function, *arguments).result()
+        return thread.submit(compared, function, *arguments).result()
 
 
 def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> dict[str, np.ndarray]:
@@ -220,6 +228,8 @@ def _remedy(model: Any) -> str:
     alone = [layer.name for layer in model._flatten_layers() if steps.measures_alone(layer)]
     if alone:
         return f"set synchronized=True on {', '.join(alone)}, which normalizes each replica's part of the batch alone"
+    if type(model).train_step is keras.Model.train_step:
+        return "what compares the samples of a batch with each other sees one replica's alone; train on one replica"
     return (
         "let the loss of a custom train_step be the mean over the samples that it gets, as self.compute_loss gives it"
     )
@@ -272,7 +282,10 @@ def _without_noise(model: Any) -> Iterator[None]:
 @contextmanager
 def _restored(model: Any) -> Iterator[None]:
     """Weights and seeds as before; metrics as at the begin of an epoch."""
-    variables = [*model.weights, *seed_generators.states_of(model)]
+    own = [
+        value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, tf.Variable)
+    ]
+    variables = [*model.weights, *own, *seed_generators.states_of(model)]
     before = [variable.numpy() for variable in variables]
     try:
         yield

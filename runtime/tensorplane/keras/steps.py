@@ -33,6 +33,8 @@ class Exchange:
         """Whether somebody calls `taken`."""
         self.check: Callable[[Any], None] | None = None
         """What is called once before the next training step, with the first samples of its batch."""
+        self.compared: Any = None
+        """What the model was compiled with when `check` compared it."""
         self._newest: tf.Tensor | None = None
         self._unread: list[tf.Tensor] = []
         self._counted = np.zeros(2)
