@@ -127,9 +127,12 @@ class Controller:
         going = self.cluster.unfinished()
         standing = self._outputs.standing(beginning)
         name = runs.workflow(template, commits, standing.replaces)["metadata"]["name"]
-        begun = next((one for one in going if runs.begins(one, beginning)), standing.made_by)
+        same = [one for one in going if runs.begins(one, beginning)]
+        begun = same[0] if same else standing.made_by
         run = Run(begun or name, runs.pipeline_of(template), heads)
-        return run, going, bool(begun) or self.cluster.has(name)
+        # Another run may still replace whatever these versions have made: nobody knows before it has ended.
+        is_there = len(same) == len(going) and (bool(begun) or self.cluster.has(name))
+        return run, going, is_there
 
     def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
         """Create the run that is remembered, unless it is there, of the pipeline as it is now."""

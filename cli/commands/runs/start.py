@@ -32,7 +32,10 @@ def run(pipeline: str, stack: str, context: str, account: str) -> str:
 
 
 def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> str:
-    """Start a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it."""
+    """Start a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it.
+
+    A Fault if it has made some of them, and another run will replace them: a step finds the version that it made.
+    """
     # Before the datasets: a run that ends meanwhile has made its versions.
     there = _runs(access, template["metadata"]["name"])
     commits, outputs = newest.read(access, resolved, template, account)
@@ -41,11 +44,15 @@ def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], 
     wanted = pipeline_run.workflow(template, commits, replaces)
     makers = [pipeline_run.maker(log[0]) if log else "" for log in outputs.values()]
     is_made = bool(makers) and all(pipeline_run.begins(maker, beginning) for maker in makers)
-    same = [name for name, state in there.items() if pipeline_run.begins(name, beginning) and state not in ENDS]
+    going = [name for name, state in there.items() if state not in ENDS]
+    same = [name for name in going if pipeline_run.begins(name, beginning)]
     name = wanted["metadata"]["name"]
     watch = f"watch it with: {access.command('runs')}"
     if same:
         return f"{same[0]}: is {there[same[0]]} already; {watch}"
+    if going and any(pipeline_run.begins(maker, beginning) for maker in makers):
+        problem = f"is {there[going[0]]} and will replace the outputs"
+        raise Fault(f"{going[0]}: {problem}; start again once it has ended")
     if is_made and there.get(name) not in _FAILED:
         made_by = name if name in there else max(makers)
         return f"{made_by}: has finished already; commit a new version for another run"

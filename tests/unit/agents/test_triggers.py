@@ -191,6 +191,26 @@ def test_a_change_that_is_taken_back_before_it_made_anything_starts_no_run(world
     assert len(world.runs) == 2
 
 
+@pytest.mark.parametrize("makes", [True, False])
+def test_a_change_that_is_taken_back_while_its_run_goes_waits_for_what_that_makes(world: World, makes: bool) -> None:
+    world.commit()
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    world.digest = "2"
+    settle(world, fresh=FRESH)
+    (first, second) = world.runs
+    world.digest = "1"
+    settle(world, fresh=FRESH)
+    assert f"waits for {second} to end, and then starts one for the newest versions" in world.said
+    if makes:
+        world.end_runs()
+    world.runs[second] = True
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    assert run.begins(world.maker(), run.beginning(world.template(), world.begun()[0]))
+    assert ([*world.runs][:2], len(world.runs)) == ([first, second], 3 if makes else 2)
+
+
 def test_a_run_that_the_command_started_before_others_ended_is_no_second_one(world: World) -> None:
     world.commit()
     settle(world, fresh=FRESH)

@@ -288,6 +288,21 @@ def test_a_run_that_failed_after_some_of_its_versions_starts_again_by_its_name(
     assert cast(_Api, runs.access.api).deleted == [_path(name)]
 
 
+@pytest.mark.parametrize("phase", ["Succeeded", "Failed"])
+def test_what_a_run_has_made_is_not_started_while_another_one_will_replace_it(
+    monkeypatch: pytest.MonkeyPatch, phase: str
+) -> None:
+    runs = _Runs(monkeypatch)
+    name, _ = runs.start("1")
+    runs.end(name, phase)
+    other, _ = runs.start("2")
+    runs.end(other, "Running", made=False)
+    with pytest.raises(Fault) as refused:
+        runs.start("1")
+    assert f"{refused.value}" == f"{other}: is running and will replace the outputs; start again once it has ended"
+    assert not cast(_Api, runs.access.api).deleted
+
+
 def test_a_run_that_goes_on_is_no_second_one_whatever_it_replaces(monkeypatch: pytest.MonkeyPatch) -> None:
     runs = _Runs(monkeypatch)
     name, _ = runs.start("2")
