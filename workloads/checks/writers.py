@@ -78,12 +78,12 @@ def _starts(one: PipelineSettings, other: PipelineSettings) -> bool:
 
 
 def _counts(pipeline: PipelineSettings, trigger: TriggerArgs, writer: PipelineSettings) -> bool:
-    """Whether one version of an output of the writer is enough for a trigger of a pipeline. One that waits for more, or
-    for files that really changed, may come to rest."""
-    if trigger.schedule or trigger.files or trigger.mib or trigger.windows or (trigger.versions or 1) > 1:
+    """Whether the versions that a run of the writer makes, one of each output, are enough for a trigger of a pipeline.
+    One that waits for more, or for files that really changed, may come to rest."""
+    if trigger.schedule or trigger.files or trigger.mib or trigger.windows:
         return False
     counted = {named(pipeline.sources[name]) for name in pipeline.counted(trigger)}
-    return bool(counted & {*writer.writers})
+    return len(counted & {*writer.writers}) >= (trigger.versions or 1)
 
 
 def _circle(start: Key, after: Mapping[Key, Sequence[Key]]) -> list[Key]:

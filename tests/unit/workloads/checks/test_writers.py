@@ -111,6 +111,14 @@ def test_pipelines_of_which_one_waits_may_read_each_other(second: dict[str, Any]
     assert _circle({"new": {}}, second) == []
 
 
+@pytest.mark.parametrize(("versions", "refused"), [(2, True), (3, False)])
+def test_versions_of_several_outputs_count_together(versions: int, refused: bool) -> None:
+    one = _pipeline(("x", "y"), ("x", "z"), new={})
+    other = _pipeline(("y", "x"), ("z", "raw"), several={"versions": versions})
+    lines = [f"{_AT}.a.triggers.new: {_FOR_EVER}, a -> b -> a; {_REMEDY}"]
+    assert faults_of(_tree(a=one, b=other)) == (lines if refused else [])
+
+
 def test_a_trigger_that_counts_other_datasets_makes_no_circle() -> None:
     two = _pipeline(("y", "x"), ("raw", "z"), some={"datasets": ["raw"]})
     assert faults_of(_tree(a=_pipeline(("x", "y"), new={}), b=two)) == []
