@@ -12,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from tensorplane.datasets import Dataset, Refused
-from tensorplane.stages import steps
+from tensorplane.stages import joins, steps
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input, Stage
+from tensorplane.stages.parts import Part
 from tests.support import counts
 from workloads.settings.join_key import JoinKey
 
@@ -114,11 +115,38 @@ def test_what_found_no_partner_is_counted_in_the_plan_and_in_the_version(tmp_pat
     assert made.provenance["parts"] == {"parts": 0, "done": 0, "skipped": 0, "failed": 0, "left_out": 4}
 
 
-def test_a_cross_with_an_input_without_files_leaves_all_out(tmp_path: Path) -> None:
+def test_a_cross_compares_no_names_so_nothing_is_left_out(tmp_path: Path) -> None:
     joined = Joined(tmp_path, join="cross", photos=None, labels=None)
     joined.put(photos=["a.jpg", "b.jpg"], labels=[])
     assert joined.plan() == []
-    assert joined.left_out == {"photos": 2, "labels": 0}
+    assert joined.left_out == {}
+
+
+@pytest.mark.parametrize(
+    ("join", "key", "remedy"),
+    [
+        ("name", r"([^_]*)_.*", "use keys that fewer parts have"),
+        ("cross", None, "set inputs.photos.split or inputs.labels.split to larger batches"),
+    ],
+)
+def test_more_combinations_than_an_agent_can_plan_are_refused_before_one_is_made(
+    tmp_path: Path, join: str, key: str | None, remedy: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stage = Joined(tmp_path, join=join, photos=key, labels=key).stage
+    parts = [Part(f"a_{number}", "", ()) for number in range(1000)]
+    monkeypatch.setattr(joins, "Item", None)
+    with pytest.raises(Refused) as refused:
+        joins.items(stage, {"photos": parts, "labels": parts})
+    assert str(refused.value) == f"pair: photos and labels make 1,000,000 parts together, more than 200,000; {remedy}"
+
+
+def test_parts_with_one_partner_each_are_as_many_as_the_inputs_have(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    joined = Joined(tmp_path, photos=None, labels=None)
+    joined.put(photos=["a.jpg", "b.jpg"], labels=["a.json", "b.json"])
+    monkeypatch.setattr(joins, "MOST", 1)
+    assert len(joined.plan()) == 2
 
 
 _NAMES = ("a", "b", "a.b", "v1.0", "v1.1", "2026.11.29", "x_1", "x_2", ".hidden", "é", "c d", "a.tar")

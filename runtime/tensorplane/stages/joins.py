@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
@@ -13,6 +14,8 @@ from tensorplane.stages.parts import Item, Part
 
 Key = tuple[str, ...]
 _SHOWN = 3
+MOST = 200_000
+"""Parts that a join can make: the agent that plans them has memory for no more."""
 
 
 def items(stage: Stage, found: Mapping[str, Sequence[Part]]) -> list[Item]:
@@ -20,11 +23,12 @@ def items(stage: Stage, found: Mapping[str, Sequence[Part]]) -> list[Item]:
 
     Parts that are joined by name come together where their keys are equal. Of an input whose key is stated, several
     parts may have one key: then there is each combination. Raises Refused where the key is not stated and two parts
-    of an input have the same.
+    of an input have the same, and for more than MOST combinations.
     """
     always = {each.name: found[each.name][0] for each in stage.inputs if each.is_whole}
     apart = {each.name: found[each.name] for each in stage.inputs if not each.is_whole}
     if stage.join != "name":
+        _limit(stage, [apart])
         return [Item({**always, **chosen}) for chosen in _combined(apart)]
     keys = {each.name: _by_key(found[each.name], each.key) for each in stage.inputs if not each.is_whole}
     stated = {each.name for each in stage.inputs if each.key}
@@ -32,21 +36,35 @@ def items(stage: Stage, found: Mapping[str, Sequence[Part]]) -> list[Item]:
         more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
         raise Refused("\n".join(faults[:_SHOWN] + more))
     common = sorted(set.intersection(*map(set, keys.values()))) if keys else []
-    return [
-        Item({**always, **chosen})
-        for key in common
-        for chosen in _combined({name: of_key[key] for name, of_key in keys.items()})
-    ]
+    groups = [{name: of_key[key] for name, of_key in keys.items()} for key in common]
+    _limit(stage, groups)
+    return [Item({**always, **chosen}) for each in groups for chosen in _combined(each)]
 
 
 def left_out(stage: Stage, found: Mapping[str, Sequence[Part]], made: Iterable[Item]) -> dict[str, int]:
-    """How many parts of each split input are in no item; empty if all are in one."""
+    """How many parts of each split input found no partner by their names; empty if all have one."""
+    if stage.join != "name":
+        return {}
     used = {each.name: set[str]() for each in stage.inputs if not each.is_whole}
     for item in made:
         for name in used:
             used[name].add(item.parts[name].name)
     counts = {name: len(found[name]) - len(names) for name, names in used.items()}
     return counts if any(counts.values()) else {}
+
+
+def _limit(stage: Stage, groups: Iterable[Mapping[str, Sequence[Part]]]) -> None:
+    """Refuse more combinations than MOST before any is made. A part with one partner is no combination."""
+    made = single = 0
+    for each in groups:
+        made += math.prod(map(len, each.values()))
+        single += max(map(len, each.values()), default=0)
+    if made > max(MOST, single):
+        names = [each.name for each in stage.inputs if not each.is_whole]
+        splits = " or ".join(f"inputs.{name}.split" for name in names)
+        remedy = "use keys that fewer parts have" if stage.join == "name" else f"set {splits} to larger batches"
+        problem = f"{' and '.join(names)} make {made:,} parts together, more than {MOST:,}"
+        raise Refused(f"{stage.name}: {problem}; {remedy}")
 
 
 def _combined(parts: Mapping[str, Sequence[Part]]) -> Iterator[dict[str, Part]]:
