@@ -75,7 +75,7 @@ class Controller:
             where = f"run={step.run} stage={stage.name} {step.name}"
             try:
                 taken = steps.take(step.name, stage, step.run, step.inputs)
-            except Gone:
+            except Gone:  # contents of what it keeps, which another try keeps again
                 raise
             except Refused as error:
                 self.said(f"{where} refused: {error}")
@@ -98,13 +98,16 @@ class Controller:
 
     def _has_failed(self, step: Step, error: Exception) -> bool:
         """Whether the run knows that it will not be tried again."""
-        traceback.print_exception(error, file=sys.stderr)
+        if isinstance(error, Refused):
+            self.said(f"run={step.run} {step.name} did not succeed: {error}")
+        else:
+            traceback.print_exception(error, file=sys.stderr)
         self._failed[step.place] += 1
         if self._failed[step.place] < TRIES:
             self.pause(_BETWEEN_SECONDS)
             return False
         try:
-            self.cluster.fail(step, f"{_problem(step, error)}; run the stage again")
+            self.cluster.fail(step, _problem(step, error))
             del self._failed[step.place]
         except OSError as unanswered:
             print(f"{type(unanswered).__name__}: {unanswered}", file=sys.stderr, flush=True)
@@ -113,6 +116,8 @@ class Controller:
 
 
 def _problem(step: Step, error: Exception) -> str:
+    if isinstance(error, Refused):
+        return str(error)
     if isinstance(error, OSError):
-        return f"{shortened(str(error.filename or step.name))}: {error.strerror or error}"
-    return f"{step.name}: {type(error).__name__}: {error}"
+        return f"{shortened(str(error.filename or step.name))}: {error.strerror or error}; run the stage again"
+    return f"{step.name}: {type(error).__name__}: {error}; run the stage again"

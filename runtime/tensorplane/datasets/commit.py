@@ -143,7 +143,8 @@ def publish(
         if before and version == before.version and note.provenance in ({}, before.provenance):
             return before
         made = _made(store, before, version, note)
-        _use(store, theirs, version)
+        if not _uses(store, theirs, version):
+            raise Gone(f"{branch}: a collection deleted contents of this commit; run the same command again")
         store.published()  # the entry below may exist even if its creation fails
         folder.mkdir(exist_ok=True)
         place = folder / _numbered(number + 1)
@@ -182,19 +183,22 @@ def delete(store: Store, branch: str) -> None:
 
 def present(store: Store, version: str) -> None:
     """Make sure that all of a version is there and stays for now. Raises Refused if retention has deleted any of it."""
-    _use(store, None, version)
+    if not _uses(store, None, version):
+        raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
 
 
-def _use(store: Store, known: str | None, version: str) -> None:
-    """The same for what a version has and `known`, which the branch has, lacks."""
+def _uses(store: Store, known: str | None, version: str) -> bool:
+    """Whether what a version has and `known`, which the branch has, lacks is there; then it stays for now."""
 
     def needed() -> Iterator[tuple[str, str]]:
         for node, files in tree.added(store, known, version):
             yield "trees", node
             yield from (("objects", blob_name(file)) for file in files)
 
-    if not store.use(needed):
-        raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
+    try:
+        return store.use(needed)
+    except Gone:  # a folder of it
+        return False
 
 
 def _made(store: Store, before: Commit | None, version: str, note: Note) -> Commit:

@@ -17,7 +17,7 @@ class Cut(Refused):
 
 
 class Gone(Refused):
-    """Something that retention has deleted."""
+    """Something that retention has deleted. Who keeps it again may succeed; who reads it does not."""
 
 
 def all_of(faults: Iterable[str]) -> Refused:

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensorplane.datasets import lasting
+from tensorplane.datasets import Refused, lasting
+from tensorplane.datasets.refused import Gone
 from tensorplane.stages.commit import commit, counts_of
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
@@ -40,7 +41,10 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     if step == "plan":
         roots = (stage.root, *(each.root for each in stage.inputs))
         with lasting.refused(*roots, what=f"{stage.name}: the plan"):
-            return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
+            try:
+                return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
+            except Gone as error:  # an input, and not contents that another try would keep again
+                raise Refused(str(error)) from error
     if step == "keep":
         return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
     if step == "commit":

@@ -21,6 +21,7 @@ from agents.steps.controller import TRIES, Controller
 from agents.steps.waiting import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
+from tensorplane.datasets.store import Store
 from tensorplane.stages import steps
 from tests.support.pipeline_runs import RUN, SECOND, Ran, workflow
 from tests.support.waiting import PATIENT_SECONDS
@@ -255,6 +256,39 @@ def test_what_no_further_try_changes_fails_at_once(volume: tuple[str, str]) -> N
     ((_, how, why),) = runs.answers
     assert how == "failed"
     assert "no-such-commit" in why
+
+
+def test_an_input_that_retention_has_deleted_fails_a_plan_at_once(volume: tuple[str, str], tmp_path: Path) -> None:
+    about, commit = volume
+    texts = Dataset(tmp_path / "datasets/texts")
+    (file,) = texts.files(commit).values()
+    texts.content(file).unlink()
+    runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
+    _look(_controller(runs))
+    version = texts.resolve(commit).version[:12]
+    why = f"{version}: deleted by the retention; choose a kept version"
+    assert runs.answers == [("plan", "failed", why)]
+
+
+def test_contents_that_a_collection_deletes_during_a_commit_are_tried_again(
+    volume: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    about, commit = volume
+    runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
+    work = _controller(runs)
+    _look(work)
+    (out,) = (tmp_path / "datasets/upper/runs").glob("*.out/0")
+    (out / "a.txt").write_text("A")
+    runs.there.append(Step("run-1", "2", "keep", about, {"item": "0", "out": str(out.relative_to(tmp_path))}))
+    _look(work)
+    runs.there.append(Step("run-1", "3", "commit", about, {}, is_over=True))
+    monkeypatch.setattr(Store, "use", lambda *_: False)
+    for _ in range(TRIES):
+        assert len(runs.answers) == 2
+        _look(work)
+    why = "main: a collection deleted contents of this commit; run the same command again"
+    assert runs.answers[-1] == ("commit", "failed", why)
+    assert "Traceback" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
