@@ -11,7 +11,9 @@ from components.base.model import Model, NonEmptyStr, refuse
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
 _CLOSING = {"(": ")", "{": "}"}
-_SIGN = re.compile(r"\*\*|\\.|\[[!^]?\]?[^\]/]*\]|.", re.DOTALL)
+_SIGN = re.compile(r"\*\*|\\.|\[[!^]?\]?(?:\\.|[^\]/\\])*\]|.", re.DOTALL)
+_MOST_STARS = 4
+"""A name that does not match takes a time that grows with its length to the power of their number."""
 
 
 def _pattern(value: str) -> str:
@@ -32,8 +34,8 @@ class JoinKey(Model):
     pattern: Annotated[NonEmptyStr, AfterValidator(_pattern)] | None = None
     """Pattern of the whole name, which is a path in the dataset. The key is what parentheses hold: `(*).tar.gz`,
     `*_SHOP(*).csv`, `(*)/*`. `*` is any text without a slash, `**` any text, `?` one character, `[a-z]` one of these,
-    `{jpg,png}` one of these texts; a backslash makes the next character plain. Several parentheses are compared one by
-    one. Names that do not match find no partner."""
+    `{jpg,png}` one of these texts; a backslash makes the next character plain. At most four stars. Several
+    parentheses are compared one by one. Names that do not match find no partner."""
     endings: (
         Annotated[list[Annotated[NonEmptyStr, AfterValidator(_ending)]], Field(min_length=1, max_length=100)] | None
     ) = None
@@ -78,6 +80,8 @@ def expression(pattern: str) -> str:
     made = "".join(_translated(pattern))
     if "(" not in _plain(pattern):
         refuse("a pattern with the key in parentheses, such as (*).tar.gz")
+    if sum(sign in ("*", "**") for sign in _SIGN.findall(pattern)) > _MOST_STARS:
+        refuse(f"a pattern with at most {_MOST_STARS} stars, since names take long to compare with more")
     return made
 
 
@@ -114,7 +118,8 @@ def _opened(before: str, bracket: str) -> str:
 def _text(sign: str) -> str:
     """One character, or one of several."""
     if len(sign) == 1:
-        return _unreadable(f"{sign} that nothing follows") if sign in "[\\" else re.escape(sign)
+        lone = {"[": "[ that is not closed", "\\": "\\ that nothing follows"}
+        return _unreadable(lone[sign]) if sign in lone else re.escape(sign)
     return re.escape(sign[1]) if sign[0] == "\\" else _class(sign)
 
 
@@ -122,7 +127,8 @@ def _class(sign: str) -> str:
     """One of several characters, as in a shell."""
     inside = sign[1:-1]
     negated = inside[:1] in ("!", "^")
-    listed = re.sub(r"[\\\[\]^&~|]", r"\\\g<0>", inside[negated:])
+    # A backslash is there with what it makes plain.
+    listed = re.sub(r"\\(.)|([\[\]^&~|])", lambda found: re.escape(found[1] or found[2]), inside[negated:])
     found = f"(?!/)[{'^' if negated else ''}{listed}]"
     try:
         re.compile(found)

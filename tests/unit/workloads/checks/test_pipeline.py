@@ -149,7 +149,7 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
             "prepare",
             {**_JOIN, "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "file", "key": "(*)_(*)"}}},
             "prepare.inputs.one.key: has 2 pairs of parentheses, but the key of two is one text; "
-            "give all keys of the stage as many",
+            "give each key of the stage the same number of parentheses",
         ),
         (
             "prepare",
