@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -23,6 +24,8 @@ from workloads.settings.pipeline_stage import StageArgs
 _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}
 _JOINED = {"directory": "/(*)", "file": "/(*).*"}
+_OF_GLOBS = re.compile(r"[\\*?\[\](){},]")
+"""Characters with a meaning in glob patterns."""
 _SKIPS = ["true"]
 
 
@@ -125,18 +128,20 @@ def _pfs(name: str, source: StageInput, *, joined: bool) -> dict[str, Any]:
     by = source.split.by if source.split.batch is None else "file"
     made = {"name": name, "repo": source.dataset, "branch": MASTER if source.branch == MAIN else source.branch}
     if joined and source.key:
-        return {**made, "glob": _keyed(source.key), "joinOn": "/".join(f"${n + 1}" for n in range(source.key.groups))}
+        captured = "/".join(f"${number + 1}" for number in range(source.key.groups))
+        return {**made, "glob": _keyed(source.key, by), "joinOn": captured}
     if joined:
         return {**made, "glob": _JOINED[by], "joinOn": "$1"}
     return {**made, "glob": _GLOBS[by]}
 
 
-def _keyed(key: JoinKey) -> str:
-    """The glob pattern of a key."""
+def _keyed(key: JoinKey, by: str) -> str:
+    """The glob pattern of a key of parts, which are folders at the top or files anywhere."""
     if key.pattern:
         return f"/{key.pattern}"
-    ends = ",".join(key.endings or ())
-    return f"/(**){{{ends}}}" if len(key.endings or ()) > 1 else f"/(**){ends}"
+    ends = [_OF_GLOBS.sub(r"\\\g<0>", ending) for ending in key.endings or ()]
+    name = "(*)" if by == "directory" else "(**)"
+    return f"/{name}{{{','.join(ends)}}}" if len(ends) > 1 else f"/{name}{ends[0]}"
 
 
 def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, notes: list[Note]) -> dict[str, Any]:

@@ -71,16 +71,20 @@ def test_a_stage_is_a_spec_with_the_name_of_its_dataset() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "glob", "on"),
+    ("split", "key", "glob", "on"),
     [
-        ("*_(*)-[0-9].csv", "/*_(*)-[0-9].csv", "$1"),
-        ("(*)-(?).csv", "/(*)-(?).csv", "$1/$2"),
-        ({"endings": [".tar.gz", ".tgz"]}, "/(**){.tar.gz,.tgz}", "$1"),
-        ({"endings": [".json"]}, "/(**).json", "$1"),
+        ("file", "*_(*)-[0-9].csv", "/*_(*)-[0-9].csv", "$1"),
+        ("file", "(*)-(?).csv", "/(*)-(?).csv", "$1/$2"),
+        ("file", {"endings": [".tar.gz", ".tgz"]}, "/(**){.tar.gz,.tgz}", "$1"),
+        ("file", {"endings": [".json"]}, "/(**).json", "$1"),
+        ("directory", {"endings": [".raw"]}, "/(*).raw", "$1"),
+        ("directory", {"endings": [".a", ".b"]}, "/(*){.a,.b}", "$1"),
+        ("file", {"endings": [".a*", ".b,c"]}, r"/(**){.a\*,.b\,c}", "$1"),
+        ("file", {"endings": [".(1)[2]"]}, r"/(**).\(1\)\[2\]", "$1"),
     ],
 )
-def test_a_key_is_the_glob_that_captures_it(key: Any, glob: str, on: str) -> None:
-    inputs = {name: {"dataset": "raw", "split": "file", "key": key} for name in ("x", "y")}
+def test_a_key_is_the_glob_that_captures_it(split: str, key: Any, glob: str, on: str) -> None:
+    inputs = {name: {"dataset": "raw", "split": split, "key": key} for name in ("x", "y")}
     made, _ = _specs({"match": {**_STAGES["match"], "inputs": inputs}})
     assert [(one["pfs"]["glob"], one["pfs"]["joinOn"]) for one in made["pairs"]["input"]["join"]] == [(glob, on)] * 2
 
