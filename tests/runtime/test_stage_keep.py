@@ -50,6 +50,20 @@ def test_a_result_that_is_refused_leaves_nothing_behind(volume: Volume, tmp_path
     assert not [path for path in (volume.made.store.root / "objects").rglob("*") if path.is_file()]
 
 
+def test_a_pod_of_a_plan_before_whose_part_has_a_result_changes_nothing(volume: Volume, tmp_path: Path) -> None:
+    stage, version = volume.stage(), volume.put(a="one")
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "a").write_text("ONE")
+    plan.plan(stage, "words-1", {"texts": version})
+    assert steps.kept(stage, "words-1", "0", out).said == "item=0 files=1"
+    assert plan.plan(stage, "words-1", {"texts": version}) == []
+    (out / "a").write_text("another")
+    assert steps.kept(stage, "words-1", "0", out).said == "item=0 result=unchanged"
+    commit(stage, "words-1")
+    assert volume.files() == {"a": "ONE"}
+
+
 def test_a_result_that_does_not_fit_is_refused_with_the_sizes(volume: Volume, tmp_path: Path) -> None:
     def full(*_: object) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")

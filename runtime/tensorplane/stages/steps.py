@@ -60,7 +60,8 @@ def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
     """Keep the files of a folder as the result of an item."""
     what = f"{stage.name}: the result of part {item} for {stage.dataset}"
     with lasting.refused(stage.root, what=what, of=folder, dataset=stage.dataset):
-        return Taken(words(item=item, files=keep(stage, run, int(item), folder)))
+        files = keep(stage, run, int(item), folder)
+        return Taken(words(item=item, result="unchanged") if files is None else words(item=item, files=files))
 
 
 def words(**facts: Any) -> str:
