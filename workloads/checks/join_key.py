@@ -19,7 +19,8 @@ def faults(stage: StageArgs, at: Key) -> Iterator[Fault]:
         least = next(name for name, count in texts.items() if count != texts[most])
         reason = f"has {texts[most]} pairs of parentheses, but the key of {least} is {_counted(texts[least])}"
         given = tuple((*at, "inputs", name, "key") for name in texts if name != most)
-        yield Fault((*at, "inputs", most, "key"), f"{reason}; give each key of the stage the same number of parentheses", given=given)
+        remedy = "give each key of the stage the same number of parentheses"
+        yield Fault((*at, "inputs", most, "key"), f"{reason}; {remedy}", given=given)
 
 
 def _of_input(stage: StageArgs, source: StageInput, key: JoinKey, at: Key) -> Iterator[Fault]:
