@@ -6,6 +6,7 @@ import contextlib
 import io
 import os
 import resource
+import stat
 import subprocess
 import tempfile
 from collections.abc import Iterable, Iterator
@@ -56,6 +57,28 @@ def test_a_commit_that_is_refused_leaves_only_what_another_one_uses(dataset: Dat
     assert {path.read_text() for path in _contents(dataset) - before if "objects" in path.parts} == {"2"}
     dataset.commit(folder, whole=True)
     assert text(dataset) == {"a": "1", "b": "2"}
+
+
+def test_a_failed_commit_leaves_a_content_that_another_has_named_meanwhile(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The other one names and publishes it while this one waits for the disk, before it names its own copy."""
+    waiting, fsync = [True], os.fsync
+
+    def meanwhile(opened: int) -> None:
+        fsync(opened)
+        if waiting and stat.S_ISREG(os.fstat(opened).st_mode):
+            waiting.clear()
+            put(dataset, theirs="same")
+
+    def refuse(found: Iterable[tuple[str, Path]]) -> None:
+        raise Refused("not so")
+
+    monkeypatch.setattr(os, "fsync", meanwhile)
+    write(folder, ours="same")
+    with pytest.raises(Refused, match="not so"):
+        dataset.commit(folder, check=refuse)
+    assert text(dataset) == {"theirs": "same"}
 
 
 @contextlib.contextmanager
@@ -198,3 +221,11 @@ def test_a_commit_that_makes_a_file_and_a_folder_of_one_name_does_not_blame_anot
     put(dataset, x=None, x__y="2")
     with pytest.raises(Conflict, match=r"^'x': changed by another commit too; get the new version, and commit again$"):
         put(dataset, base=first, x="5")
+
+
+def test_a_commit_looks_for_a_collection_in_a_file_that_is_there(dataset: Dataset) -> None:
+    """A client of NFS would remember that it is not, and would not see the first collection."""
+    put(dataset, a="1")
+    moment = dataset.store.last_collection()
+    assert (dataset.store.root / "collecting").stat().st_mtime_ns == moment == dataset.store.last_collection()
+    assert dataset.store.begin_collection() > moment

@@ -9,7 +9,7 @@
     indexes/   what is known of folders that were committed
     tmp/       files that are being written
     trash/     what is being deleted
-    collecting its time is that of the last `collect_now`
+    collecting its time is that of the last `collect_now`, or of the first commit
 
 Nothing in objects, trees, commits and branches ever changes, so a reader never sees half of a version. A commit that
 fails removes the objects that it wrote (`attempt`), and a process that is killed leaves at most objects that nothing
@@ -24,7 +24,7 @@ import hashlib
 import os
 import secrets
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -50,8 +50,8 @@ class Store:
         self.parts = root / TMP
         self.trash = root / "trash"
         self._changed: set[Path] = set()
-        self._written: dict[tuple[str, str], int] | None = None
-        """Of an attempt: kind and name of each object that it wrote, and the time that it gave the file."""
+        self._written: dict[tuple[str, str], set[int]] | None = None
+        """Of an attempt: kind and name of each object that it wrote, and the times that its threads gave the files."""
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[Store]:
@@ -90,13 +90,15 @@ class Store:
             durable.sync(self.root, self.root.parent, self.root.parent.parent)
 
     def last_collection(self) -> int:
-        """When `collect_now` was called last, by the clock that stamps files, in nanoseconds; 0 if it never was."""
+        """When `collect_now` was called last, by the clock that stamps files, in nanoseconds; if it never was, some
+        moment.
+        """
+        # Created, because a client of NFS may remember for a minute that there is no such file.
+        opened = os.open(self.root / _COLLECTING, os.O_RDONLY | os.O_CREAT, 0o666)
         try:
-            # Opened, because a client of NFS may remember the time of a file for a minute.
-            with (self.root / _COLLECTING).open("rb") as mark:
-                return os.fstat(mark.fileno()).st_mtime_ns
-        except FileNotFoundError:
-            return 0
+            return os.fstat(opened).st_mtime_ns
+        finally:
+            os.close(opened)
 
     def begin_collection(self) -> int:
         """The same for a call that begins. Takes no space, which there may not be."""
@@ -254,15 +256,32 @@ class Store:
         with contextlib.suppress(FileExistsError):
             path.parent.mkdir()
             self._changed.add(path.parent.parent)
-        mark = self._mark(part)
-        part.rename(path)
         self._changed.add(path.parent)
+        marks, mark = set[int](), self._mark(part)
         if self._written is not None and mark is not None:
-            self._written[kind, name] = mark
+            marks = self._written.setdefault((kind, name), marks)
+            marks.add(mark)  # before the others can see it
+        while True:
+            try:
+                os.link(part, path)
+            except FileExistsError:
+                # Another was first. If it is another commit, it may have used its own, which is not ours to remove.
+                if self._is_kept(kind, name):
+                    return
+            except OSError:  # the file system has no hard links, or allows this file no further one
+                marks.clear()  # it may replace that of another commit
+                part.rename(path)
+                break
+            else:
+                break
 
     def _is_kept(self, kind: str, name: str) -> bool:
         """Whether an object need not be written. One that this attempt wrote keeps its mark."""
-        return ((kind, name) in (self._written or ()) and self.path(kind, name).exists()) or self.has(kind, name)
+        marks = (self._written or {}).get((kind, name))
+        with contextlib.suppress(FileNotFoundError):
+            if marks and _time_ns(self.path(kind, name)) in marks:
+                return True
+        return self.has(kind, name)
 
     def _mark(self, part: Path) -> int | None:
         """Give an attempt's file a time at which nobody can have used it, so that `has` of any other commit shows."""
@@ -279,9 +298,9 @@ class Store:
 
     def _undo(self) -> None:
         """Remove what the attempt wrote and nobody uses."""
-        for (kind, name), mark in (self._written or {}).items():
+        for (kind, name), marks in (self._written or {}).items():
             with contextlib.suppress(OSError):  # of the volume, such as the one for which the commit fails
-                self.discard(kind, name, _used_after(mark))
+                self.discard(kind, name, _used_after(marks))
 
 
 def blob_name(file: File) -> str:
@@ -312,9 +331,15 @@ def remove(path: Path) -> None:
         path.unlink(missing_ok=True)
 
 
-def _used_after(mark: int) -> Callable[[Path], bool]:
-    """Whether somebody has used a file since it was given this time."""
-    return lambda path: path.stat().st_mtime_ns != mark
+def _time_ns(path: Path) -> int:
+    """When a file was written or used. Opened, because a client of NFS may remember times of files for a minute."""
+    with path.open("rb") as file:
+        return os.fstat(file.fileno()).st_mtime_ns
+
+
+def _used_after(marks: Collection[int]) -> Callable[[Path], bool]:
+    """Whether somebody has used a file since it was given one of these times."""
+    return lambda path: _time_ns(path) not in marks
 
 
 def used_since(moment: float) -> Callable[[Path], bool]:
