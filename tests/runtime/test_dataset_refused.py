@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import io
 import os
 import resource
 import stat
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -17,6 +19,7 @@ import pytest
 from tensorplane.datasets import Conflict, Dataset, Refused, durable
 from tensorplane.datasets.retention import Rule, collect_now
 from tensorplane.datasets.store import Store
+from tensorplane.datasets.tree import File
 from tests.runtime.test_dataset import put, text, write
 
 
@@ -229,3 +232,89 @@ def test_a_commit_looks_for_a_collection_in_a_file_that_is_there(dataset: Datase
     moment = dataset.store.last_collection()
     assert (dataset.store.root / "collecting").stat().st_mtime_ns == moment == dataset.store.last_collection()
     assert dataset.store.begin_collection() > moment
+
+
+def test_a_collection_leaves_a_version_that_is_being_opened(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It takes more than a minute, in which no name appears directly in its folder."""
+    write(folder, a__b="1", a__c="2")
+    dataset.commit(folder)
+    link = Store.link
+
+    def collected_first(store: Store, file: File, target: Path) -> None:
+        link(store, file, target)
+        (part,) = store.parts.iterdir()
+        os.utime(part, (time.time() - 120,) * 2)
+        collect_now(store, Rule(), pause=lambda seconds: None)
+
+    monkeypatch.setattr(Store, "link", collected_first)
+    opened = dataset.open()
+    assert [(opened / "a" / name).read_text() for name in "bc"] == ["1", "2"]
+
+
+def test_a_collection_leaves_a_file_that_is_being_adopted(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has the time of its owner's name, however long ago that is."""
+    write(folder, a="1")
+    os.utime(folder / "a", (1, 1))
+    is_kept, collected = Store._is_kept, list[dict[str, int]]()
+
+    def collected_first(store: Store, kind: str, name: str) -> bool:
+        if kind == "objects":
+            collected.append(dataset.collect(Rule()))
+            collected.append(collect_now(dataset.store, Rule(), pause=lambda seconds: None))
+        return is_kept(store, kind, name)
+
+    monkeypatch.setattr(Store, "_is_kept", collected_first)
+    dataset.commit(folder, adopt=True)
+    assert text(dataset) == {"a": "1"}
+    assert [each["bytes"] for each in collected] == [0, 0]
+
+
+def test_a_version_that_is_opened_while_it_is_deleted_is_whole_or_gone(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, a="1", b="2")
+    first = dataset.commit(folder)
+    opened = dataset.open(first.id)
+    put(dataset, a="3")
+    unlink, again = Path.unlink, list[Path]()
+
+    def opened_first(path: Path, missing_ok: bool = False) -> None:
+        unlink(path, missing_ok)
+        if path.name == "b" and not again:
+            again.append(path)
+            assert dataset.open(first.id) == opened
+
+    monkeypatch.setattr(Path, "unlink", opened_first)
+    os.utime(opened, (1, 1))
+    assert dataset.collect(Rule(last=1))["versions"] == 1
+    assert again
+    assert sorted(path.name for path in opened.iterdir()) == ["a", "b"]
+
+
+def test_a_collection_counts_what_the_volume_has_again(dataset: Dataset, folder: Path) -> None:
+    """A file that was adopted is its owner's, too, and one of a version that is open stays there."""
+    write(folder, a="12345")
+    first = dataset.commit(folder, adopt=True)
+    put(dataset, a="3")
+    for path in _contents(dataset):
+        if {"objects", "trees"} & set(path.parts):
+            os.utime(path, (1, 1))
+    nodes = dataset.store.path("trees", first.version).stat().st_size
+    deleted = dataset.collect(Rule(last=1))
+    assert not dataset.content(File(hashlib.sha256(b"12345").hexdigest(), 5, False)).exists()
+    assert (folder / "a").read_text() == "12345"
+    assert deleted["objects"] == 1
+    assert deleted["bytes"] == nodes
+    write(folder, a="1234567", twin="1234567")
+    opened = dataset.open(dataset.commit(folder, whole=True).id)
+    put(dataset, a="3", twin=None)
+    os.utime(opened, (1, 1))
+    for path in _contents(dataset):
+        if "objects" in path.parts:
+            os.utime(path, (1, 1))
+    deleted = dataset.collect(Rule(last=1))
+    assert (deleted["versions"], deleted["objects"], deleted["bytes"]) == (1, 1, 7)

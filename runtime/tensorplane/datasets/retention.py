@@ -11,15 +11,18 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
+import stat
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from tensorplane.datasets import commit, labels, tree
 from tensorplane.datasets.commit import Commit
 from tensorplane.datasets.refused import Refused
-from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, remove, used_since
+from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, used_since
 from tensorplane.datasets.tree import File
 
 GRACE_SECONDS = 24 * 3600.0
@@ -28,6 +31,8 @@ _ENTERED_SECONDS = 30.0
 """More than a commit takes from the end of `Store.use` to its entry in the branch's log."""
 _WRITING_SECONDS = 60.0
 """A file in `tmp` that nobody has written to for so long is of a process that was killed."""
+_SLOWLY = "slowly"
+"""What is written in `tmp` although it looks old: folders of versions, and other names of files."""
 _UNFINISHED_SECONDS = 14 * 86400.0
 """A run of a stage that began longer ago was abandoned."""
 _KEY = re.compile(r'"key": "([0-9a-f]{64})"')
@@ -107,12 +112,13 @@ def collect_now(
 
 
 def _since(moment: float) -> dict[str, float]:
-    return dict.fromkeys((*KINDS, VERSIONS, TMP), moment)
+    return dict.fromkeys((*KINDS, VERSIONS, TMP, _SLOWLY), moment)
 
 
 def _collected(store: Store, versions: Iterable[str], since: Mapping[str, float]) -> dict[str, int]:
     """Delete what these versions do not have. `since`: what was used from this moment on stays, by kind."""
     deleted, size = {}, 0
+    # Versions are first, so that a content's own name is the last one.
     for kind, needed in _marked(store, versions).items():
         _restore(store, kind, needed)
         is_used = used_since(since[kind])
@@ -120,17 +126,34 @@ def _collected(store: Store, versions: Iterable[str], since: Mapping[str, float]
         for name in [name for name in store.names(kind) if name not in needed]:
             path = store.path(kind, name)
             with contextlib.suppress(FileNotFoundError):
-                about = path.stat()
-                if not is_used(path) and store.discard(kind, name, is_used):
+                if is_used(path):
+                    continue
+                freed = _freed(path)
+                if store.discard(kind, name, is_used):
                     deleted[kind] += 1
-                    size += about.st_size if kind != VERSIONS else 0
-    is_written = used_since(since[TMP])
-    for folder in (store.parts, store.trash):
-        for path in folder.iterdir():
-            if not is_written(path):
-                size += path.stat().st_size if path.is_file() else 0
-                remove(path)
+                    size += freed
+    for path in (*store.parts.iterdir(), *store.trash.iterdir()):
+        with contextlib.suppress(FileNotFoundError):
+            if not _is_written(path.stat(), since):
+                freed = _freed(path)
+                store.destroy(path)
+                size += freed
     return {**deleted, "bytes": size}
+
+
+def _is_written(about: os.stat_result, since: Mapping[str, float]) -> bool:
+    """Whether somebody may be writing something in `tmp`."""
+    if stat.S_ISDIR(about.st_mode):  # its time does not show what is written to folders below it
+        return about.st_mtime >= since[_SLOWLY]
+    if about.st_nlink > 1:  # it has its owner's time; the other one is at least that of its name here
+        return about.st_ctime >= since[_SLOWLY]
+    return about.st_mtime >= since[TMP]
+
+
+def _freed(path: Path) -> int:
+    """Bytes that the volume has again once a file or a folder is gone: not those of files with other names."""
+    every = [each.stat() for each in ([path, *path.rglob("*")] if path.is_dir() else [path])]
+    return sum(each.st_size for each in every if stat.S_ISREG(each.st_mode) and each.st_nlink == 1)
 
 
 def _marked(store: Store, versions: Iterable[str]) -> dict[str, set[str]]:
@@ -144,7 +167,7 @@ def _marked(store: Store, versions: Iterable[str]) -> dict[str, set[str]]:
     starts = {*commit.heads(store).values(), *(one.commit for one in labels.read(store).values())}
     commits = {made.id for start in starts for made in commit.log(store, start)}
     objects.update(map(blob_name, _of_unfinished_runs(store)))
-    return {"objects": objects, "trees": nodes, "commits": commits, "versions": set(versions)}
+    return {VERSIONS: set(versions), "objects": objects, "trees": nodes, "commits": commits}
 
 
 def _of_unfinished_runs(store: Store) -> Iterator[File]:

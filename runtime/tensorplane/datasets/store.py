@@ -224,14 +224,24 @@ class Store:
             if path.is_dir():
                 path.chmod(0o755)  # a folder that is read-only cannot be moved
             path.rename(gone)
+            if not is_used(gone):
+                self.destroy(gone)
+                return True
         except FileNotFoundError:
             return False
-        if is_used(gone):
-            with contextlib.suppress(OSError):
-                gone.rename(path)
-            return False
-        remove(gone)
-        return True
+        with contextlib.suppress(OSError):
+            gone.rename(path)
+        return False
+
+    def destroy(self, path: Path) -> None:
+        """Delete what is in `tmp` or in the trash. Raises FileNotFoundError if somebody has just taken it back."""
+        if path.is_dir():
+            taken = self.trash / secrets.token_hex(8)
+            path.chmod(0o755)
+            path.rename(taken)  # nobody takes back a folder that is half deleted
+            remove(taken)
+        else:
+            path.unlink()
 
     def _content(self, kind: str, name: str) -> bytes:
         path = self.path(kind, name)
