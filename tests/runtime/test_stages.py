@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -155,6 +156,22 @@ def test_results_stay_until_their_run_has_ended(volume: Volume) -> None:
     retention.collect_now(volume.made.store, Rule(last=1), pause=lambda seconds: None)
     commit(stage, "words-1")
     assert volume.files() == {"a.txt": "ONE"}
+
+
+def test_what_an_older_tensorplane_made_for_a_run_ends_with_the_run(volume: Volume) -> None:
+    """The agent was updated during the run: folders have names without a dot."""
+    stage, version = volume.stage(), volume.put(a="one")
+    (item,) = plan.plan(stage, "words-1", {"texts": version})
+    runs = volume.raw.store.root / "runs"
+    shutil.move(volume.root / item["in-texts"], runs / "words-1-upper-texts-0123abcd/0")
+    outs = volume.made.store.root / "runs/words-1-upper-out"
+    outs.mkdir()
+    others = [runs / f"words-1-upper-{name}" for name in ("texts-more-0123abcd", "more-texts-0123abcd", "more-out")]
+    for other in others:
+        other.mkdir()
+    plan.finish(stage, "words-1")
+    assert sorted(runs.iterdir()) == sorted(others)
+    assert not outs.exists()
 
 
 def test_versions_that_a_run_reads_are_kept_until_it_has_ended(volume: Volume) -> None:

@@ -72,6 +72,9 @@ def test_a_version_is_warm_before_it_answers_and_unserved_if_a_request_fails(ser
         log = prediction_log_pb2.PredictionLog()
         log.predict_log.request.model_spec.name = "warm"
         log.predict_log.request.inputs["x"].CopyFrom(tf.make_tensor_proto([value]))
+        save(version, log)
+
+    def save(version: str, log: prediction_log_pb2.PredictionLog) -> None:
         draft = tmp_path / version
         HalfPlus(2.0).save(draft)
         (draft / "assets.extra").mkdir()
@@ -85,6 +88,13 @@ def test_a_version_is_warm_before_it_answers_and_unserved_if_a_request_fails(ser
     publish("3", "text")
     eventually(lambda: "cannot load warm version 3" in server.log.read_text())
     assert server.predict("warm", instances=[1.0]) == (200, {"predictions": [2.5]})
+    # The other output is a RaggedTensor, which cannot be returned, and which the request does not ask for.
+    log = prediction_log_pb2.PredictionLog()
+    log.predict_log.request.model_spec.signature_name = "ragged"
+    log.predict_log.request.inputs["s"].CopyFrom(tf.make_tensor_proto(["a b"]))
+    log.predict_log.request.output_filter.append("lengths")
+    save("4", log)
+    server.wait("/v1/models/warm/versions/4/metadata", 200)
 
 
 def test_the_health_service_answers_for_probes(server: Server) -> None:

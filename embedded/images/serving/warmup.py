@@ -25,7 +25,7 @@ def run(version: Version, folder: Path) -> int:
             case "predict_log":
                 request = log.predict_log.request
                 inputs = {name: tf.make_ndarray(tensor) for name, tensor in request.inputs.items()}
-                version.predict(inputs, request.model_spec.signature_name)
+                version.predict(inputs, request.model_spec.signature_name, request.output_filter)
             case "classify_log":
                 asked = log.classify_log.request
                 inference.classify(version, asked.input, asked.model_spec.signature_name)

@@ -118,6 +118,14 @@ def _of_run(stage: Stage, run: str, what: str) -> str:
     return f"runs/{run}-{stage.name}.{what}"
 
 
+def _of_older(stage: Stage, run: str) -> list[str]:
+    """Patterns of folders that an older tensorplane made, whose agent was updated during the run. `out` is not one of
+    `split-words`, either: what is of that has its input's name in addition.
+    """
+    folders = [f"{each.name}-{'[0-9a-f]' * _ID}" for each in stage.inputs if not each.is_whole]
+    return [f"runs/{run}-{stage.name}-{folder}" for folder in (*folders, "out")]
+
+
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
     """Plan a run. `versions`: commits by the input's name.
 
@@ -168,8 +176,9 @@ def lease(stage: Stage, run: str, source: Input) -> str:
 def finish(stage: Stage, run: str) -> None:
     """Remove what a run of the stage needed: folders of files, leases, the plan."""
     for root in {stage.root, *(each.root for each in stage.inputs)}:
-        for path in root.glob(_of_run(stage, run, "*")):
-            remove(path)
+        for pattern in (_of_run(stage, run, "*"), *_of_older(stage, run)):
+            for path in root.glob(pattern):
+                remove(path)
     for each in stage.inputs:
         try:
             each.open().unlabel(lease(stage, run, each))
