@@ -47,9 +47,12 @@ class Brokers:
         """Note an answer."""
         self._silent = None
 
-    def have_not_answered(self, error: KafkaException) -> None:
-        """Say that they do not answer. Raises Lost if that goes on for too long."""
+    def have_failed(self, error: KafkaException) -> None:
+        """Say how a request failed. Raises Lost if they have not answered for too long."""
         say(waiting=f"topic {self._topic}: {error.args[0].str()}")
+        if error.args[0].code() > KafkaError.NO_ERROR:  # of a broker, such as that there is no such topic
+            self.have_answered()
+            return
         now = self._clock()
         if self._silent is None:
             self._silent = now
@@ -63,7 +66,7 @@ class Brokers:
             try:
                 client.list_topics(self._topic, timeout=_LOOK_SECONDS)
             except KafkaException as error:
-                self.have_not_answered(error)
+                self.have_failed(error)
             else:
                 self.have_answered()
 

@@ -157,7 +157,7 @@ class Recorder:
                 fresh = sorted(set(found.partitions) - set(self._from))
                 starts = {partition: self._start(partition) for partition in fresh}
             except KafkaException as error:
-                self._brokers.have_not_answered(error)
+                self._brokers.have_failed(error)
                 self._stop.wait(POLL_SECONDS)
                 continue
             self._brokers.have_answered()

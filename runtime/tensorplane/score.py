@@ -143,7 +143,7 @@ class Scorer:
                 committed = consumer.committed(partitions, timeout=ANSWER_SECONDS)
                 starts = [self._start(consumer, at) for at in committed]
             except KafkaException as error:
-                self._readable.have_not_answered(error)
+                self._readable.have_failed(error)
                 self._stop.wait(POLL_SECONDS)
                 continue
             self._readable.have_answered()

@@ -84,12 +84,21 @@ def test_a_lost_client_is_one_that_gets_no_answer_for_a_minute() -> None:
     brokers = reading.Brokers("clicks", clock=lambda: now[0])
     for answered in (False, True, False):
         now[0] += 1000.0  # nobody asked meanwhile, which says nothing
-        brokers.have_answered() if answered else brokers.have_not_answered(_DOWN)
+        brokers.have_answered() if answered else brokers.have_failed(_DOWN)
     now[0] += reading.LOST_SECONDS - 1
-    brokers.have_not_answered(_DOWN)
+    brokers.have_failed(_DOWN)
     now[0] += 1
     with pytest.raises(reading.Lost):
-        brokers.have_not_answered(_DOWN)
+        brokers.have_failed(_DOWN)
+
+
+def test_an_error_of_a_broker_is_an_answer() -> None:
+    now = [0.0]
+    brokers = reading.Brokers("clicks", clock=lambda: now[0])
+    for _ in range(9):
+        now[0] += reading.LOST_SECONDS
+        brokers.have_failed(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
+    brokers.have_failed(_DOWN)
 
 
 def test_a_recorder_goes_on_with_a_new_client(
