@@ -17,8 +17,9 @@ _AFTER = re.compile(r"tensorplane: (the command has succeeded, but onSuccess fai
 _LATE = re.compile(r"tensorplane: (totalDeadlineSeconds, \d+, have passed since the run's first start)")
 _KILLED = 137
 _OOM = "OOMKilled"
-_KEEPER = "keep"
-"""The container that keeps the result of a stage's part; no setting has its memory (`manifests/stage_pods.py`)."""
+_NO_SETTING = "Argo has this container in each pod of a stage, and no setting has its memory; run the stage again"
+_OVER_LIMIT = {"keep": "give each part fewer files", "init": _NO_SETTING, "wait": _NO_SETTING}
+"""What to do for containers of a stage's pods whose memory is not that of its settings (`manifests/stage_pods.py`)."""
 _DOCS = "docs/training.md#run-a-job-again"
 _CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
 _UNREACHABLE = re.compile(
@@ -195,7 +196,7 @@ def _over_limit(pod: Object, found: Object) -> str:
     container: Object = next((one for one in every if one["name"] == name), {})
     limit = ((container.get("resources") or {}).get("limits") or {}).get("memory")
     problem = f"container {name} exceeded its memory limit{f' of {limit}' if limit else ''}"
-    return f"{problem}; {'give each part fewer files' if name == _KEEPER else 'raise resources.memoryGib'}"
+    return f"{problem}; {_OVER_LIMIT.get(name, 'raise resources.memoryGib')}"
 
 
 def _by_others(pod: Object, found: Object) -> bool:

@@ -11,7 +11,15 @@ from pathlib import Path
 from tensorplane.datasets.refused import Refused, shortened
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_LASTING = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP)
+_ACCESS = "let user {user} read and write it"
+_LASTING = {
+    errno.EACCES: _ACCESS,
+    errno.EPERM: _ACCESS,
+    errno.EROFS: "mount its volume for writing",
+    errno.ENAMETOOLONG: "use shorter names",
+    errno.ELOOP: "remove its symbolic links",
+}
+"""What to do, by the error."""
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
@@ -28,12 +36,16 @@ def refused(*roots: Path, what: str, of: Path | None = None, volume: str = "", d
     except OSError as error:
         if error.errno in _FULL:
             root = min(map(_existing, roots), key=lambda each: os.statvfs(each).f_bavail)
-            problem = f"{what}{f' ({size(_total(of))})' if of else ''} {_full(root, volume or _volume(root))}"
+            thing, place = f"{what}{f' ({size(_total(of))})' if of else ''}", volume or _volume(root)
             collect = f", or delete what no version needs with: tensorplane data collect {dataset}" if dataset else ""
-            raise Refused(f"{problem}; make the volume larger{collect}") from error
+            if error.errno == errno.EDQUOT:
+                problem = f"{thing} does not fit on {place}, whose quota is used up; raise the quota"
+            else:
+                problem = f"{thing} does not fit on {place}, which has {_room(root)}; make the volume larger"
+            raise Refused(f"{problem}{collect}") from error
         if error.errno in _LASTING:
-            path = shortened(str(error.filename or what))
-            raise Refused(f"{path}: {error.strerror}; correct that, no further try changes it") from error
+            path, remedy = shortened(str(error.filename or what)), _LASTING[error.errno].format(user=os.geteuid())
+            raise Refused(f"{path}: {error.strerror}; {remedy}") from error
         raise
 
 
@@ -54,12 +66,12 @@ def _total(folder: Path) -> int:
     return sum(os.lstat(Path(at) / name).st_size for at, _, names in os.walk(folder) for name in names)
 
 
-def _full(root: Path, volume: str) -> str:
+def _room(root: Path) -> str:
     about = os.statvfs(root)
     if about.f_files and not about.f_favail:
-        return f"does not fit on {volume}, which has its most files, {about.f_files:,}"
+        return f"no room for another file (most: {about.f_files:,})"
     total, free = about.f_blocks * about.f_frsize, about.f_bavail * about.f_frsize
-    return f"does not fit on {volume}, which has {size(free)} of {size(total)} free"
+    return f"{size(free)} of {size(total)} free"
 
 
 def _volume(root: Path) -> str:

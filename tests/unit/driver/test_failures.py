@@ -68,6 +68,11 @@ def test_advice_and_the_last_log_line_are_separated() -> None:
     [
         ("main", "container main exceeded its memory limit of 64Mi; raise resources.memoryGib"),
         ("keep", "container keep exceeded its memory limit of 128Mi; give each part fewer files"),
+        (
+            "wait",
+            "container wait exceeded its memory limit of 256Mi; Argo has this container in each pod of a stage, and no "
+            "setting has its memory; run the stage again",
+        ),
     ],
 )
 def test_of_several_containers_the_one_that_was_killed_and_its_limit_are_named(killed: str, line: str) -> None:
