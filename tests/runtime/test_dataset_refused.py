@@ -346,3 +346,26 @@ def test_a_volume_with_its_most_files_says_so(tmp_path: Path, monkeypatch: pytes
     expected = r"^raw: a file does not fit on its volume, which has no room for another file \(most: 1,000\); make"
     with pytest.raises(Refused, match=expected), lasting.refused(tmp_path, what="raw: a file"):
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_what_a_commit_that_another_one_forestalls_has_left_is_deleted_now(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It has marked its files as used, so whether the other one uses them does not show: it must not remove them."""
+    put(dataset, a="1", b="2")
+    write(folder, a="ours", b="same")
+    create, is_first = durable.create, [True]
+
+    def forestalled(path: Path, data: bytes, parts: Path) -> bool:
+        if is_first:
+            is_first.clear()
+            put(dataset, a="theirs", b="same")
+        return create(path, data, parts)
+
+    monkeypatch.setattr(durable, "create", forestalled)
+    with pytest.raises(Conflict):
+        dataset.commit(folder)
+    assert text(dataset) == {"a": "theirs", "b": "same"}
+    collect_now(dataset.store, Rule(), pause=lambda seconds: None)
+    contents = {path.read_text() for path in _contents(dataset) if "objects" in path.parts}
+    assert contents == {"1", "2", "theirs", "same"}

@@ -12,7 +12,7 @@
     collecting its time is that of the last `collect_now`, or of the first commit
 
 Nothing in objects, trees, commits and branches ever changes, so a reader never sees half of a version. A commit that
-fails removes the objects that it wrote (`attempt`), and a process that is killed leaves at most objects that nothing
+fails removes the objects that it wrote (`attempt`); one that is killed leaves at most objects that nothing
 refers to, which `collect` deletes.
 """
 
@@ -57,7 +57,8 @@ class Store:
     def attempt(self) -> Iterator[Store]:
         """The store for one commit: if the block fails, the objects that it wrote are removed, and a volume that it has
         filled has room again. Those that another commit uses meanwhile stay, and so does what was sent before the
-        connection broke (Cut). Within an attempt, the same one.
+        connection broke (Cut), and what `use` has marked: whether another commit uses that, too, no longer shows.
+        Within an attempt, the same one.
         """
         if self._written is not None:
             yield self
