@@ -1,12 +1,29 @@
-"""What tests of the library leave as it was."""
+"""What tests of the library leave as it was, and what several of them begin with."""
 
 from __future__ import annotations
 
 import gc
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tensorplane.datasets import Dataset
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Dataset:
+    """A dataset without a version."""
+    return Dataset(tmp_path / "dataset")
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """An empty folder."""
+    made = tmp_path / "folder"
+    made.mkdir()
+    return made
 
 
 @pytest.fixture(autouse=True)

@@ -21,18 +21,6 @@ PINNED = "6edf45bd440365dd14cf13b29c33d1440054b42d290738d040589a56edca881a"
 """Version of two small files: other machines and later releases must give the same id."""
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
-    return Dataset(tmp_path / "dataset")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
-
-
 def write(folder: Path, **files: str) -> None:
     for name, text in files.items():
         path = folder / name.replace("__", "/")

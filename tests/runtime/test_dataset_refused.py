@@ -24,18 +24,6 @@ from tensorplane.datasets.tree import File
 from tests.runtime.test_dataset import put, text, write
 
 
-@pytest.fixture
-def dataset(tmp_path: Path) -> Dataset:
-    return Dataset(tmp_path / "dataset")
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "folder"
-    made.mkdir()
-    return made
-
-
 def test_a_commit_that_does_not_fit_leaves_nothing_behind(dataset: Dataset, folder: Path) -> None:
     write(folder, small="1", twin="1")
     with (folder / "large").open("wb") as large:

@@ -11,7 +11,6 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorplane.keras import epochs
 from tensorplane.keras.batches import Batch
 from tensorplane.keras.exact_gradients import applying
 from tensorplane.keras.exact_metrics import unmeasured
@@ -19,9 +18,8 @@ from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.log import warn
 
 
-def build(model: Any, iterator: Any = None) -> None:
-    """Create the variables for the batches of `iterator`, by default those of the model's newest `fit`."""
-    iterator = iterator or epochs.newest[model]
+def build(model: Any, iterator: Any) -> None:
+    """Create the variables for the batches of an epoch iterator."""
     spec = _without_optionals(iterator.batches.element_spec)
     with model.distribute_strategy.scope():
         if _has_call(model):
