@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import json
 import re
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,9 @@ _OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
 _JSON = "application/json, */*"
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _LOOK = "Look with: kubectl cluster-info"
+_PODS = "Look with: kubectl get pods --all-namespaces"
+_WEBHOOK_SECONDS, _RETRY_SECONDS = 60, 1
+"""How long a write waits for a controller that restarts, and how often it asks."""
 
 
 class Kube:
@@ -113,13 +118,18 @@ class Kube:
         return answer.status, json.loads(answer.data)
 
     def apply(self, path: str, thing: dict[str, Any], manager: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Server-side apply of one object at its path; the object as it is then. A Fault with the server's reason."""
+        """Server-side apply of one object at its path; the object as it is then. A Fault with the server's reason.
+
+        It waits a minute for a webhook of a controller that restarts.
+        """
         query = {"fieldManager": manager, "force": "true", **({"dryRun": "All"} if dry_run else {})}
+        # JSON is YAML.
+        request = partial(self._call, "PATCH", path, query, thing, content="application/apply-patch+yaml")
         try:
-            # JSON is YAML.
-            answer = self._call("PATCH", path, query, thing, content="application/apply-patch+yaml")
+            answer = _once_admitted(request)
         except client.ApiException as error:
-            raise Fault(f"{thing['kind']} {thing['metadata']['name']}: {_message(error)}") from None
+            remedy = f"; it did not answer for {_WEBHOOK_SECONDS} s. {_PODS}" if _is_unasked(error) else ""
+            raise Fault(f"{thing['kind']} {thing['metadata']['name']}: {_message(error)}{remedy}") from None
         applied: dict[str, Any] = json.loads(answer.data)
         return applied
 
@@ -177,6 +187,23 @@ class Kube:
 def _cause(error: urllib3.exceptions.HTTPError) -> str:
     """Without the names of Python's classes and objects."""
     return _OBJECT.sub("", str(getattr(error, "reason", None) or error))
+
+
+def _once_admitted(request: Callable[[], urllib3.HTTPResponse]) -> urllib3.HTTPResponse:
+    """The answer to a write, once the webhooks that must admit it answer: their controller may be restarting."""
+    end = time.monotonic() + _WEBHOOK_SECONDS
+    while True:
+        try:
+            return request()
+        except client.ApiException as error:
+            if not _is_unasked(error) or time.monotonic() > end:
+                raise
+        time.sleep(_RETRY_SECONDS)
+
+
+def _is_unasked(error: client.ApiException) -> bool:
+    """Whether a webhook could not be asked, so that nothing was written."""
+    return error.status == 500 and "failed calling webhook" in _message(error)
 
 
 def _message(error: client.ApiException) -> str:

@@ -81,6 +81,7 @@ def _built(archives: Mapping[str, Path], name: str) -> Path:
     archive = archives.get(name)
     if archive is None or not archive.exists():
         raise Fault(f"image {name}: not built yet; run `make up`")
+    archive.touch()  # It stays in the cache while it is used.
     return archive
 
 

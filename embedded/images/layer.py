@@ -7,6 +7,7 @@ import io
 import os
 import stat
 import tarfile
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,7 @@ from embedded.step import Step
 _HERE = Path(__file__).parent
 _CHUNK = 1 << 20
 _SUFFIX = ".tar.zst"
+_USED_SECONDS = 24 * 3600
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,11 @@ class Recipe:
 
     def cached(self) -> Layer | None:
         """The finished layer; None if it is not in the cache."""
-        return next((Layer(path) for path in (cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}")), None)
+        path = next((cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}"), None)
+        if path is None:
+            return None
+        path.touch()
+        return Layer(path)
 
     def layer(self, step: Step) -> Layer:
         """The finished layer, from the cache or built now."""
@@ -93,9 +99,9 @@ class Recipe:
 
 
 def keep_only(path: Path, pattern: str) -> None:
-    """Removes the older versions that `path` replaces."""
+    """Removes the older versions that `path` replaces, but those of the last day: another checkout may need them."""
     for other in path.parent.glob(pattern):
-        if other != path:
+        if other != path and time.time() - other.stat().st_mtime > _USED_SECONDS:
             other.unlink(missing_ok=True)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tarfile
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -82,7 +83,17 @@ def test_a_layer_is_built_once_and_again_for_another_input(tmp_path: Path) -> No
     assert _recipe(make, "2").cached() is None
     second = _recipe(make, "2").layer(Step("test"))
     assert second.digest == first.digest, "the same content"
-    assert [path.name for path in (cache() / "layers").iterdir()] == [second.path.name], "the older one is gone"
+    assert first.path.exists(), "another checkout may need it today"
+    _last_used_two_days_ago(first.path, second.path)
+    assert _recipe(make, "2").cached() == second, "that is a use"
+    third = _recipe(make, "3").layer(Step("test"))
+    assert {path.name for path in (cache() / "layers").iterdir()} == {second.path.name, third.path.name}
+
+
+def _last_used_two_days_ago(*paths: Path) -> None:
+    at = time.time() - 2 * 24 * 3600
+    for path in paths:
+        os.utime(path, (at, at))
 
 
 def test_a_layer_can_be_unpacked_again(tmp_path: Path) -> None:
