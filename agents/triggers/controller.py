@@ -4,7 +4,7 @@ next one finds everything in the cluster."""
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -31,6 +31,18 @@ class Objects(Protocol):
     def unfinished(self) -> list[str]: ...
     def create(self, workflow: Mapping[str, Any]) -> None: ...
     def announce(self, decision: Decision) -> None: ...
+
+
+@dataclass(frozen=True)
+class _Wanted:
+    """The run on the newest versions."""
+
+    run: Run
+    is_there: bool
+    going: Sequence[str] = ()
+    """Runs that have not ended, for which it has to wait."""
+    anew: str = ""
+    """Why it is due though no version is new."""
 
 
 @dataclass
@@ -90,10 +102,11 @@ class Controller:
         return found
 
     def _decide(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> Kept:
-        wanted, going, is_there = self._wanted(kept, template, heads)
-        if is_there and kept.last != wanted:
+        wanted = self._wanted(kept, template, heads)
+        run = wanted.run
+        if wanted.is_there and kept.last != run:
             # Somebody has started it, such as `tensorplane runs start`.
-            kept = replace(kept, last=wanted)
+            kept = replace(kept, last=run)
             self.cluster.keep(kept)
         seen = self._seen(kept, wanted)
         every = asked(self.described.triggers, seen)
@@ -104,25 +117,24 @@ class Controller:
             return kept
         schedules = {**kept.schedules, **{name: seen.due[name] for name in found if name in seen.due}}
         why = "; ".join(f"trigger {name}: {reason}" for name, reason in sorted(found.items()))
-        if is_there:
-            after = kept.decided(self.now(), NOTHING_NEW, wanted.name, f"{why}; this run has it", schedules=schedules)
+        if wanted.is_there:
+            after = kept.decided(self.now(), NOTHING_NEW, run.name, f"{why}; this run has it", schedules=schedules)
             self.cluster.keep(after)
             return after
-        if going:
-            self._wait(f"{' and '.join(going)} to end, and then starts one for the newest versions")
+        if wanted.going:
+            self._wait(f"{' and '.join(wanted.going)} to end, and then starts one for the newest versions")
             return kept
-        after = kept.decided(self.now(), STARTED, wanted.name, why, schedules=schedules, last=wanted, starting=True)
+        after = kept.decided(self.now(), STARTED, run.name, why, schedules=schedules, last=run, starting=True)
         self.cluster.keep(after)
         return self._start(after, template)
 
-    def _wanted(
-        self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]
-    ) -> tuple[Run, list[str], bool]:
-        """The run on these versions, the runs for which it has to wait, and whether it is there."""
+    def _wanted(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> _Wanted:
+        """The run on these versions."""
         commits = {name: head.commit for name, head in heads.items()}
         beginning = runs.beginning(template, commits)
-        if kept.last and runs.begins(kept.last.name, beginning):
-            return kept.last, [], True
+        last = kept.last if kept.last and runs.begins(kept.last.name, beginning) else None
+        if last and self._is_newest(last, template, beginning):
+            return _Wanted(last, is_there=True)
         # Before the outputs: a run that ends meanwhile has made its versions.
         going = self.cluster.unfinished()
         standing = self._outputs.standing(beginning)
@@ -132,7 +144,19 @@ class Controller:
         run = Run(begun or name, runs.pipeline_of(template), heads)
         # Another run may still replace whatever these versions have made: nobody knows before it has ended.
         is_there = len(same) == len(going) and (bool(begun) or self.cluster.has(name))
-        return run, going, is_there
+        anew = ""
+        if kept.last and not is_there:
+            if kept.last.pipeline != run.pipeline:
+                anew = "the pipeline changed"
+            elif last and standing.replaced:
+                anew = "another run replaced its results"
+        return _Wanted(run, is_there, going, anew)
+
+    def _is_newest(self, last: Run, template: Mapping[str, Any], beginning: str) -> bool:
+        """Whether no run on these versions would follow the last one: it has made the newest results, or failed to."""
+        standing = self._outputs.standing(beginning)
+        again = runs.workflow(template, last.commits, standing.replaces)
+        return bool(standing.made_by) or again["metadata"]["name"] == last.name
 
     def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
         """Create the run that is remembered, unless it is there, of the pipeline as it is now."""
@@ -161,14 +185,13 @@ class Controller:
         self.cluster.keep(after)
         return after
 
-    def _seen(self, kept: Kept, wanted: Run) -> Seen:
+    def _seen(self, kept: Kept, wanted: _Wanted) -> Seen:
         before: Mapping[str, Head] = kept.last.heads if kept.last else {}
         counts = {}
-        for name, head in wanted.heads.items():
+        for name, head in wanted.run.heads.items():
             counted = self._counted.setdefault(name, Counted(self.described.logs[name]))
             counts[name] = counted.since(before.get(name), head)
-        changed = kept.last is not None and kept.last.pipeline != wanted.pipeline
-        return Seen(counts, changed, self.clock() - self._changed_at, due=self._due(kept))
+        return Seen(counts, wanted.anew, self.clock() - self._changed_at, due=self._due(kept))
 
     def _due(self, kept: Kept) -> dict[str, int]:
         minute, found = int(self.now() // 60), {}

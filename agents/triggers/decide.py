@@ -17,8 +17,8 @@ class Seen:
 
     counts: Mapping[str, Mapping[str, int]]
     """What is new since the last run, by the run's parameters."""
-    changed: bool
-    """Whether the pipeline itself is another than that of the last run. Without a last run it is not."""
+    anew: str
+    """Why a run is due though no version is new; empty for no reason."""
     quiet: float
     """Seconds since a commit was last seen to come."""
     waited: Mapping[str, float] = field(default_factory=dict)
@@ -44,7 +44,7 @@ def _why(trigger: Trigger, seen: Seen) -> str:
     count = sum(seen.counts[name][trigger.counts] for name in trigger.sources)
     if count >= trigger.at_least:
         return _amount(trigger.counts, count)
-    return "the pipeline changed" if seen.changed and trigger.counts == VERSIONS else ""
+    return seen.anew if trigger.counts == VERSIONS else ""
 
 
 def _amount(counts: str, count: int) -> str:

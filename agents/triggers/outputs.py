@@ -17,6 +17,8 @@ class Standing:
     """The newest commit of each output that it has not made; empty for an output without one."""
     made_by: str
     """A run that has made the newest version of one, if such runs have made those of all; else empty."""
+    replaced: bool
+    """Whether another run of the pipeline has made the newest version of one."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,11 @@ class _Known:
     head: Head
     beginning: str
     replaced: str
+    """The newest version that none of these runs made; empty for none."""
     maker: str
+    """Which of these runs made the newest version; empty for none."""
+    by_another: bool
+    """Whether another run of the pipeline made it."""
 
 
 @dataclass
@@ -38,22 +44,30 @@ class Outputs:
 
     def standing(self, beginning: str) -> Standing:
         """How the outputs are for runs whose names begin so. Raises OSError if a volume does not answer."""
-        found = {name: self._found(name, log, beginning) for name, log in self.logs.items()}
-        makers = [maker for _, maker in found.values()]
-        return Standing({name: replaced for name, (replaced, _) in found.items()}, max(makers) if all(makers) else "")
+        found = {name: known for name, log in self.logs.items() if (known := self._found(name, log, beginning))}
+        makers = [found[name].maker if name in found else "" for name in self.logs]
+        return Standing(
+            replaces={name: found[name].replaced if name in found else "" for name in self.logs},
+            made_by=max(makers) if all(makers) else "",
+            replaced=any(one.by_another for one in found.values()),
+        )
 
-    def _found(self, name: str, log: Log, beginning: str) -> tuple[str, str]:
-        """The commit that runs of these names replace, and which of them made the newest one; empty for none."""
+    def _found(self, name: str, log: Log, beginning: str) -> _Known | None:
+        """What the log says about runs of these names; None without a version."""
         known = self._known.get(name)
         head = log.head(known.head.number if known else 0)
         if head is None:
-            return "", ""
+            return None
         if known is None or (known.head, known.beginning) != (head, beginning):
-            maker, replaced = "", ""
-            for commit, made in log.back(head, runs.LOOKED_BACK):
-                if not runs.begins(runs.maker(made), beginning):
-                    replaced = commit
-                    break
-                maker = maker or runs.maker(made)
-            known = self._known[name] = _Known(head, beginning, replaced, maker)
-        return known.replaced, known.maker
+            known = self._known[name] = _read(log, head, beginning)
+        return known
+
+
+def _read(log: Log, head: Head, beginning: str) -> _Known:
+    maker = ""
+    for commit, made in log.back(head, runs.LOOKED_BACK):
+        run = runs.maker(made)
+        if not runs.begins(run, beginning):
+            return _Known(head, beginning, commit, maker, not maker and runs.are_of_one(run, beginning))
+        maker = maker or run
+    return _Known(head, beginning, "", maker, False)

@@ -27,6 +27,11 @@ def begins(run: str, beginning: str) -> bool:
     return run.startswith(beginning) and len(run) == len(beginning) + _HASH - _OF_WHAT
 
 
+def are_of_one(run: str, other: str) -> bool:
+    """Whether runs, or the beginnings of their names, are of one pipeline."""
+    return run.rpartition("-")[0] == other.rpartition("-")[0]
+
+
 def maker(commit: Mapping[str, Any]) -> str:
     """The run that made a version; empty if none did."""
     return str(commit["provenance"].get("run", ""))

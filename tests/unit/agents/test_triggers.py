@@ -178,6 +178,38 @@ def test_a_change_that_is_taken_back_makes_the_former_results_the_newest_again(w
     assert [one.action for one in world.events.values()] == ["RunStarted"] * 4
 
 
+@pytest.mark.parametrize("makes", [True, False])
+def test_a_change_made_by_hand_and_taken_back_while_no_controller_looked_is_seen(world: World, makes: bool) -> None:
+    made = world.commit()
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    first = world.maker()
+    replaces = {name: world.dataset(name).resolve().id for name in world.outputs}
+    world.digest = "2"
+    world.create(run.workflow(world.template(), {"raw": made.id}, replaces))
+    world.end_runs()
+    assert world.maker() != first
+    world.digest = "1"
+    settle(world, fresh=FRESH)
+    assert len(world.runs) == 3
+    assert world.said[-1].endswith("trigger fresh: another run replaced its results")
+    if makes:
+        world.end_runs()
+    world.runs = dict.fromkeys(world.runs, True)
+    settle(world, fresh=FRESH)
+    assert len(world.runs) == 3, "a run that failed is not started again"
+    assert run.begins(world.maker(), run.beginning(world.template(), {"raw": made.id})) == makes
+
+
+def test_results_that_somebody_replaced_by_hand_stay_until_a_run_is_due(world: World) -> None:
+    world.commit()
+    settle(world, fresh=FRESH)
+    world.end_runs()
+    world.commit("made")
+    settle(world, fresh=FRESH)
+    assert len(world.runs) == 1
+
+
 def test_a_change_that_is_taken_back_before_it_made_anything_starts_no_run(world: World) -> None:
     world.commit()
     settle(world, fresh=FRESH)
