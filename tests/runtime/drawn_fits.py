@@ -24,7 +24,7 @@ import tensorflow as tf
 # A program has the library on its path, not the tests.
 sys.path.append(str(Path(__file__).parents[2]))
 
-from tests.runtime.drawn_models import FAMILIES, SIZE  # on that path
+from tests.runtime.drawn_models import FAMILIES, SIZE, Peak  # on that path
 
 SAMPLES, BATCH, EPOCHS = 29, 8, 3
 
@@ -35,6 +35,7 @@ class Case(TypedDict):
     family: str
     loss: str
     optimizer: str
+    metric: str
     data: str
     run: str
 
@@ -46,6 +47,19 @@ class ScalarLoss(keras.losses.Loss):  # type: ignore[misc]  # Keras has no types
         return tf.reduce_mean(tf.math.square(y_pred - y_true))
 
 
+def _balanced(y: Any, p: Any) -> Any:
+    """A value for each sample, which depends on how many large labels the batch has."""
+    large = tf.cast(y > 0.5, y.dtype)
+    return tf.reduce_mean(tf.square(y - p) * (1 + large / (0.1 + tf.reduce_mean(large))), axis=-1)
+
+
+def _of_known_labels(y: Any, p: Any) -> Any:
+    """One number, of the labels that are not missing."""
+    known = tf.logical_not(tf.math.is_nan(y))
+    errors = tf.where(known, tf.square(tf.where(known, y, tf.zeros_like(y)) - p), tf.zeros_like(p))
+    return tf.reduce_sum(errors) / tf.reduce_sum(tf.cast(known, p.dtype))
+
+
 LOSSES: dict[str, Callable[[], Any]] = {
     "mse": lambda: "mse",
     "huber, weighted mean": lambda: keras.losses.Huber(reduction="mean_with_sample_weight"),
@@ -55,14 +69,28 @@ LOSSES: dict[str, Callable[[], Any]] = {
     "number of a class": ScalarLoss,
     "dice by sample": lambda: keras.losses.Dice(axis=(1,)),
     "dice": keras.losses.Dice,
+    "balanced": lambda: _balanced,
+    "of known labels": lambda: _of_known_labels,
     "number summed": lambda: lambda y, p: tf.reduce_sum(tf.square(y - p)),
 }
 
 sgd = keras.optimizers.SGD
+
+
+class Normalizing(keras.optimizers.SGD):  # type: ignore[misc]  # Keras has no types
+    """An `apply` of its own, which sees the gradients of the whole batch."""
+
+    def apply(self, grads: Any, trainable_variables: Any = None) -> Any:
+        norm = tf.linalg.global_norm([grad for grad in grads if grad is not None])
+        scaled = [grad if grad is None else tf.convert_to_tensor(grad) / (1 + norm) for grad in grads]
+        return super().apply(scaled, trainable_variables)
+
+
 OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "sgd": lambda: sgd(0.05, momentum=0.9),
     "adam": lambda: keras.optimizers.Adam(0.01),
     "adamw": lambda: keras.optimizers.AdamW(0.01, weight_decay=0.1),
+    "own apply": lambda: Normalizing(0.05),
     "clipnorm": lambda: sgd(0.1, clipnorm=0.05),
     "global_clipnorm": lambda: sgd(0.1, global_clipnorm=0.05),
     "clipvalue": lambda: sgd(0.1, clipvalue=0.01),
@@ -79,6 +107,28 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "loss scale, accumulation": lambda: keras.optimizers.LossScaleOptimizer(
         sgd(0.05, gradient_accumulation_steps=2), initial_scale=8.0, dynamic_growth_steps=3
     ),
+}
+
+
+def _mean_of_batch(y: Any, p: Any) -> Any:
+    return tf.reduce_mean(tf.abs(y - p))
+
+
+def _ratio_of_sums(y: Any, p: Any) -> Any:
+    return tf.reduce_sum(tf.abs(y - p)) / tf.reduce_sum(tf.abs(y))
+
+
+METRICS: dict[str, Callable[[], list[Any]]] = {
+    "mean": lambda: ["mae"],
+    "number": lambda: ["mae", _mean_of_batch],
+    "sums": lambda: [
+        keras.metrics.RootMeanSquaredError(),
+        keras.metrics.R2Score(),
+        keras.metrics.CosineSimilarity(),
+        keras.metrics.BinaryAccuracy(threshold=0.3),
+    ],
+    "ratio": lambda: [_ratio_of_sums],
+    "peak": lambda: [Peak()],
 }
 
 RUNS: dict[str, dict[str, Any]] = {
@@ -134,13 +184,7 @@ def compiled(case: Case) -> Any:
 
 
 def _metrics(case: Case) -> Any:
-    def number(y: Any, p: Any) -> Any:
-        return tf.reduce_mean(tf.abs(y - p))
-
-    if case["family"] == "masked outputs":
-        # Keras cannot mask a metric of one number.
-        return ["mae"]
-    found = ["mae", number]
+    found = METRICS[case["metric"]]()
     return {"a": found, "b": ["mae"]} if case["family"] == "two outputs" else found
 
 

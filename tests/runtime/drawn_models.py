@@ -161,6 +161,45 @@ class Counting(GuideStep):
         return {"rows": self.rows.result(), "loss": loss}
 
 
+class Peak(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
+    """The largest error of all: what replicas have counted does not add up to it."""
+
+    def __init__(self) -> None:
+        super().__init__(name="peak")
+        self.largest = self.add_variable((), "zeros", name="largest")
+
+    def update_state(self, y_true: Any, y_pred: Any, sample_weight: Any = None) -> None:
+        self.largest.assign(tf.maximum(self.largest, tf.reduce_max(tf.abs(y_true - y_pred))))
+
+    def result(self) -> Any:
+        return self.largest
+
+
+class Seen(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """Counts samples in a variable of its own: each replica counts its own."""
+
+    def build(self, shape: Any) -> None:
+        self.samples = self.add_weight(shape=(), initializer="zeros", trainable=False, name="samples")
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if training:
+            self.samples.assign(self.samples + tf.cast(tf.shape(x)[0], self.samples.dtype))
+        return x
+
+
+class UniqueTokens(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """Looks each token of a batch up once, as lookups of sparse inputs do."""
+
+    def build(self, shape: Any) -> None:
+        self.table = self.add_weight(shape=(16, 6), name="table")
+
+    def call(self, x: Any) -> Any:
+        tokens = tf.cast(_tokens(x), tf.int64)
+        rows, places = tf.unique(tf.reshape(tokens, [-1]))
+        found = tf.gather(tf.gather(tf.convert_to_tensor(self.table), rows), places)
+        return tf.reshape(found, [-1, SIZE * 6])
+
+
 class Eps(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
     """A trainable variable of another type than the others."""
 
@@ -192,6 +231,8 @@ FAMILIES: dict[str, Callable[[], Any]] = {
     "counting": lambda: _stack(layers.Dense(5, activation="tanh"), kind=Counting),
     "masked": lambda: _stack(layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4)),
     "two outputs": _functional_two_outputs,
+    "seen": lambda: _stack(Seen(), layers.Dense(5, activation="tanh")),
+    "unique": lambda: _stack(UniqueTokens()),
     "two types": lambda: keras.Sequential([keras.Input((SIZE,)), layers.Dense(3), Eps()]),
     "penalty": lambda: Penalized(tf.reduce_mean),
     "penalty summed": lambda: Penalized(tf.reduce_sum),

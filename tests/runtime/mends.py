@@ -85,6 +85,18 @@ def _weights_of_a_number_of_one_replica() -> None:
     gradients.reduce_weighted_values = _as_it_is
 
 
+def _own_applies_of_each_replica() -> None:
+    building.sum_before = lambda optimizers: None
+
+
+def _rows_looked_up_by_each_replica() -> None:
+    gradients.are_unique = lambda tensor: False
+
+
+def _only_gradients_compared() -> None:
+    callbacks.first_batch._outcomes_that_differ = lambda *_, **__: []
+
+
 def _nothing_compared() -> None:
     callbacks.first_batch.check = lambda *_, **__: None
 
@@ -175,6 +187,9 @@ OF_FITS: dict[str, Mend] = {
     "results of metrics": _results_of_one_replica,
     "eager fillers": _eager_fillers_count,
     "weights of one number": _weights_of_a_number_of_one_replica,
+    "own applies": _own_applies_of_each_replica,
+    "unique rows": _rows_looked_up_by_each_replica,
+    "outcomes": _only_gradients_compared,
     "first batch": _nothing_compared,
     "models without call": _every_model_called,
     "unknown sizes": _a_batch_read_to_build,

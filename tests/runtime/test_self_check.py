@@ -58,7 +58,7 @@ def test_verify_allows_for_activations_that_round_otherwise_on_replicas(monkeypa
     """As on GPUs, whose kernels depend on the size of the batch; on CPUs, a sample's activations do not."""
     own = self_check._on_replicas
 
-    def otherwise(model: Any, batch: Any) -> dict[str, np.ndarray]:
+    def otherwise(model: Any, batch: Any) -> Any:
         random = np.random.default_rng(1)
         for weight in model.trainable_weights:
             value = weight.numpy()
@@ -82,7 +82,7 @@ def test_verify_allows_for_a_single_activation_that_rounds_otherwise(
     """The first probes of the rounding may not see it."""
     own = self_check._on_replicas
 
-    def otherwise(model: Any, batch: Any) -> dict[str, np.ndarray]:
+    def otherwise(model: Any, batch: Any) -> Any:
         kernel = model.layers[0].kernel
         value = kernel.numpy()
         value[0, unit] *= 1 + np.finfo(value.dtype).eps

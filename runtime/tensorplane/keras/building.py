@@ -11,21 +11,27 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorplane.keras import scope
 from tensorplane.keras.batches import Batch
-from tensorplane.keras.exact_gradients import applying
+from tensorplane.keras.exact_gradients import applying, sum_before
 from tensorplane.keras.exact_metrics import unmeasured
 from tensorplane.keras.optimizers import optimizers_of
+from tensorplane.keras.replicas import several
 from tensorplane.log import warn
 
 
 def build(model: Any, iterator: Any) -> None:
     """Create the variables for the batches of an epoch iterator."""
     spec = _without_optionals(iterator.batches.element_spec)
+    scope.check_optimizers(model)
+    if several(model.distribute_strategy):
+        sum_before(optimizers_of(model))
     with model.distribute_strategy.scope():
         if _has_call(model):
             _build_layers(model, iterator, spec)
         if _needs_trace(model):
             _trace(model, spec)
+    scope.check_metrics(model)
 
 
 def build_from(model: Any, batch: Any) -> None:

@@ -11,15 +11,15 @@ from __future__ import annotations
 
 import functools
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
 import tensorflow as tf
 
+from tensorplane.keras.looked_up import are_unique, is_row_independent
 from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed, total_rows
-from tensorplane.keras.row_independent import is_row_independent
 
 Function = Callable[..., Any]
 
@@ -195,13 +195,24 @@ def apply_gradients(original: Function) -> Function:
         first = not _reduced.depth
         _reduced.depth += 1
         try:
+            found = sums(grads) if first else grads
+            # At the end of the data there is no batch: a step that has none counts no iteration, and decays no weight.
+            batch = [grad for grad in found if grad is not None]
             # Inner ones are called in other threads.
-            with summed_already(*_inner(self)):
-                return original(self, sums(grads) if first else grads, trainable_variables)
+            with summed_already(*_inner(self)), tf.control_dependencies(batch):
+                return original(self, found, trainable_variables)
         finally:
             _reduced.depth -= 1
 
+    apply._tensorplane_sums = True  # type: ignore[attr-defined]
     return apply
+
+
+def sum_before(optimizers: Iterable[Any]) -> None:
+    """From now on, what the classes of these optimizers do in an `apply` of their own, they do with sums."""
+    for kind in {type(one) for one in optimizers}:
+        if not getattr(kind.apply, "_tensorplane_sums", False):
+            kind.apply = apply_gradients(kind.apply)
 
 
 def all_reduce(original: Function) -> Function:
@@ -266,9 +277,20 @@ def _summed(grads: Sequence[Any]) -> list[Any]:
     values = iter(summed([grad.values for grad, same in zip(grads, alike, strict=True) if same]) if any(alike) else ())
     others = iter(summed([grad for grad, same in zip(grads, alike, strict=True) if not same]) if not all(alike) else ())
     return [
-        tf.IndexedSlices(next(values), grad.indices, grad.dense_shape) if same else next(others)
+        tf.IndexedSlices(next(values), grad.indices, grad.dense_shape) if same else _as_one_looks_up(next(others), grad)
         for grad, same in zip(grads, alike, strict=True)
     ]
+
+
+def _as_one_looks_up(total: tf.IndexedSlices, mine: tf.IndexedSlices) -> tf.IndexedSlices:
+    """The slices of all replicas, each row once if that is how a step looks rows up, as for sparse inputs: optimizers
+    square each slice of its own.
+    """
+    if not are_unique(mine.indices):
+        return total
+    rows, places = tf.unique(total.indices)
+    values = tf.math.unsorted_segment_sum(total.values, places, tf.size(rows))
+    return tf.IndexedSlices(values, rows, total.dense_shape)
 
 
 def _weighted(grad: Any) -> Any:

@@ -112,3 +112,41 @@ def unmeasured(model: Any) -> Iterator[None]:
     finally:
         for metric in metrics:
             del metric.update_state, metric.result
+
+
+@contextmanager
+def measured_apart(model: Any) -> Iterator[None]:
+    """In this block, the model's metrics count into values that nobody else sees, from where they are now.
+
+    Their variables are the strategy's, so they cannot be assigned in one process.
+    """
+    metrics = list(model.metrics)
+    for metric in metrics:
+        apart = _Apart(metric)
+        metric.update_state, metric.result = apart.update_state, apart.result
+    try:
+        yield
+    finally:
+        for metric in metrics:
+            del metric.update_state, metric.result
+
+
+class _Apart:
+    """A metric whose variables have other values."""
+
+    def __init__(self, metric: Any) -> None:
+        self._metric = metric
+        self._values = [tf.convert_to_tensor(variable) for variable in metric.variables]
+
+    def update_state(self, *arguments: Any, **keywords: Any) -> None:
+        with keras.StatelessScope(self._mapping()) as scope:
+            type(self._metric).update_state(self._metric, *arguments, **keywords)
+        self._values = [scope.get_current_value(variable) for variable in self._metric.variables]
+
+    def result(self) -> Any:
+        with keras.StatelessScope(self._mapping()):
+            # A result may be a variable.
+            return tf.nest.map_structure(tf.convert_to_tensor, type(self._metric).result(self._metric))
+
+    def _mapping(self) -> list[tuple[Any, tf.Tensor]]:
+        return list(zip(self._metric.variables, self._values, strict=True))

@@ -5,9 +5,9 @@ What several replicas cannot compute as one process does is refused, where it is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import keras
 import numpy as np
@@ -15,10 +15,16 @@ import tensorflow as tf
 
 from tensorplane.keras import self_check, steps
 from tensorplane.keras.batches import bounds
-from tensorplane.keras.exact_metrics import unmeasured
+from tensorplane.keras.exact_metrics import measured_apart, unmeasured
+from tensorplane.keras.mean_of_samples import calls_noted, is_mean, rows_between
 from tensorplane.log import warn
 
+Found = TypeVar("Found")
 _NUMBER = "which is not the mean over its samples, so replicas cannot compute it from their parts of the batch"
+_METRIC = "let a metric add up values of samples"
+_STATE = "each replica updates it from its own samples: update it from a sum over all (tf.distribute's all_reduce)"
+_ROUNDS = 10.0
+"""How many times more than a gradient a metric may round, such as a ratio of differences."""
 _SINGLE = "train on one replica (strategy: single)"
 
 
@@ -46,95 +52,108 @@ def check(model: Any, batch: Any, *, refuse: bool) -> None:
     if known and refuse:
         raise ValueError(known[0])
     for fault in [*known, *others]:
-        warn(f"{fault} (tensorplane.verify compares any batch)")
+        warn(fault)
 
 
 def _faults(model: Any, batch: Any) -> tuple[list[str], list[str]]:
     """What replicas are known not to be able to compute, and what else differs."""
-    if not has_own_step(model) and (numbers := _alone(_losses_of_no_mean, model, batch)):
-        return numbers, []
-    worst, where = self_check.difference(model, batch)
-    if not self_check.differs(model, worst):
-        return [], []
-    if not has_own_step(model) and (added := _alone(_added_losses_of_no_mean, model, batch)):
+    if has_own_step(model):
+        step = self_check.compare(model, batch)
+        return [], _differences(model, step, batch, told=())
+    losses, dependent = _alone(_faulty_losses, model, batch)
+    if losses:
+        return losses, []
+    step = self_check.compare(model, batch)
+    if self_check.differs(model, step.worst) and (added := _alone(_added_losses_of_no_mean, model, batch)):
         return added, []
-    return [], [self_check.fault(model, worst, where)]
-
-
-def _alone(faults: Callable[[Any, Any, int], list[str]], model: Any, batch: Any) -> list[str]:
-    with self_check.untouched(model):
-        found: list[str] = self_check.in_one_process(
-            faults, model, batch, model.distribute_strategy.num_replicas_in_sync
-        )
-        return found
-
-
-def _losses_of_no_mean(model: Any, batch: Any, replicas: int) -> list[str]:
-    """The losses of `compile` that are one number for a batch, but not the mean over its samples."""
-    with _calls_noted(model) as calls:
-        x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
-        with unmeasured(model):
-            model._compute_loss(x=x, y=y, y_pred=model(x), sample_weight=weight, training=False)
-    return [
-        f"loss: {loss.name} is one number for a batch, {_NUMBER}; return a value for each sample (keras.losses.Dice: "
-        f"axis=(1, 2, 3)), or {_SINGLE}"
-        for loss, call, (true, predicted) in calls
-        if tf.convert_to_tensor(call(true, predicted)).shape.rank == 0 and not _is_mean(call, true, predicted, replicas)
+    metrics = _alone(_metrics_of_no_mean, model, batch)
+    return [], [
+        *dependent,
+        *metrics.values(),
+        *_differences(model, step, batch, told=[*metrics, *(dependent and ["loss"])]),
     ]
 
 
-@contextmanager
-def _calls_noted(model: Any) -> Iterator[list[tuple[Any, Callable[..., Any], tuple[Any, Any]]]]:
-    """In this block, the losses of `compile` are noted: each with its `call`, and what it was called with."""
-    noted: list[tuple[Any, Callable[..., Any], tuple[Any, Any]]] = []
+def _differences(model: Any, step: self_check.Compared, batch: Any, told: Collection[str]) -> list[str]:
+    """How a step differs from one process: in its gradients, else in the rest. `told`: reports to leave out."""
+    if self_check.differs(model, step.worst):
+        return [f"{self_check.fault(model, step.worst, step.where)} (tensorplane.verify compares any batch)"]
+    return _outcomes_that_differ(model, step, batch, told)
+
+
+def _outcomes_that_differ(model: Any, step: self_check.Compared, batch: Any, told: Collection[str]) -> list[str]:
+    """What a step keeps or reports, where it is not what one process does."""
+    if state := _that_differ(model, "a step", step.outcome.state, step.of_one.state, (), _STATE):
+        # Reports may depend on it.
+        return state
+    found = _that_differ(model, "a step", step.outcome.logs, step.of_one.logs, told, _METRIC)
+    if type(model).test_step is not keras.Model.test_step:
+        found += _that_differ(model, "a validation", *self_check.compare_logs_of_test(model, batch), told, _METRIC)
+    return found
+
+
+def _that_differ(model: Any, what: str, several: Any, one: Any, told: Collection[str], remedy: str) -> list[str]:
+    most = _ROUNDS * self_check.tolerance(model)
+    of_one = dict(keras.tree.flatten_with_path(one))
+    return [
+        f"{'/'.join(map(str, path))}: {what} on several replicas makes it {_shown(value)} where one process makes it "
+        f"{_shown(of_one[path])}; {remedy}, or {_SINGLE}"
+        for path, value in keras.tree.flatten_with_path(several)
+        if path[-1:] not in [(name,) for name in told]
+        and not np.allclose(value, of_one[path], rtol=most, atol=most, equal_nan=True)
+    ]
+
+
+def _shown(value: Any) -> str:
+    return " ".join(np.array2string(np.asarray(value), precision=6, threshold=4).split())
+
+
+def _alone(faults: Callable[[Any, Any, int], Found], model: Any, batch: Any) -> Found:
+    with self_check.untouched(model):
+        found: Found = self_check.in_one_process(faults, model, batch, model.distribute_strategy.num_replicas_in_sync)
+        return found
+
+
+def _faulty_losses(model: Any, batch: Any, replicas: int) -> tuple[list[str], list[str]]:
+    """Lines for the losses of `compile` that are one number for a batch, but not the mean over its samples; and for
+    those whose value of a sample depends on the others.
+    """
     compiled = model._compile_loss._flat_losses if model._compile_loss else []
     losses = list({id(one.loss): one.loss for one in compiled}.values())
-
-    def noting(loss: Any, call: Callable[..., Any]) -> Callable[..., Any]:
-        def noted_call(y_true: Any, y_pred: Any) -> Any:
-            noted.append((loss, call, (y_true, y_pred)))
-            return call(y_true, y_pred)
-
-        return noted_call
-
-    for loss in losses:
-        loss.call = noting(loss, loss.call)
-    try:
-        yield noted
-    finally:
-        for loss in losses:
-            del loss.call
-
-
-def _is_mean(call: Callable[..., Any], true: Any, predicted: Any, replicas: int) -> bool:
-    """Whether the value for all samples is the mean of those for the replicas' parts, also for other numbers."""
-    random = np.random.default_rng(0)
-
-    def drawn(value: tf.Tensor) -> tf.Tensor:
-        return tf.constant(random.uniform(0.05, 0.95, value.shape), value.dtype) if value.dtype.is_floating else value
-
-    def padded(value: tf.Tensor) -> tf.Tensor:
-        """Some entries are 0, which losses may leave out."""
-        zeros = tf.zeros_like(value)
-        return tf.where(random.random(value.shape) < 0.5, zeros, value) if value.dtype.is_numeric else value
-
-    others = tf.nest.map_structure(drawn, (true, predicted))
-    for values in ((true, predicted), others, (tf.nest.map_structure(padded, true), others[1])):
-        count = int(tf.shape(tf.nest.flatten(values)[0])[0])
-        whole = np.asarray(call(*values), np.float64)
-        ends = [bounds(count, replica, replicas) for replica in range(replicas)]
-        parts = [
-            (end - begin) / count * np.asarray(call(*_rows(values, begin, end)), np.float64)
-            for begin, end in ends
-            if end > begin
-        ]
-        if np.isfinite(whole) and abs(sum(parts) - whole) > 1e-4 * max(abs(float(whole)), 1e-3):
-            return False
-    return True
+    x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
+    with calls_noted(losses, "call") as calls, unmeasured(model):
+        model._compute_loss(x=x, y=y, y_pred=model(x), sample_weight=weight, training=False)
+    faulty = [one for one in calls if not is_mean(one, replicas)]
+    numbers = [
+        f"loss: {one.holder.name} is one number for a batch, {_NUMBER}; return a value for each sample "
+        f"(keras.losses.Dice: axis=(1, 2, 3)), or {_SINGLE}"
+        for one in faulty
+        if one.is_number
+    ]
+    dependent = [
+        f"loss: {one.holder.name} gives a sample a value that depends on the others of the batch, of which a replica "
+        f"has its own alone; {_SINGLE}"
+        for one in faulty
+        if not one.is_number
+    ]
+    return numbers, dependent
 
 
-def _rows(values: Any, begin: int, end: int) -> Any:
-    return tf.nest.map_structure(lambda value: value[begin:end], values)
+def _metrics_of_no_mean(model: Any, batch: Any, replicas: int) -> dict[str, str]:
+    """The lines for functions of `compile` that are one number for a batch, but not the mean over its samples, by name.
+
+    A step on a few samples may report nearly the same.
+    """
+    compiled = model._compile_metrics.metrics if model._compile_metrics else []
+    functions = [one for one in compiled if isinstance(one, keras.metrics.MeanMetricWrapper)]
+    x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
+    with calls_noted(functions, "_fn") as calls, measured_apart(model):
+        model.compute_metrics(x, y, model(x, training=False), weight)
+    return {
+        metric.name: f"{metric.name}: is one number for a batch, {_NUMBER}; return a value for each sample, or count "
+        "sums in a keras.metrics.Metric"
+        for metric in (one.holder for one in calls if one.is_number and not is_mean(one, replicas))
+    }
 
 
 def _added_losses_of_no_mean(model: Any, batch: Any, replicas: int) -> list[str]:
@@ -146,7 +165,7 @@ def _added_losses_of_no_mean(model: Any, batch: Any, replicas: int) -> list[str]
     for replica in range(replicas):
         begin, end = bounds(count, replica, replicas)
         if end > begin:
-            mine = _added(model, _rows(x, begin, end))
+            mine = _added(model, rows_between(x, begin, end))
             parts = [total + (end - begin) / count * one for total, (_, one) in zip(parts, mine, strict=True)]
     return [
         f"add_loss: the loss that {name} adds is a number, {_NUMBER}; add the mean over the samples, or {_SINGLE}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from contextlib import closing
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ from tensorplane.data.dataset import Inputs
 from tensorplane.parameter_server.servers import is_parameter_server
 from tensorplane.watchdog import watched
 
+_ADAPTERS = "keras.src.trainers.data_adapters.data_adapter_utils"
 _ARRAYS = (np.ndarray, tf.Tensor)
 
 
@@ -82,13 +84,15 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
         raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
     whole = tuple(part for part in (x, y, weight) if part is not None)
     count = _samples(whole)
+    if (classes := rest.pop("class_weight", None)) is not None:
+        whole = (*whole, _weights_of(classes, whole))
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
         raise ValueError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
     rest["validation_batch_size"] = rest.get("validation_batch_size") or size
     with tf.device("CPU:0"):
         # Not on the GPU, whose memory they would fill.
-        arrays = tf.nest.map_structure(tf.convert_to_tensor, whole)
+        arrays = tf.nest.map_structure(_as_keras_has_it, whole)
     if split:
         held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], arrays))
         rest.setdefault("validation_data", held.batch(rest["validation_batch_size"]))
@@ -97,6 +101,19 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
         order = order.shuffle(end, seed=seeds.of_run())
     data = order.batch(size).map(lambda rows: tf.nest.map_structure(lambda array: tf.gather(array, rows), arrays))
     return data.prefetch(tf.data.AUTOTUNE), rest
+
+
+def _weights_of(classes: Any, arrays: tuple[Any, ...]) -> Any:
+    """The samples' weights by class: Keras weights a dataset only if all classes are named."""
+    if len(arrays) != 2 or tf.nest.is_nested(arrays[1]):
+        raise ValueError("class_weight: needs y, one array of labels, and no sample_weight; pass sample_weight instead")
+    return import_module(_ADAPTERS).class_weight_to_sample_weights(arrays[1], classes)
+
+
+def _as_keras_has_it(array: Any) -> tf.Tensor:
+    """As a tensor; numbers with a fraction have Keras' type."""
+    tensor = tf.convert_to_tensor(array)
+    return tf.cast(tensor, keras.config.floatx()) if tensor.dtype.is_floating else tensor
 
 
 def _samples(arrays: Any) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
 
@@ -16,7 +17,7 @@ from tensorplane.keras import building, repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
 from tensorplane.keras.constant_draws import compared, constant_draws
 from tensorplane.keras.exact_gradients import applying
-from tensorplane.keras.exact_metrics import unmeasured
+from tensorplane.keras.exact_metrics import measured_apart
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 
@@ -60,10 +61,10 @@ def verify(model: Any, batch: Any) -> float:
     if not several(model.distribute_strategy):
         return 0.0
     repair.install()
-    worst, where = difference(model, batch)
-    if differs(model, worst):
-        raise Differs(fault(model, worst, where))
-    return worst
+    step = compare(model, batch)
+    if differs(model, step.worst):
+        raise Differs(fault(model, step.worst, step.where))
+    return step.worst
 
 
 def fault(model: Any, worst: float, where: str) -> str:
@@ -73,23 +74,64 @@ def fault(model: Any, worst: float, where: str) -> str:
     )
 
 
-def difference(model: Any, batch: Any) -> tuple[float, str]:
-    """What `verify` returns or raises: the largest difference of a gradient, and the path of its variable."""
-    batches = Batches(tf.data.Dataset.from_tensors(batch), model.distribute_strategy)
-    iterator = iter(batches)
-    # As the iterator of an epoch counts: before the execution.
-    batches.taken += model.steps_per_execution
+@dataclass(frozen=True)
+class Outcome:
+    """What else a step does than update trainable variables."""
+
+    logs: Any
+    state: Mapping[str, np.ndarray]
+    """The non-trainable variables after it, by path."""
+
+    @classmethod
+    def of(cls, model: Any, logs: Any) -> Outcome:
+        """Of a step that has just been computed."""
+        return cls(logs, {one.path: tf.convert_to_tensor(one.value).numpy() for one in model.non_trainable_weights})
+
+
+@dataclass(frozen=True)
+class Compared:
+    """A step on all replicas beside the same step in one process."""
+
+    worst: float
+    """The largest difference of a gradient, as `verify` measures it."""
+    where: str
+    """The path of its variable."""
+    outcome: Outcome
+    """What the step on all replicas leaves and returns."""
+    of_one: Outcome
+    """The same in one process."""
+
+
+def compare(model: Any, batch: Any) -> Compared:
+    """Compute one training step on all replicas and in one process."""
     with untouched(model):
-        mine = _on_replicas(model, iterator)
+        mine, outcome = _on_replicas(model, batch)
     with untouched(model):
-        reference = in_one_process(_of_one_process, model, batch)
+        reference, of_one = in_one_process(_of_one_process, model, batch)
         worst, where = _largest(model, mine, reference, {})
         if differs(model, worst):
             for rounding in _roundings(model, batch, reference):
                 worst, where = _largest(model, mine, reference, rounding)
                 if not differs(model, worst):
                     break
-    return worst, where
+    return Compared(worst, where, outcome, of_one)
+
+
+def compare_logs_of_test(model: Any, batch: Any) -> tuple[Any, Any]:
+    """The logs of one step of validation on all replicas, and in one process."""
+    with untouched(model):
+        logs = steps.function(model, model.test_step, training=False)(_iterator(model, batch))
+    with untouched(model), measured_apart(model):
+        return logs, in_one_process(model.test_step, batch)
+
+
+def _iterator(model: Any, batch: Any) -> Any:
+    """Gives the batch as an epoch does."""
+    batches = Batches(tf.data.Dataset.from_tensors(batch), model.distribute_strategy)
+    iterator = iter(batches)
+    # As the iterator of an epoch counts: before the execution.
+    batches.taken += model.steps_per_execution
+    return iterator
 
 
 @contextmanager
@@ -103,7 +145,7 @@ def untouched(model: Any) -> Iterator[None]:
 
 def differs(model: Any, worst: float) -> bool:
     """Whether a difference is more than rounding explains."""
-    return worst > _tolerance(model)
+    return worst > tolerance(model)
 
 
 class _Recorder(keras.optimizers.Optimizer):  # type: ignore[misc]  # Keras has no types
@@ -146,13 +188,14 @@ def _only_recorders(optimizer: Any, *_: Any) -> Any:
     raise ValueError(f"{optimizer.name} is not an attribute of the model or its layers")
 
 
-def _on_replicas(model: Any, iterator: Iterator[Any]) -> dict[str, np.ndarray]:
-    """The gradients that a step on all replicas applies, by the variable's path."""
+def _on_replicas(model: Any, batch: Any) -> tuple[dict[str, np.ndarray], Outcome]:
+    """The gradients that a step on all replicas applies, by the variable's path, and what else it does."""
+    iterator = _iterator(model, batch)
     with ExitStack() as undo:
         with model.distribute_strategy.scope():
             found = undo.enter_context(_recorded(model))
-        steps.function(model, model.train_step, training=True)(iterator)
-    return found
+        logs = steps.function(model, model.train_step, training=True)(iterator)
+    return found, Outcome.of(model, logs)
 
 
 def in_one_process(function: Callable[..., Any], *arguments: Any) -> Any:
@@ -161,11 +204,11 @@ def in_one_process(function: Callable[..., Any], *arguments: Any) -> Any:
         return thread.submit(compared, function, *arguments).result()
 
 
-def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> dict[str, np.ndarray]:
-    """The gradients of the whole batch, without the strategy, computed from `factor` times the loss."""
-    with _recorded(model) as found, unmeasured(model), _multiplied(factor):
-        model.train_step(batch)
-    return {path: gradient / factor for path, gradient in found.items()}
+def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> tuple[dict[str, np.ndarray], Outcome]:
+    """The gradients of the whole batch, without the strategy, computed from `factor` times the loss; and the rest."""
+    with _recorded(model) as found, measured_apart(model), _multiplied(factor):
+        logs = model.train_step(batch)
+    return {path: gradient / factor for path, gradient in found.items()}, Outcome.of(model, logs)
 
 
 @contextmanager
@@ -194,7 +237,7 @@ def _roundings(model: Any, batch: Any, reference: Mapping[str, np.ndarray]) -> I
         for weight, value in zip(model.trainable_weights, weights, strict=True):
             last = _LAST_DIGITS * np.finfo(value.dtype).eps
             weight.assign(value * (1 + last * random.choice([-1, 1], value.shape)).astype(value.dtype))
-        other = in_one_process(_of_one_process, model, batch, _FACTORS[probe % len(_FACTORS)])
+        other, _ = in_one_process(_of_one_process, model, batch, _FACTORS[probe % len(_FACTORS)])
         found = {path: max(most, _apart(other[path], reference[path])) for path, most in found.items()}
         if probe + 1 >= len(_FACTORS):
             yield found
@@ -204,7 +247,8 @@ def _apart(one: np.ndarray, other: np.ndarray) -> float:
     return float(np.max(np.abs(one - other), initial=0.0))
 
 
-def _tolerance(model: Any) -> float:
+def tolerance(model: Any) -> float:
+    """What rounding explains of a difference, relative to the value."""
     return max(_TOLERANCE.get(layer.compute_dtype, 1e-3) for layer in model._flatten_layers())
 
 
@@ -212,12 +256,12 @@ def _largest(
     model: Any, mine: Mapping[str, np.ndarray], reference: Mapping[str, np.ndarray], rounding: Mapping[str, float]
 ) -> tuple[float, str]:
     """The largest difference, and the path of its variable."""
-    tolerance = _tolerance(model)
+    most = tolerance(model)
     worst, where = 0.0, ""
     # A gradient that should be 0 is rounding.
     least = 0.01 * max((float(np.max(np.abs(one), initial=0.0)) for one in reference.values()), default=0.0) or 1.0
     for path, other in reference.items():
-        scale = max(least, float(np.max(np.abs(other), initial=0.0)), _ROUNDINGS * rounding.get(path, 0.0) / tolerance)
+        scale = max(least, float(np.max(np.abs(other), initial=0.0)), _ROUNDINGS * rounding.get(path, 0.0) / most)
         difference = _apart(mine[path], other) / scale if path in mine else np.inf
         if not difference <= worst:
             worst, where = difference, path
@@ -281,12 +325,13 @@ def _without_noise(model: Any) -> Iterator[None]:
 
 @contextmanager
 def _restored(model: Any) -> Iterator[None]:
-    """Weights and seeds as before; metrics as at the begin of an epoch."""
+    """Weights and seeds as before; metrics as at the begin of an epoch, before and after."""
     own = [
         value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, tf.Variable)
     ]
     variables = [*model.weights, *own, *seed_generators.states_of(model)]
     before = [variable.numpy() for variable in variables]
+    model.reset_metrics()
     try:
         yield
     finally:

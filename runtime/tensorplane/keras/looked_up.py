@@ -1,4 +1,4 @@
-"""Whether a tensor of a step is the same whatever samples the replica got, such as the positions of a sequence."""
+"""The rows of a table that a step looks up: alike on all replicas, as the positions of a sequence, or each once."""
 
 from __future__ import annotations
 
@@ -6,12 +6,23 @@ import tensorflow as tf
 
 from tensorplane.keras.replicas import summed
 
+_SAME_VALUES = ("Cast", "Identity", "Reshape")
+
 
 def is_row_independent(tensor: tf.Tensor) -> bool:
     """Whether no sample, and not their number, decides the tensor's values. All replicas must call it."""
     if tf.is_symbolic_tensor(tensor):
         return not _reaches_a_batch(tensor)
     return _same_everywhere(tensor)
+
+
+def are_unique(tensor: tf.Tensor) -> bool:
+    """Whether the step makes the tensor's values unique. Eagerly that cannot be known."""
+    if not tf.is_symbolic_tensor(tensor):
+        return False
+    while tensor.op.type in _SAME_VALUES:
+        tensor = tensor.op.inputs[0]
+    return bool(tensor.op.type in ("Unique", "UniqueV2"))
 
 
 def _reaches_a_batch(tensor: tf.Tensor) -> bool:
