@@ -14,18 +14,20 @@ import signal
 import sys
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
+from typing import TypeVar
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
-from tensorplane import metrics, reading, record_place
-from tensorplane.datasets import Dataset, Note, Refused, lasting, requests
+from tensorplane import metrics, reading, record_place, topic_id
+from tensorplane.datasets import Commit, Dataset, Note, Refused, lasting, requests
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, Brokers, Lost, NowAndThen, ReadingError
 from tensorplane.record_place import Moved, Place, Source
 from tensorplane.record_window import Limits, Window
+from tensorplane.topic_id import TopicIds
 
 INPUT = "input"
 """Name of the stream in the variable STREAMS."""
@@ -34,10 +36,12 @@ _FETCHED_KIB = 16 * 1024
 """Records that the client reads ahead, in memory."""
 _PARTITIONS_SECONDS = 30.0
 """Time after which the topic is asked for new partitions."""
-_REMEDY = (
-    "retention deleted records before they were recorded, or the topic was recreated; set `lost: skip` to go on with "
-    "the first record that is there, or another group to begin anew"
+_GAP = (
+    "retention deleted records before they were recorded, or the topic was recreated; the next start of the pod says "
+    "which it was, and what to do"
 )
+
+T = TypeVar("T")
 
 
 class Recorder:
@@ -53,6 +57,8 @@ class Recorder:
         self._stop, self._stream = stop, stream
         self._connect()
         self._place = Place(None, {})
+        self._topic_id: str | None = None
+        """Of the topic whose offsets these are; None if it is not known."""
         self._from: dict[int, int] = {}
         """The first record of each partition that is in no commit."""
         self._skipped: dict[int, int] = {}
@@ -85,7 +91,7 @@ class Recorder:
 
     def _connect(self) -> None:
         self._consumer = reading.consumer(self._stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
-        self._brokers = Brokers(self._topic)
+        self._brokers, self._ids = Brokers(self._topic), TopicIds(self._topic, self._stream.client())
 
     def _record(self) -> bool:
         """Record a window. Returns False if another recorder has committed meanwhile."""
@@ -97,6 +103,7 @@ class Recorder:
         """Go on from the newest commit."""
         self._dataset.store.create()
         self._place = record_place.of(self._dataset, self._branch, self._source)
+        self._topic_id = self._place.topic_id
         self._waiting.clear()
         self._skipped.clear()
         self._from = {}
@@ -113,15 +120,25 @@ class Recorder:
                 self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.room), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
-                if reading.is_record(message, _REMEDY):
+                if message.error():  # as of a topic that was deleted
+                    self._answer(self._identify)
+                if reading.is_record(message, _GAP):
                     window.add(message.partition() or 0, message.offset() or 0, message.value())
             self._brokers.ask_now_and_then(self._consumer)
             self._report_now_and_then()
 
     def _commit(self, window: Window) -> bool:
-        """Commit a window. Returns False if another recorder has committed meanwhile."""
+        """Commit a window. Returns False if another recorder has committed meanwhile, or the stop came first."""
+        # A topic never gets a former id again, so what was read until now is of the topic that has the id now.
+        if not self._answer(self._identify):
+            return False
         end = {**self._from, **window.after}
-        about = record_place.provenance(self._source, self._from, end, window.records, self._skipped)
+        about = record_place.provenance(self._source, self._topic_id, self._from, end, window.records, self._skipped)
+
+        def check(before: Commit | None) -> None:
+            record_place.unchanged(dataset, self._branch, self._source, self._place, before)
+            record_place.unwritten(dataset, self._branch, kept, before)
+
         try:
             with self._dataset.attempt() as dataset:
                 kept = {path: dataset.keep(io.BytesIO(content)) for path, content in window.files(self._layout)}
@@ -129,16 +146,12 @@ class Recorder:
                     kept,
                     branch=self._branch,
                     note=Note(f"{window.records:,} records of {self._topic}", self._name, about),
-                    # A path is of one window alone, so whatever else has it was not read from the topic.
-                    ours_win=True,
-                    after=lambda before: record_place.unchanged(
-                        dataset, self._branch, self._source, self._place, before
-                    ),
+                    after=check,
                 )
         except Moved as error:
             say(moved=str(error))
             return False
-        self._place = Place(made.id, end)
+        self._place = Place(made.id, end, self._topic_id)
         self._from = end
         self._skipped.clear()
         reading.commit(self._consumer, self._topic, end)
@@ -149,37 +162,56 @@ class Recorder:
 
     def _add_partitions(self) -> None:
         """Read all partitions of the topic. Waits while the brokers do not answer; raises Lost after a while."""
+        if starts := self._answer(self._starts):
+            say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
+            self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])
+            self._from.update(starts)
+
+    def _answer(self, ask: Callable[[], T]) -> T | None:
+        """What the brokers answer; None if the stop came first. Raises Lost after a while without an answer."""
         while not self._stop.is_set():
             try:
-                found = self._consumer.list_topics(self._topic, timeout=ANSWER_SECONDS).topics[self._topic]
-                if found.error:
-                    raise KafkaException(found.error)
-                fresh = sorted(set(found.partitions) - set(self._from))
-                starts = {partition: self._start(partition) for partition in fresh}
+                found = ask()
             except KafkaException as error:
                 self._brokers.have_failed(error)
                 self._stop.wait(POLL_SECONDS)
-                continue
-            self._brokers.have_answered()
-            if starts:
-                say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
-                self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])
-                self._from.update(starts)
-            return
+            else:
+                self._brokers.have_answered()
+                return found
+        return None
+
+    def _identify(self) -> bool:
+        """True if the topic is the one whose offsets these are. Raises ReadingError if it is another one."""
+        now = self._ids.now()
+        if topic_id.differ(self._topic_id, now):
+            problem = topic_id.problem(self._topic, self._topic_id, now)
+            raise ReadingError(f"{problem}, and its offsets are of other records; {record_place.REMEDY}")
+        self._topic_id = self._topic_id or now
+        return True
+
+    def _starts(self) -> dict[int, int]:
+        """Where to read each partition that is not read yet."""
+        found = self._consumer.list_topics(self._topic, timeout=ANSWER_SECONDS).topics[self._topic]
+        if found.error:
+            raise KafkaException(found.error)
+        self._identify()
+        return {partition: self._start(partition) for partition in sorted(set(found.partitions) - set(self._from))}
 
     def _start(self, partition: int) -> int:
         """Where to read a partition: after what is committed, else at its first record."""
         at = TopicPartition(self._topic, partition)
         first, end = self._consumer.get_watermark_offsets(at, timeout=ANSWER_SECONDS)
         wanted = self._place.next.get(partition, first)
-        if wanted < first and self._skips:
+        where = f"topic {self._topic}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}"
+        if wanted > end:
+            raise ReadingError(f"{where}: the topic was recreated, or has lost its end; {record_place.REMEDY}")
+        if wanted < first:
+            if not self._skips:
+                problem = "retention deleted records before they were recorded"
+                raise ReadingError(f"{where}; {problem}; set `lost: skip` to go on with the first record that is there")
             self._skipped[partition] = first - wanted
             say(skipped=first - wanted, partition=partition)
-            return first
-        if not first <= wanted <= end:
-            where = f"topic {self._topic}, partition {partition}"
-            raise ReadingError(f"{where}: the next record is {wanted}, Kafka has {first} to {end}; {_REMEDY}")
-        return wanted
+        return max(wanted, first)
 
     def _report_now_and_then(self) -> None:
         if self._look.is_due():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 
@@ -10,8 +11,17 @@ def parsed(value: bytes) -> Any:
     """What the JSON says. Raises ValueError for anything else: also for what Python would read and others would not,
     such as UTF-16, a byte order mark or NaN.
     """
+    return _loaded(value)
+
+
+def check(value: bytes) -> None:
+    """Raises ValueError as `parsed` does, but takes numbers of any length, which Python's `int` does not."""
+    _loaded(value, parse_int=str, parse_float=str)
+
+
+def _loaded(value: bytes, **numbers: Callable[[str], Any]) -> Any:
     try:
-        return json.loads(value.decode(), parse_constant=_refuse)
+        return json.loads(value.decode(), parse_constant=_refuse, **numbers)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
 

@@ -7,10 +7,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tensorplane.datasets import Commit, Dataset, Refused
+from tensorplane.datasets import Commit, Dataset, Refused, tree
+from tensorplane.datasets.refused import Gone
+from tensorplane.datasets.tree import File
 
 KEY = "stream"
 """Key of a commit's provenance."""
+_TOPIC_ID = "topicId"
+REMEDY = "set another `dataset` or `branch`, where the recorder begins with the first record that is there"
 
 
 class Moved(Refused):
@@ -19,7 +23,7 @@ class Moved(Refused):
 
 @dataclass(frozen=True)
 class Source:
-    """What is recorded. Another group begins anew."""
+    """What is recorded. Each branch has the records of one."""
 
     stream: str
     topic: str
@@ -39,40 +43,82 @@ class Place:
     """None before the first."""
     next: Mapping[int, int]
     """The first offset of each partition that is in no commit."""
+    topic_id: str | None = None
+    """Of the topic that has these offsets; None in commits of earlier versions, and where brokers give none."""
 
 
 def of(dataset: Dataset, branch: str, source: Source) -> Place:
-    """The place in a branch's history."""
-    return _of(dataset, dataset.branches().get(branch), source, Place(None, {}))
+    """The place in a branch's history. Raises Refused if the branch has what another source's recorder wrote."""
+    return _of(dataset, branch, dataset.branches().get(branch), source, Place(None, {}))
 
 
 def unchanged(dataset: Dataset, branch: str, source: Source, place: Place, before: Commit | None) -> None:
-    """Raises Moved if the history up to `before` has a commit of the source that is newer than the place."""
-    now = _of(dataset, before, source, place)
+    """Raises Moved if the history up to `before` has a commit of the source that is newer than the place, Refused if it
+    has one of another source.
+    """
+    now = _of(dataset, branch, before, source, place)
     if now.commit != place.commit:
         raise Moved(f"{branch}: another recorder of {source.topic} has committed since")
 
 
+def unwritten(dataset: Dataset, branch: str, files: Mapping[str, File], before: Commit | None) -> None:
+    """Raises Refused if the commit has other files at these paths, which the recorder cannot have written: a path is
+    of one window alone.
+    """
+    if before is None:
+        return
+    after = tree.update(dataset.store, before.version, files).id
+    taken = sorted(path for path, old, _ in tree.diff(dataset.store, before.version, after) if old)
+    if taken:
+        more = f" and {len(taken) - 1} more" if taken[1:] else ""
+        problem = f"has {taken[0]}{more}, which this recorder did not write and would replace"
+        raise Refused(f"{_named(dataset, branch)}: {problem}; remove it from the dataset, or {REMEDY}")
+
+
 def provenance(
-    source: Source, begin: Mapping[int, int], end: Mapping[int, int], records: int, skipped: Mapping[int, int]
+    source: Source,
+    topic_id: str | None,
+    begin: Mapping[int, int],
+    end: Mapping[int, int],
+    records: int,
+    skipped: Mapping[int, int],
 ) -> dict[str, Any]:
     """What a commit says about its window: the first record of each partition in it, and the first one after it.
 
     `skipped`: how many records before it retention had deleted, by partition.
     """
     lost = {"skipped": _text(skipped)} if skipped else {}
-    return {KEY: {**source.plain, "from": _text(begin), "to": _text(end), "records": records, **lost}}
+    of_topic = {**source.plain, **({_TOPIC_ID: topic_id} if topic_id else {})}
+    return {KEY: {**of_topic, "from": _text(begin), "to": _text(end), "records": records, **lost}}
 
 
-def _of(dataset: Dataset, newest: Commit | None, source: Source, known: Place) -> Place:
+def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, known: Place) -> Place:
     """The place in the history up to a commit; `known` where the history has it, or none of the source."""
     for made in dataset.log(newest.id) if newest else ():
         if made.id == known.commit:
             return known
-        about = made.provenance.get(KEY) or {}
-        if source.plain.items() <= about.items():
-            return Place(made.id, {int(partition): offset for partition, offset in about["to"].items()})
+        about = made.provenance.get(KEY)
+        if about and source.plain.items() <= about.items():
+            offsets = {int(partition): offset for partition, offset in about["to"].items()}
+            return Place(made.id, offsets, about.get(_TOPIC_ID))
+        if about and newest and _are_in(dataset, made, newest):
+            problem = f"has the records of {about['name']}/{about['topic']} that group {about['group']} recorded"
+            raise Refused(f"{_named(dataset, branch)}: {problem}; set that source again, or {REMEDY}")
     return Place(None, {})
+
+
+def _are_in(dataset: Dataset, window: Commit, newest: Commit) -> bool:
+    """Whether files of a window are in the newest version; also if retention has deleted what would tell."""
+    before = next(dataset.log(window.parents[0])).version if window.parents else None
+    try:
+        wrote = [(path, new) for path, _, new in tree.diff(dataset.store, before, window.version) if new]
+    except Gone:
+        return True
+    return any(tree.find(dataset.store, newest.version, path) == file for path, file in wrote)
+
+
+def _named(dataset: Dataset, branch: str) -> str:
+    return f"dataset {dataset.store.root.name}, branch {branch}"
 
 
 def _text(offsets: Mapping[int, int]) -> dict[str, int]:

@@ -92,7 +92,7 @@ def _line(value: bytes | None) -> bytes | None:
     if value is None:
         return b"null\n"
     try:
-        record_json.parsed(value)
+        record_json.check(value)
     except ValueError:
         return None
     # Numbers and strings stay as they are written. In JSON, the end of a line is between them only.

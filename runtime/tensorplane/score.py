@@ -12,15 +12,17 @@ import signal
 import sys
 import threading
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from tensorplane import metrics, reading
+from tensorplane import metrics, reading, topic_id
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
 from tensorplane.model_client import Result, Unavailable, results
 from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, RECONNECT, Brokers, Lost, ReadingError
 from tensorplane.score_progress import Progress
+from tensorplane.topic_id import TopicIds
 
 INPUT, OUTPUT = "input", "output"
 """Names of the streams in the variable STREAMS."""
@@ -44,6 +46,8 @@ class Scorer:
         self._progress = Progress()
         self._next: dict[int, int] = {}
         """The first offset without a result, by partition of this pod."""
+        self._topic_id: str | None = None
+        """Of the topic that the pod reads, until it connects again."""
         self._streams = source, sink
         self._connect()
 
@@ -66,6 +70,7 @@ class Scorer:
         """Join the group. After a lost connection, records whose offsets are not committed are scored again."""
         source, sink = self._streams
         self._next = {}
+        self._topic_id, self._ids = None, TopicIds(self._topic, source.client())
         # `_assigned` sets where a group without offsets starts.
         self._consumer = reading.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
         # Results are sent until the brokers have them: a message without a time limit is never given up.
@@ -81,10 +86,17 @@ class Scorer:
         if first is None:
             return []
         more = self._consumer.consume(self._batch - 1, _GATHER_SECONDS) if self._batch > 1 else []
-        return [message for message in (first, *more) if reading.is_record(message, _REMEDY)]
+        messages = (first, *more)
+        if any(message.error() for message in messages):  # as of a topic that was deleted
+            with suppress(KafkaException):
+                self._identify(self._ids.now())
+        return [message for message in messages if reading.is_record(message, _REMEDY)]
 
     def _score(self, messages: Sequence[Message]) -> None:
         """Results, then offsets. If the stop comes first, neither: the group's next pod scores the records."""
+        # A topic never gets a former id again, so what is read is of the topic that has the id after that. The brokers
+        # answer while the model server does.
+        asked = self._ids.ask()
         scored = self._ask([message.value() for message in messages])
         if scored is None or not self._write(messages, scored):
             return
@@ -92,7 +104,12 @@ class Scorer:
         for message in messages:
             partition, offset = message.partition() or 0, message.offset() or 0
             after[partition] = max(after.get(partition, 0), offset + 1)
-        reading.commit(self._consumer, self._topic, after)
+        try:
+            self._identify(asked())
+        except KafkaException as error:
+            say(uncommitted=error.args[0].name())
+        else:
+            reading.commit(self._consumer, self._topic, after)
         self._next.update((partition, offset) for partition, offset in after.items() if partition in self._next)
         self._progress.add(scored)
 
@@ -140,6 +157,8 @@ class Scorer:
         """Start each partition at the group's offset; without one, at its first record."""
         while not self._stop.is_set():
             try:
+                # Before the offsets: they are of this topic, or of a later one, which the next commit refuses.
+                self._identify(self._ids.now())
                 committed = consumer.committed(partitions, timeout=ANSWER_SECONDS)
                 starts = [self._start(consumer, at) for at in committed]
             except KafkaException as error:
@@ -151,6 +170,14 @@ class Scorer:
             consumer.assign(starts)
             self._next = {at.partition: at.offset for at in starts}
             return
+
+    def _identify(self, now: str | None) -> None:
+        """Raises ReadingError if the topic is another one than that which the pod reads."""
+        if topic_id.differ(self._topic_id, now):
+            # Kafka has deleted the group's offsets with the topic.
+            remedy = "the next start of the pod begins with the first record that has no result in this topic"
+            raise ReadingError(f"{topic_id.problem(self._topic, self._topic_id, now)}; {remedy}")
+        self._topic_id = self._topic_id or now
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         self._next = {}

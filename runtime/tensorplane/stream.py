@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from typing import Any, Literal, TypeVar
@@ -13,16 +13,28 @@ import numpy as np
 import tensorflow as tf
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, TopicPartition
 
+from tensorplane import topic_id
 from tensorplane.data.order import share_of
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.log import say
-from tensorplane.reading import Brokers, Lost
+from tensorplane.reading import Brokers, Lost, NowAndThen
+from tensorplane.topic_id import TopicIds
 
 _POLL_SECONDS = 0.2
 _ANSWER_SECONDS = 30.0
+_LOOK_SECONDS = 5.0
+"""Time for an answer while records are read."""
 _RESTART_SECONDS = 300.0
 """How long a broker that restarts may take to answer. To fail earlier would cost a start of TensorFlow each time."""
+_REMEDY = "start a new run (`attempt` in the job's settings), which begins at the group's offsets"
+_DELETED = (
+    "retention deleted unread records; reset the group's offsets, and if this run has a checkpoint, start a new one "
+    "(`attempt` in the job's settings)"
+)
 _MOVING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
+
+_TOPIC_ID = "topic_id"
+"""Of a position in a checkpoint."""
 
 T = TypeVar("T")
 
@@ -72,6 +84,10 @@ class Topic:
         finally:
             consumer.close()
 
+    def ids(self) -> TopicIds:
+        """What asks Kafka for the topic's id."""
+        return TopicIds(self.name, {**self.settings, "bootstrap.servers": self.bootstrap})
+
     def partitions(self, consumer: Consumer) -> list[int]:
         """The topic's partitions, as Kafka has them now."""
         found = _answer(lambda: consumer.list_topics(self.name, timeout=_ANSWER_SECONDS)).topics[self.name]
@@ -92,6 +108,8 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
     ) -> None:
         super().__init__(name="position")
         self.topic = topic
+        # Before the offsets: if it is recreated meanwhile, they are refused.
+        self._topic_id = _answer(topic.ids().now)
         # Zero for partitions that are added later, whose records must all be read.
         initial = np.zeros(most_partitions, np.int64)
         with topic.consumer() as consumer:
@@ -110,18 +128,35 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         self.offsets.assign_add(moved)
 
     def commit(self) -> None:
-        """Commit the position to Kafka, so that the group's lag is visible. Only after a save."""
+        """Commit the position to Kafka, so that the group's lag is visible. Only after a save. Raises StreamError if
+        the topic was recreated.
+        """
         offsets = [
             TopicPartition(self.topic.name, partition, offset)
             for partition, offset in enumerate(self.offsets.numpy().tolist())
             if partition in self._there
         ]
         try:
+            self.identify(self.topic.ids().now())
             with self.topic.consumer() as consumer:
                 consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             # The checkpoint has the position; training continues, and the next save commits.
             say(uncommitted=error.args[0].name())
+
+    def identify(self, now: str | None) -> None:
+        """Raises StreamError if the topic, whose id is this now, is another one than that of the offsets."""
+        if topic_id.differ(self._topic_id, now):
+            problem = topic_id.problem(self.topic.name, self._topic_id, now)
+            raise StreamError(f"{problem}, and its offsets are of other records; {_REMEDY}")
+        self._topic_id = self._topic_id or now
+
+    # An attribute of this object, not one more in the checkpoint, so that checkpoints of earlier versions are complete.
+    def _serialize_to_tensors(self) -> dict[str, tf.Tensor]:
+        return {_TOPIC_ID: tf.constant(self._topic_id or "")}
+
+    def _restore_from_tensors(self, restored: Mapping[str, tf.Tensor]) -> None:
+        self._topic_id = restored[_TOPIC_ID].numpy().decode() or None
 
 
 def batches(
@@ -141,6 +176,7 @@ def batches(
     size = share_of(global_batch, replicas)
     offsets = position.offsets.numpy()
     with position.topic.consumer() as consumer:
+        position.identify(_answer(position.topic.ids().now))
         begin = _begin(position.topic, consumer, offsets)
 
     def pipeline(context: tf.distribute.InputContext) -> tf.data.Dataset:
@@ -151,7 +187,8 @@ def batches(
                 f"topic {position.topic.name}: {len(begin)} partitions are too few for {workers} workers; "
                 f"train with {len(begin)} workers or fewer, or add partitions"
             )
-        reader = _Reader(position.topic, {partition: begin[partition] for partition in mine}, offsets, stopping)
+        begins = {partition: begin[partition] for partition in mine}
+        reader = _Reader(position.topic, begins, offsets, stopping, position.identify)
         dataset = tf.data.Dataset.from_generator(
             lambda: reader.read(size, count * replicas // workers),
             output_signature=(tf.TensorSpec([size], tf.string), tf.TensorSpec(offsets.shape, tf.int64)),
@@ -171,6 +208,8 @@ class _Reader:
     offsets: np.ndarray
     """The position at which reading starts."""
     stopping: Callable[[], bool]
+    identify: Callable[[str | None], None]
+    """Refuses the id of another topic."""
 
     def read(self, size: int, count: int) -> Iterator[tuple[list[bytes], np.ndarray]]:
         position = self.offsets.copy()
@@ -201,9 +240,12 @@ class _Reader:
                 return
 
     def _of(self, consumer: Consumer, size: int) -> Iterator[Message]:
-        brokers = Brokers(self.topic.name)
+        brokers, ids, look = Brokers(self.topic.name), self.topic.ids(), NowAndThen()
         while True:
             messages = consumer.consume(size, _POLL_SECONDS)
+            if look.is_due():
+                with suppress(KafkaException):  # `brokers` counts how long they do not answer
+                    self.identify(ids.now(_LOOK_SECONDS))
             if not messages:
                 if self.stopping():
                     return
@@ -226,10 +268,9 @@ def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, i
         first, end = _watermarks(consumer, topic, partition)
         wanted = int(offsets[partition])
         if not first <= wanted <= end:
-            raise StreamError(
-                f"topic {topic.name}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}; "
-                "retention deleted unread records, or the topic was recreated; reset the group or start a new run"
-            )
+            why = _DELETED if wanted < first else f"the topic was recreated, or has lost its end; {_REMEDY}"
+            where = f"topic {topic.name}, partition {partition}"
+            raise StreamError(f"{where}: the next record is {wanted}, Kafka has {first} to {end}; {why}")
         begin[partition] = wanted
     return begin
 
@@ -274,6 +315,8 @@ def _answer(ask: Callable[[], T]) -> T:
 
 def _explained(topic: Topic, partition: int | None, error: KafkaError) -> StreamError:
     if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        why = f"retention deleted records before they were read ({error.str()}); reset the group or start a new run"
-        return StreamError(f"topic {topic.name}, partition {partition}: {why}")
+        why = (
+            "retention deleted unread records, or the topic was recreated; the next start of the job says which it was"
+        )
+        return StreamError(f"topic {topic.name}, partition {partition}: {why}, and what to do ({error.str()})")
     return StreamError(f"topic {topic.name}: {error.str()}")

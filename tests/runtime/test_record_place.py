@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import record_place
-from tensorplane.datasets import Commit, Dataset, Note
+from tensorplane.datasets import Commit, Dataset, Note, Refused
 from tensorplane.record_place import Moved, Place, Source
 
 _CLICKS = Source("events", "clicks", "recorder")
@@ -23,13 +23,15 @@ def dataset(tmp_path: Path) -> Dataset:
 
 def _record(dataset: Dataset, source: Source, begin: int, end: int, place: Place | None = None) -> Commit:
     """Commit a window of partition 0. `place`: what its recorder knows."""
-    about = record_place.provenance(source, {0: begin}, {0: end}, end - begin, {})
     known = place or record_place.of(dataset, "main", source)
-    return dataset.put(
-        {f"{source.group}/{begin}": dataset.keep(io.BytesIO(b"1"))},
-        note=Note(provenance=about),
-        after=lambda before: record_place.unchanged(dataset, "main", source, known, before),
-    )
+    about = record_place.provenance(source, known.topic_id, {0: begin}, {0: end}, end - begin, {})
+    files = {f"0/{begin}": dataset.keep(io.BytesIO(f"{source} {begin}".encode()))}
+
+    def check(before: Commit | None) -> None:
+        record_place.unchanged(dataset, "main", source, known, before)
+        record_place.unwritten(dataset, "main", files, before)
+
+    return dataset.put(files, note=Note(provenance=about), after=check)
 
 
 def test_it_goes_on_after_its_newest_commit(dataset: Dataset) -> None:
@@ -43,16 +45,62 @@ def test_commits_of_others_and_a_rollback_do_not_move_it(dataset: Dataset) -> No
     _record(dataset, _CLICKS, 0, 5)
     second = _record(dataset, _CLICKS, 5, 9)
     dataset.put({"notes.txt": dataset.keep(io.BytesIO(b"by hand"))})
-    _record(dataset, Source("events", "clicks", "another"), 0, 100)
-    dataset.rollback("main~3")
+    dataset.rollback("main~2")
     assert record_place.of(dataset, "main", _CLICKS) == Place(second.id, {0: 9})
     assert _record(dataset, _CLICKS, 9, 10).files == 2
 
 
-def test_another_group_begins_anew(dataset: Dataset) -> None:
+@pytest.mark.parametrize("other", [Source("events", "clicks", "two"), Source("events", "views", "recorder")])
+def test_a_branch_has_the_records_of_one_source(dataset: Dataset, other: Source) -> None:
+    early = record_place.of(dataset, "main", other)
     _record(dataset, _CLICKS, 0, 5)
-    for source in (Source("events", "clicks", "two"), Source("events", "views", "recorder")):
-        assert record_place.of(dataset, "main", source) == Place(None, {})
+    refused = "dataset dataset, branch main: has the records of events/clicks that group recorder recorded; set that"
+    with pytest.raises(Refused, match=refused):
+        record_place.of(dataset, "main", other)
+    with pytest.raises(Refused, match=refused):
+        _record(dataset, other, 7, 9, early)
+    assert record_place.of(dataset, "another-branch", other) == Place(None, {})
+    assert _record(dataset, _CLICKS, 5, 9).files == 2
+
+
+def test_another_source_begins_where_no_records_are_left(dataset: Dataset) -> None:
+    other = Source("events", "clicks", "two")
+    _record(dataset, _CLICKS, 0, 5)
+    dataset.put({"notes.txt": dataset.keep(io.BytesIO(b"by hand"))}, whole=True)
+    made = _record(dataset, other, 0, 4)
+    assert record_place.of(dataset, "main", other) == Place(made.id, {0: 4})
+    with pytest.raises(Refused, match="that group two recorded"):
+        record_place.of(dataset, "main", _CLICKS)
+
+
+def test_records_of_another_source_that_a_rollback_removed_do_not_stop_it(dataset: Dataset) -> None:
+    _record(dataset, _CLICKS, 0, 5)
+    other = Source("events", "views", "recorder")
+    about = record_place.provenance(other, None, {0: 5}, {0: 9}, 4, {})
+    # As two recorders of earlier versions did.
+    dataset.put({"0/5": dataset.keep(io.BytesIO(b"views"))}, note=Note(provenance=about))
+    with pytest.raises(Refused, match="has the records of events/views"):
+        record_place.of(dataset, "main", _CLICKS)
+    dataset.rollback("main~1")
+    assert _record(dataset, _CLICKS, 5, 9).files == 2
+
+
+def test_files_that_it_did_not_write_are_not_replaced(dataset: Dataset) -> None:
+    _record(dataset, _CLICKS, 0, 5)
+    before = dataset.put({"0/5": dataset.keep(io.BytesIO(b"by hand"))})
+    with pytest.raises(Refused, match="branch main: has 0/5, which this recorder did not write and would replace"):
+        _record(dataset, _CLICKS, 5, 9)
+    assert dataset.resolve().id == before.id
+    dataset.put({"0/5": None})
+    assert _record(dataset, _CLICKS, 5, 9).files == 2
+
+
+def test_offsets_are_kept_with_the_id_of_their_topic(dataset: Dataset) -> None:
+    """Those of an earlier version have none, until the next commit."""
+    without = _record(dataset, _CLICKS, 0, 5)
+    assert record_place.of(dataset, "main", _CLICKS).topic_id is None
+    made = _record(dataset, _CLICKS, 5, 9, Place(without.id, {0: 5}, "the-topic"))
+    assert record_place.of(dataset, "main", _CLICKS) == Place(made.id, {0: 9}, "the-topic")
 
 
 def test_a_recorder_that_was_overtaken_commits_nothing(dataset: Dataset) -> None:

@@ -82,9 +82,10 @@ def test_what_is_no_json_to_others_is_a_file_of_its_own(value: bytes) -> None:
     ("value", "line"),
     [
         (b'{\n"a": 1e400,\r\n"b": 0.12345678901234567890}', b'{ "a": 1e400,  "b": 0.12345678901234567890}\n'),
+        (b"1" * 5000, b"1" * 5000 + b"\n"),
         (b'[\n"\\ud800", "a\\nb", "\xc3\xa9"]\n', b'[ "\\ud800", "a\\nb", "\xc3\xa9"]\n'),
     ],
-    ids=["numbers", "strings"],
+    ids=["numbers", "a long number", "strings"],
 )
 def test_numbers_and_strings_of_several_lines_stay_as_they_are_written(value: bytes, line: bytes) -> None:
     window, _ = _window([(0, 1, value)])

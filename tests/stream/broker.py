@@ -98,6 +98,12 @@ class Broker:
         done(lambda: self._admin.create_topics([NewTopic(topic, partitions, 1)]))
         self._until_shown(topic, partitions)
 
+    def recreate(self, topic: str) -> None:
+        """Deletes a topic with its records, and makes a new one of its name."""
+        done(lambda: self._admin.delete_topics([topic]))
+        self._until_shown(topic, 0)
+        self.create(topic)
+
     def grow(self, topic: str, partitions: int) -> None:
         """More partitions of a topic, which the broker shows."""
         done(lambda: self._admin.create_partitions([NewPartitions(topic, partitions)]))

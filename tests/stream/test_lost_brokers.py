@@ -165,7 +165,7 @@ def test_the_reader_of_a_training_job_goes_on_with_a_new_client(
     broker.create(topic)
     broker.produce(topic, map(str, range(5)))
     here = stream.Topic(broker.bootstrap, topic, f"{topic}-readers")
-    reader = stream._Reader(here, {0: 0}, np.zeros(1, np.int64), lambda: False)
+    reader = stream._Reader(here, {0: 0}, np.zeros(1, np.int64), lambda: False, lambda _: None)
     batches = reader.read(3, 3)
     values, moved = next(batches)
     assert (values, moved.tolist()) == ([b"0", b"1", b"2"], [3])

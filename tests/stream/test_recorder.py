@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import itertools
 import json
 import random
@@ -10,7 +11,9 @@ from typing import Any
 
 import pytest
 
-from tensorplane.datasets import Dataset
+from tensorplane import record_place
+from tensorplane.datasets import Dataset, Note
+from tensorplane.record_place import Source
 from tests.stream.broker import Broker
 from tests.stream.processes import Processes
 from tests.support import counts
@@ -29,9 +32,9 @@ def _of_records(count: int) -> dict[str, float]:
 class Recording(Processes):
     """Processes that run the library's program as the recorder's pod does, and their dataset."""
 
-    def __init__(self, broker: Broker, topic: str, folder: Path, **asked: Any) -> None:
+    def __init__(self, broker: Broker, topic: str, folder: Path, *, group: str = "", **asked: Any) -> None:
         self.root, self.dataset = folder / "dataset", Dataset(folder / "dataset")
-        self.group = f"{topic}-recorder"
+        self.group, self.branch = group or f"{topic}-recorder", asked.get("branch", "main")
         recorder = {
             "name": "clicks-recorder",
             "stream": "events",
@@ -50,13 +53,13 @@ class Recording(Processes):
 
     def commits(self) -> int:
         """So far."""
-        return len(list(self.dataset.log())) if "main" in self.dataset.branches() else 0
+        return len(list(self.dataset.log(self.branch))) if self.branch in self.dataset.branches() else 0
 
     def values(self) -> list[int]:
         """The numbers in all lines of the newest version, in order."""
         if not self.commits():
             return []
-        found = self.dataset.open()
+        found = self.dataset.open(self.branch)
         return sorted(int(line) for path in found.rglob("*.jsonl") for line in path.read_text().splitlines())
 
     def windows(self) -> list[dict[str, Any]]:
@@ -131,6 +134,82 @@ def test_records_that_retention_deleted_stop_it_unless_they_may_be_lost(
     with Recording(broker, topic, tmp_path, lost="skip").running():
         eventually(lambda: recording.values() == [0, 3], about=recording.said)
     assert recording.windows()[-1]["skipped"] == {"0": 2}
+
+
+def _record_ten(recording: Recording, broker: Broker, topic: str) -> None:
+    broker.create(topic)
+    broker.produce(topic, map(str, range(10)))
+    with recording.running() as (process,):
+        eventually(lambda: recording.values() == list(range(10)), about=recording.said)
+        process.terminate()
+        assert process.wait(PATIENT_SECONDS) == 0, recording.said()
+
+
+@pytest.mark.parametrize("records", [3, 15])
+@pytest.mark.parametrize("lost", ["stop", "skip"])
+def test_a_recreated_topic_is_refused_until_another_branch_is_set(
+    broker: Broker, topic: str, tmp_path: Path, records: int, lost: str
+) -> None:
+    recording, new = Recording(broker, topic, tmp_path, lost=lost), list(range(100, 100 + records))
+    _record_ten(recording, broker, topic)
+    broker.recreate(topic)
+    broker.produce(topic, map(str, new))
+    with recording.running() as (process,):
+        assert process.wait(PATIENT_SECONDS) == 1
+    assert f"topic {topic}: was recreated, or is in another Kafka cluster (its id is " in recording.said()
+    assert "and its offsets are of other records; set another `dataset` or `branch`" in recording.said()
+    assert recording.values() == list(range(10))
+    remedied = Recording(broker, topic, tmp_path, branch="new")
+    with remedied.running():
+        eventually(lambda: remedied.values() == new, about=remedied.said)
+    assert recording.values() == list(range(10))
+
+
+def test_a_topic_that_is_recreated_while_it_is_recorded_ends_the_pod(
+    broker: Broker, topic: str, tmp_path: Path
+) -> None:
+    recording = Recording(broker, topic, tmp_path, window={"records": 100, "size": 10**6, "seconds": 0.5})
+    broker.create(topic)
+    broker.produce(topic, map(str, range(10)))
+    with recording.running() as (process,):
+        eventually(lambda: recording.values() == list(range(10)), about=recording.said)
+        broker.recreate(topic)
+        broker.produce(topic, map(str, range(100, 120)))
+        assert process.wait(PATIENT_SECONDS) == 1
+    assert f"topic {topic}: was recreated" in recording.said()
+    assert recording.values() == list(range(10))
+
+
+def test_offsets_without_an_id_get_that_of_the_topic(broker: Broker, topic: str, tmp_path: Path) -> None:
+    """Those of an earlier version."""
+    recording = Recording(broker, topic, tmp_path)
+    broker.create(topic)
+    broker.produce(topic, map(str, range(4)))
+    source = Source("events", topic, recording.group)
+    about = record_place.provenance(source, None, {0: 0}, {0: 2}, 2, {})
+    recording.dataset.store.create()
+    recording.dataset.put({"0/0.jsonl": recording.dataset.keep(io.BytesIO(b"0\n1\n"))}, note=Note(provenance=about))
+    with recording.running():
+        eventually(lambda: recording.values() == [0, 1, 2, 3], about=recording.said)
+    first, *others = [each.get("topicId") for each in recording.windows()]
+    assert first is None
+    assert all(others)
+
+
+@pytest.mark.parametrize("records", [5, 4])
+def test_another_group_does_not_record_what_the_dataset_has(
+    broker: Broker, topic: str, tmp_path: Path, records: int
+) -> None:
+    recording = Recording(broker, topic, tmp_path, window=_of_records(5))
+    _record_ten(recording, broker, topic)
+    other = Recording(broker, topic, tmp_path, group="other", window=_of_records(records))
+    with other.running() as (process,):
+        assert process.wait(PATIENT_SECONDS) == 1
+    problem = f"has the records of events/{topic} that group {recording.group} recorded"
+    assert (
+        f"tensorplane: dataset dataset, branch main: {problem}; set that source again, or set another" in other.said()
+    )
+    assert recording.values() == list(range(10))
 
 
 def test_a_file_for_each_record_has_its_bytes(broker: Broker, topic: str, tmp_path: Path) -> None:
