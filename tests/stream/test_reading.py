@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 import tensorflow as tf
 from confluent_kafka import Producer
 
+from tensorplane import stream
+from tensorplane.reading import NowAndThen
 from tensorplane.stream import Position, StreamError, Topic, batches
 from tests.stream.broker import Broker
 from tests.support.waiting import PATIENT_SECONDS
@@ -141,6 +144,73 @@ def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic)
         _numbers(position, 1)
     with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30; retention deleted"):
         _numbers(unread, 1)
+
+
+def _saved(position: Position, folder: Path) -> str:
+    return str(tf.train.Checkpoint(position=position).save(str(folder / "checkpoint")))
+
+
+def _restored(here: Topic, saved: str) -> Position:
+    position = Position(here)
+    tf.train.Checkpoint(position=position).restore(saved).assert_consumed()
+    return position
+
+
+@pytest.mark.parametrize("records", [3, 30])
+def test_a_recreated_topic_is_refused_until_a_new_run(
+    broker: Broker, here: Topic, tmp_path: Path, records: int
+) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    position = Position(here)
+    assert _numbers(position, 2) == list(range(10))
+    saved = _saved(position, tmp_path)
+    broker.recreate(here.name)
+    broker.produce(here.name, map(str, range(100, 100 + records)))
+    for late in (position, _restored(here, saved)):
+        with pytest.raises(StreamError, match=rf"topic {here.name}: was recreated, .*start a new run \(`attempt` in"):
+            _numbers(late, 1)
+        with pytest.raises(StreamError, match="was recreated"):
+            late.commit()
+    assert broker.committed(here.group, here.name) == [0]
+    assert _numbers(Position(here), 1, batch=3) == [100, 101, 102]
+
+
+def test_a_topic_that_is_recreated_while_it_is_read_ends_the_data(
+    broker: Broker, here: Topic, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "NowAndThen", functools.partial(NowAndThen, 0.0))
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(10)))
+    position = Position(here)
+    reader = stream._Reader(here, {0: 0}, position.offsets.numpy(), lambda: False, position.identify)
+    records = reader.read(5, 100)
+    assert [next(records)[0] for _ in range(2)] == [[b"0", b"1", b"2", b"3", b"4"], [b"5", b"6", b"7", b"8", b"9"]]
+    broker.recreate(here.name)
+    broker.produce(here.name, map(str, range(100, 130)))
+    with pytest.raises(StreamError, match="was recreated"):
+        next(records)
+
+
+def test_a_checkpoint_of_an_earlier_version_gets_the_id_of_the_topic(
+    broker: Broker, here: Topic, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    position = Position(here)
+    assert _numbers(position, 2) == list(range(10))
+    with monkeypatch.context() as earlier:
+        earlier.delattr(Position, "_serialize_to_tensors")
+        earlier.delattr(Position, "_restore_from_tensors")
+        saved = _saved(position, tmp_path)
+    assert not any("topic_id" in name for name, _ in tf.train.list_variables(saved))
+    position = _restored(here, saved)
+    assert _numbers(position, 1) == list(range(10, 15))
+    saved = _saved(position, tmp_path)
+    broker.recreate(here.name)
+    broker.produce(here.name, map(str, range(30)))
+    with pytest.raises(StreamError, match="was recreated"):
+        _numbers(_restored(here, saved), 1)
 
 
 def test_partitions_that_are_added_are_read_from_their_first_record(broker: Broker, here: Topic) -> None:

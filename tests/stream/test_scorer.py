@@ -118,6 +118,25 @@ def test_a_stopped_pod_leaves_the_records_of_an_unavailable_server_to_the_next(
         eventually(lambda: results.newest() == {f"{topic}-0-0": {"prediction": 2}}, about=pods.said)
 
 
+def test_a_recreated_topic_is_scored_from_its_first_record(
+    broker: Broker, topic: str, model: ModelServer, tmp_path: Path
+) -> None:
+    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
+    broker.create(topic)
+    broker.create(pods.output)
+    broker.produce(topic, map(str, range(10)))
+    with pods.running(1) as processes, closing(Results(broker, pods.output)) as results:
+        eventually(lambda: broker.committed(pods.group, topic) == [10], about=pods.said)
+        broker.recreate(topic)
+        broker.produce(topic, map(str, range(100, 120)))
+        assert processes[0].wait(PATIENT_SECONDS) == 1
+        assert f"topic {topic}: was recreated" in pods.said()
+        assert broker.committed(pods.group, topic) == [0]
+        processes[0] = pods.start()
+        expected = {f"{topic}-0-{each}": {"prediction": 2 * (100 + each)} for each in range(20)}
+        eventually(lambda: results.newest() == expected, about=pods.said)
+
+
 def test_records_that_retention_deleted_are_an_error_and_no_gap(
     broker: Broker, topic: str, model: ModelServer, tmp_path: Path
 ) -> None:

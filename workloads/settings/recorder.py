@@ -19,7 +19,8 @@ class RecordedArgs(Model):
     """Topic with the records."""
     group: Name
     """Consumer group of the recorder, which no other workload uses. Its committed offsets follow the dataset, so its
-    lag is what is not recorded. With another group, the recorder begins anew with the first record that there is."""
+    lag is what is not recorded. A branch of a dataset has the records of one group: with another one, set another
+    `dataset` or `branch`, where the recorder begins with the first record that there is."""
 
     @property
     def use(self) -> StreamUseArgs:
