@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import re
+import signal
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -127,8 +128,11 @@ def test_a_recreated_topic_is_scored_from_its_first_record(
     broker.produce(topic, map(str, range(10)))
     with pods.running(1) as processes, closing(Results(broker, pods.output)) as results:
         eventually(lambda: broker.committed(pods.group, topic) == [10], about=pods.said)
+        # It sees the new topic only once that has more records than the one before.
+        processes[0].send_signal(signal.SIGSTOP)
         broker.recreate(topic)
         broker.produce(topic, map(str, range(100, 120)))
+        processes[0].send_signal(signal.SIGCONT)
         assert processes[0].wait(PATIENT_SECONDS) == 1
         assert f"topic {topic}: was recreated" in pods.said()
         assert broker.committed(pods.group, topic) == [0]
