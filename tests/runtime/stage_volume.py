@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tensorplane.datasets import Dataset
 from tensorplane.stages import plan
-from tensorplane.stages.commit import commit, counts_of
+from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.keep import keep
 
@@ -54,9 +54,8 @@ class Volume:
         self.worked = len(todo)
         for each in todo:
             self.pod(stage, run, each, work)
-        made = commit(stage, run)
+        self.counts = commit(stage, run).counts
         plan.finish(stage, run)
-        self.counts = counts_of(made)
         return self.files()
 
     def pod(self, stage: Stage, run: str, item: Mapping[str, str], work: Work = upper) -> None:

@@ -111,7 +111,7 @@ def test_what_found_no_partner_is_counted_in_the_plan_and_in_the_version(tmp_pat
     assert joined.plan() == []
     assert joined.left_out == {"photos": 3, "labels": 1}
     assert joined.taken.said.endswith(" left_out=4")
-    made = commit(joined.stage, _RUN)
+    made = commit(joined.stage, _RUN).commit
     assert made.provenance["parts"] == {"parts": 0, "done": 0, "skipped": 0, "failed": 0, "left_out": 4}
 
 

@@ -100,7 +100,7 @@ def test_keeping_a_result_takes_as_much_memory_for_many_parts_as_for_one(volume:
     replace(found, items=(*found.items, *windows)).write(plan.path_of(stage, "r"), volume.made.store.parts)
     many = _peak_mib(volume, tmp_path)
     assert many < few + 8
-    assert commit(volume.stage(may_fail=150_000), "r").files == 1
+    assert commit(volume.stage(may_fail=150_000), "r").commit.files == 1
 
 
 def _peak_mib(volume: Volume, out: Path) -> int:

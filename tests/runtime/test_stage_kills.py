@@ -56,7 +56,7 @@ def _killed_run(volume: Volume, chance: random.Random, run: str, version: str) -
     todo, killed = _until_done(chance, lambda: json.dumps(plan.plan(stage, run, {"texts": version})))
     for item in json.loads(todo):
         killed += _until_done(chance, functools.partial(_pod, volume, stage, run, item))[1]
-    killed += _until_done(chance, lambda: commit(stage, run).id)[1]
+    killed += _until_done(chance, lambda: commit(stage, run).commit.id)[1]
     return killed + _until_done(chance, functools.partial(_finish, stage, run))[1]
 
 

@@ -14,11 +14,11 @@ from tensorplane.datasets import Dataset, Refused, retention
 from tensorplane.datasets.retention import Rule
 from tensorplane.datasets.tree import File
 from tensorplane.stages import parts, plan
-from tensorplane.stages.commit import commit, counts_of
+from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
-from tests.runtime.stage_volume import Volume
+from tests.runtime.stage_volume import Volume, upper
 
 
 @pytest.fixture
@@ -129,14 +129,51 @@ def test_a_file_of_one_part_that_is_a_folder_of_another_is_refused(volume: Volum
 
 
 def test_a_repeated_commit_does_not_undo_what_others_committed_since(volume: Volume, tmp_path: Path) -> None:
-    stage, version = volume.stage(), volume.put(a="one")
-    volume.run(stage, version, "words-x")
+    stage = volume.stage()
+    (item,) = plan.plan(stage, "words-x", {"texts": volume.put(a="one")})
+    volume.pod(stage, "words-x", item)
+    first = commit(stage, "words-x")
     other = tmp_path / "other"
     other.mkdir()
     (other / "z.txt").write_text("by hand")
     volume.made.commit(other, whole=True)
-    assert commit(stage, "words-x").provenance["run"] == "words-x"
+    assert commit(stage, "words-x") == first
     assert volume.files() == {"z.txt": "by hand"}
+
+
+def _but_b(inputs: Mapping[str, Path], out: Path) -> None:
+    if (inputs["texts"] / "b.txt").exists():
+        raise ValueError
+    upper(inputs, out)
+
+
+def test_a_run_that_is_started_again_commits_the_parts_that_had_failed(volume: Volume) -> None:
+    stage, version = volume.stage(may_fail=1), volume.put(a="one", b="two", c="three")
+    assert volume.run(stage, version, "words-x", _but_b) == {"a.txt": "ONE", "c.txt": "THREE"}
+    first = volume.made.resolve()
+    assert volume.run(stage, version, "words-x") == {"a.txt": "ONE", "b.txt": "TWO", "c.txt": "THREE"}
+    assert volume.counts == {"parts": 3, "done": 1, "skipped": 2, "failed": 0}
+    newest, former = volume.made.log()
+    assert (former.id, newest.provenance["parts"], "failed" in newest.provenance) == (first.id, volume.counts, False)
+
+
+def test_a_run_that_is_started_again_commits_what_the_stage_before_has_made_since(volume: Volume) -> None:
+    stage = volume.stage(may_fail=1)
+    before, after = volume.put(a="one"), volume.put(a="one", b="two")
+    volume.run(stage, before, "words-x")
+    assert volume.run(stage, after, "words-x", _but_b) == {"a.txt": "ONE"}
+    newest, former = volume.made.log()
+    assert newest.provenance["inputs"][0]["commit"] == after, "also where its files are the same"
+    assert (former.provenance["inputs"][0]["commit"], newest.provenance["failed"]) == (before, ["b.txt"])
+
+
+def test_a_run_that_is_started_again_and_has_no_work_keeps_its_commit_and_counts_this_try(volume: Volume) -> None:
+    stage, version = volume.stage(), volume.put(a="one", b="two")
+    volume.run(stage, version, "words-x")
+    (first,) = volume.made.log()
+    volume.run(stage, version, "words-x")
+    assert list(volume.made.log()) == [first]
+    assert volume.counts == {"parts": 2, "done": 0, "skipped": 2, "failed": 0}
 
 
 def test_results_whose_contents_retention_deleted_are_made_again(volume: Volume) -> None:
@@ -213,7 +250,7 @@ def test_a_run_that_an_update_found_going_on_is_committed(volume: Volume) -> Non
     volume.pod(stage, "words-x", item)
     path = plan.path_of(stage, "words-x")
     path.write_text(json.dumps({**json.loads(path.read_text()), "left_out": 3}))
-    assert counts_of(commit(stage, "words-x")) == {"parts": 1, "done": 1, "skipped": 0, "failed": 0}
+    assert commit(stage, "words-x").counts == {"parts": 1, "done": 1, "skipped": 0, "failed": 0}
 
 
 def test_a_stage_that_skips_everything_waits_for_no_result(volume: Volume) -> None:

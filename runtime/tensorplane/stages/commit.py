@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, NamedTuple
 
-from tensorplane.datasets import Commit, File, Note, Refused, requests
+from tensorplane.datasets import Commit, File, Note, Refused, requests, tree
 from tensorplane.stages import plan
 from tensorplane.stages.description import Stage
 from tensorplane.stages.plan import Plan, Planned
@@ -19,28 +19,29 @@ _LOOKED_BACK = 100
 """Commits in which a repeated step looks for its own."""
 
 
-def commit(stage: Stage, run: str) -> Commit:
-    """Commit the results of a run.
+class Made(NamedTuple):
+    """What a run of a stage has made."""
+
+    commit: Commit
+    counts: dict[str, int]
+    """How many items this run was to make, and how many of them were worked on, skipped and failed."""
+
+
+def commit(stage: Stage, run: str) -> Made:
+    """Commit the results of a run, unless an earlier attempt has committed the same.
 
     Raises Refused if more items than the stage allows have no result, or two made different files of one name.
     """
-    return _former(stage, run) or _of_results(stage, run)
-
-
-def counts_of(made: Commit) -> dict[str, int]:
-    """How many items were worked on, skipped and failed."""
-    return dict(made.provenance["parts"])
-
-
-def _of_results(stage: Stage, run: str) -> Commit:
     planned = Plan.read(plan.path_of(stage, run))
     results = Results(stage.output())
     found = {each.key: results.read(each.key) for each in planned.items}
     failed = [each for each in planned.items if found[each.key] is None]
     if len(failed) > stage.may_fail:
         raise Refused(_too_many(stage, failed, len(planned.items)))
-    made = {key: one for key, one in found.items() if one is not None}
-    return _committed(stage, _files(planned, made), run, _provenance(stage, run, planned, failed))
+    files = _files(planned, {key: one for key, one in found.items() if one is not None})
+    provenance = _provenance(stage, run, planned, failed)
+    made = _former(stage, run, files, provenance) or _committed(stage, files, run, provenance)
+    return Made(made, provenance["parts"])
 
 
 def _committed(stage: Stage, files: Mapping[str, File], run: str, provenance: Mapping[str, Any]) -> Commit:
@@ -52,14 +53,17 @@ def _committed(stage: Stage, files: Mapping[str, File], run: str, provenance: Ma
     return made
 
 
-def _former(stage: Stage, run: str) -> Commit | None:
-    """The commit that an earlier attempt of this step made: what others committed since must not be undone."""
+def _former(stage: Stage, run: str, files: Mapping[str, File], provenance: Mapping[str, Any]) -> Commit | None:
+    """The commit that an earlier attempt of this step made: what others committed since must not be undone. One that
+    read other versions, or lacks parts that have results since, is none: the run was started again.
+    """
     dataset = stage.output()
     if "main" not in dataset.branches():
         return None
     for made in islice(dataset.log(), _LOOKED_BACK):
         if (made.provenance.get("run"), made.provenance.get("stage")) == (run, stage.name):
-            return made
+            same = all(made.provenance.get(each) == provenance.get(each) for each in ("inputs", "failed"))
+            return made if same and made.version == tree.update(dataset.store, None, files).id else None
     return None
 
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from tensorplane.datasets import Refused, lasting
 from tensorplane.datasets.refused import Gone
-from tensorplane.stages.commit import commit, counts_of
+from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
 from tensorplane.stages.plan import Plan, finish, path_of, plan
@@ -78,7 +78,6 @@ def _plan(stage: Stage, run: str, versions: Mapping[str, str]) -> Taken:
 
 
 def _commit(stage: Stage, run: str) -> Taken:
-    made = commit(stage, run)
-    counts = counts_of(made)
+    made, counts = commit(stage, run)
     said = words(committed=f"{stage.dataset}@{made.id[:12]}", **counts)
     return Taken(said, {"version": made.id, "summary": json.dumps(counts)})
