@@ -18,7 +18,7 @@ from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input
 from tensorplane.stages.keep import keep
 from tensorplane.stages.kept import Awaited
-from tests.runtime.stage_volume import Volume, upper
+from tests.runtime.stage_volume import Volume, Work, upper
 
 
 @pytest.fixture
@@ -94,6 +94,33 @@ def test_a_changed_stage_does_with_old_inputs_what_reprocess_says(
     changed = volume.stage(decisive={"image": "a:2"}, reprocess=reprocess, cache=cache)
     assert volume.run(changed, volume.put(a="one", b="two", c="three"), work=lower) == files
     assert volume.worked == worked
+
+
+def _tagged(tag: str) -> Work:
+    def work(inputs: Mapping[str, Path], out: Path) -> None:
+        for path in inputs["texts"].iterdir():
+            if tag == "2" and path.read_text() == "poison":
+                raise ValueError
+            (out / path.name).write_text(tag)
+
+    return work
+
+
+def test_former_results_are_those_of_the_program_that_was_taken_back(volume: Volume) -> None:
+    version = volume.put(a="one")
+    for tag in "121":
+        volume.run(volume.stage(decisive={"image": tag}), version, work=_tagged(tag))
+    newer = volume.stage(decisive={"image": "3"}, reprocess="new")
+    assert volume.run(newer, version, work=_tagged("3")) == {"a.txt": "1"}
+
+
+def test_former_results_are_those_of_a_version_not_those_of_a_run_that_failed(volume: Volume) -> None:
+    version = volume.put(a="one", b="poison")
+    volume.run(volume.stage(decisive={"image": "1"}), version, work=_tagged("1"))
+    with pytest.raises(Refused, match="1 of 2 parts failed"):
+        volume.run(volume.stage(decisive={"image": "2"}), version, work=_tagged("2"))
+    newer = volume.stage(decisive={"image": "3"}, reprocess="new")
+    assert volume.run(newer, version, work=_tagged("3")) == {"a.txt": "1", "b.txt": "1"}
 
 
 def test_a_poison_part_does_not_stop_the_others(volume: Volume) -> None:
@@ -242,6 +269,17 @@ def test_a_commit_is_due_once_each_part_that_needed_work_has_its_result(volume: 
     assert not awaited.are_there(), "of a line that is being written, more may follow"
     kept.write_text(f"{kept.read_text()}\n")
     assert awaited.are_there()
+
+
+def test_a_commit_of_a_run_that_is_started_again_waits_for_what_is_made_again(volume: Volume) -> None:
+    """Results of the first try were collected since."""
+    stage, version = volume.stage(may_fail=1), volume.put(a="one", b="two", c="three")
+    for item in plan.plan(stage, "words-x", {"texts": version})[:2]:
+        volume.pod(stage, "words-x", item)
+    shutil.rmtree(volume.made.store.root / "results")
+    *_, last = plan.plan(stage, "words-x", {"texts": version})
+    volume.pod(stage, "words-x", last)
+    assert not Awaited(stage, "words-x").are_there()
 
 
 def test_a_run_that_an_update_found_going_on_is_committed(volume: Volume) -> None:

@@ -41,6 +41,7 @@ def commit(stage: Stage, run: str) -> Made:
     files = _files(planned, {key: one for key, one in found.items() if one is not None})
     provenance = _provenance(stage, run, planned, failed)
     made = _former(stage, run, files, provenance) or _committed(stage, files, run, provenance)
+    results.take({each.about: each.key for each in planned.items if found[each.key] and not each.is_taken})
     return Made(made, provenance["parts"])
 
 

@@ -22,6 +22,6 @@ def keep(stage: Stage, run: str, number: int, folder: Path) -> int | None:
     with stage.output().attempt() as dataset:
         found = scan.changes(dataset.store, folder, scan.Index())
         files = {path: file for path, file in found.files.items() if file is not None}
-        Results(dataset).keep(item.key, item.about, Result(files, run))
+        Results(dataset).keep(item.key, Result(files, run))
     kept.note(stage, run, number)
     return len(files)

@@ -43,6 +43,8 @@ class Planned:
     about: str
     """Digest of its input."""
     why: str
+    is_taken: bool = False
+    """Whether it is the result of this input that the newest version with one has."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +83,7 @@ class Due(NamedTuple):
     key: str
     """Of its result."""
     about: str
-    """Digest of its input."""
+    """Digest of its input, for pods with the library of an older tensorplane, whose run an update found going on."""
 
 
 def path_of(stage: Stage, run: str) -> Path:
@@ -154,7 +156,8 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     Plan(tuple(planned), about, left_out).write(path_of(stage, run), store.parts)
     pods = {number: Due(planned[number].key, planned[number].about) for number in todo}
     durable.replace(_due_of(stage, run), json.dumps(pods).encode(), store.parts)
-    kept_of(stage, run).touch()
+    # What a former try of the run has noted: its results may be gone, and its numbers those of other items.
+    kept_of(stage, run).write_bytes(b"")
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
     outs = _outs(stage, run, todo) if stage.shared_out else {}
     return [
@@ -210,9 +213,9 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
         own = parts.digest_of({**stage.decisive, **salt, "inputs": inputs})
         former = results.of_input(about)
         if own in there and results.read(own) is not None:
-            yield Planned(item.name, own, about, UNCHANGED)
+            yield Planned(item.name, own, about, UNCHANGED, is_taken=former == own)
         elif former and stage.reprocess == "new" and stage.cache and results.read(former) is not None:
-            yield Planned(item.name, former, about, FORMER)
+            yield Planned(item.name, former, about, FORMER, is_taken=True)
         else:
             yield Planned(item.name, own, about, CHANGED if former else NEW)
 

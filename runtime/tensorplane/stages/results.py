@@ -1,7 +1,7 @@
 """Results of parts: the files that a stage made of one part, by what decides them.
 
     results/    files of results by their keys
-    inputs/     the newest result of each input, whatever made it
+    inputs/     the result of each input in the newest version that has one, whatever made it
 
 They are in the folder of the output dataset, and their contents among its objects. A result is written once: of two
 pods that work on the same part, one wins, and the other's files are not used.
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from tensorplane.datasets.refused import Gone
 from tensorplane.datasets.store import Store, blob_name
 
 _PREFIX = 2
+_AT_ONCE = 16
 
 
 @dataclass(frozen=True)
@@ -52,14 +54,14 @@ class Results:
         return {folder.name + path.name for folder in folders for path in folder.iterdir()}
 
     def of_input(self, about: str) -> str | None:
-        """The key of the newest result of an input."""
+        """The key of the result of an input in the newest version that has one; None if no version ever had."""
         try:
             return self._path("inputs", about).read_text()
         except FileNotFoundError:
             return None
 
-    def keep(self, key: str, about: str, result: Result) -> None:
-        """Keep a result whose contents are in the dataset. `about`: its input.
+    def keep(self, key: str, result: Result) -> None:
+        """Keep a result whose contents are in the dataset.
 
         Raises Gone if a collection has just deleted any.
         """
@@ -70,7 +72,15 @@ class Results:
         path = self._made("results", key)
         if not durable.create(path, json.dumps(content).encode(), self._store.parts) and self.read(key) is None:
             durable.replace(path, json.dumps(content).encode(), self._store.parts)
-        durable.replace(self._made("inputs", about), key.encode(), self._store.parts)
+
+    def take(self, keys: Mapping[str, str]) -> None:
+        """Note which results a version has, by the inputs that they are of."""
+
+        def note(about: str) -> None:
+            durable.replace(self._made("inputs", about), keys[about].encode(), self._store.parts)
+
+        with ThreadPoolExecutor(_AT_ONCE) as pool:
+            list(pool.map(note, keys))
 
     def _made(self, kind: str, name: str) -> Path:
         path = self._path(kind, name)
