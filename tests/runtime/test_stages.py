@@ -307,8 +307,9 @@ def test_more_parts_than_one_run_can_have_are_refused_with_a_batch_that_fits(
         volume.run(volume.stage(), version)
 
 
-def test_an_item_of_a_job_has_a_folder_for_its_results_which_a_run_that_starts_again_finds(volume: Volume) -> None:
-    stage, version = volume.stage(shared_out=True), volume.put(a="one")
+def test_a_job_that_resumes_finds_its_results_so_far_when_the_run_is_started_again(volume: Volume) -> None:
+    resuming = {"image": "a:1", "training": {"checkpoints": "8f3a"}}
+    stage, version = volume.stage(shared_out=True, decisive=resuming), volume.put(a="one")
     (item,) = plan.plan(stage, "words-1", {"texts": version})
     out = volume.root / item["out"]
     (out / "partial.txt").write_text("so far")
@@ -319,6 +320,27 @@ def test_an_item_of_a_job_has_a_folder_for_its_results_which_a_run_that_starts_a
     assert volume.files() == {"partial.txt": "so far"}
     plan.finish(stage, "words-1")
     assert not out.exists()
+
+
+def test_a_job_that_resumes_on_another_input_begins_with_no_results(volume: Volume) -> None:
+    stage = volume.stage(shared_out=True, decisive={"training": {"checkpoints": "8f3a"}})
+    (item,) = plan.plan(stage, "words-1", {"texts": volume.put(a="one")})
+    (volume.root / item["out"] / "partial.txt").write_text("of another input")
+    (again,) = plan.plan(stage, "words-1", {"texts": volume.put(a="two")})
+    assert not list((volume.root / again["out"]).iterdir())
+
+
+def test_a_job_without_checkpoints_begins_anew_when_the_run_is_started_again(volume: Volume) -> None:
+    stage, version = volume.stage(shared_out=True, decisive={"training": {"command": "3c1b"}}), volume.put(a="one")
+    (item,) = plan.plan(stage, "words-1", {"texts": version})
+    (volume.root / item["out"] / "stale.txt").write_text("of the first try")
+    (again,) = plan.plan(stage, "words-1", {"texts": version})
+    (volume.root / again["out"] / "a.txt").write_text("of the second")
+    keep(stage, "words-1", 0, volume.root / again["out"])
+    commit(stage, "words-1")
+    assert volume.files() == {"a.txt": "of the second"}
+    plan.finish(stage, "words-1")
+    assert not list((volume.made.store.root / "runs").iterdir())
 
 
 def test_inputs_joined_by_name_come_in_pairs(volume: Volume, tmp_path: Path) -> None:

@@ -71,6 +71,11 @@ class Stage:
     shared_out: bool = False
     """Whether several pods work on an item and write to one folder, on the output's volume."""
 
+    @property
+    def resumes(self) -> bool:
+        """Whether it is a job with checkpoints: a run that is started again resumes it where the former try ended."""
+        return "checkpoints" in self.decisive.get("training", ())
+
     @classmethod
     def parse(cls, text: str) -> Stage:
         """The stage that a description in JSON is about."""

@@ -159,11 +159,12 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     # What a former try of the run has noted: its results may be gone, and its numbers those of other items.
     kept_of(stage, run).write_bytes(b"")
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
-    outs = _outs(stage, run, todo) if stage.shared_out else {}
+    ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
+    outs = _outs(stage, run, ids) if stage.shared_out else {}
     return [
         {
             "item": str(number),
-            "id": parts.digest_of([run, stage.name, planned[number].key])[:_ID],
+            "id": ids[number],
             **{f"in-{name}": folders[name][number] for name in sorted(folders)},
             **({"out": outs[number]} if outs else {}),
         }
@@ -220,9 +221,12 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
             yield Planned(item.name, own, about, CHANGED if former else NEW)
 
 
-def _outs(stage: Stage, run: str, todo: Mapping[int, Item]) -> dict[int, str]:
-    """Folders for results, from the volume's root. A run that is started again finds what is there."""
-    made = {number: f"{_of_run(stage, run, 'out')}/{number}" for number in todo}
+def _outs(stage: Stage, run: str, ids: Mapping[int, str]) -> dict[int, str]:
+    """Folders for results, from the volume's root: empty ones, unless the job resumes, for which a former try of the
+    same item may have written files.
+    """
+    attempt = "" if stage.resumes else f"-{secrets.token_hex(4)}"
+    made = {number: _of_run(stage, run, f"out-{ids[number]}{attempt}") for number in ids}
     for path in made.values():
         (stage.root / path).mkdir(parents=True, exist_ok=True)
     return {number: f"{stage.folder}/{path}" for number, path in made.items()}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES, STAGE
+from tensorplane.stages.description import Stage
 from workloads.manifests import pipeline, training_job
 from workloads.manifests.files import bundle
 from workloads.manifests.mounts import Mountable
@@ -214,20 +215,33 @@ def test_code_and_images_decide_and_the_library_does_not() -> None:
     assert _decisive(facts=_facts(library=bundle("photos-runtime", {"x.py": b"new"}))) == _decisive()
 
 
-def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
-    settings = JobSettings.model_validate(
-        {"command": ["train"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}, "queue": "research"}
-    )
+def _with_job(**more: Any) -> dict[str, Any]:
+    strategy = {"kind": "multiWorkerMirrored", "workers": 2}
+    settings = JobSettings.model_validate({"command": ["train"], "strategy": strategy, "queue": "research", **more})
     job = training_job.Facts(
         "photos-train",
         "vision",
         placement={"worker": Placement()},
+        volumes={"data": _VOLUME},
         queue_labels={QUEUE_LABEL: "research"},
         account="photos",
     )
     stage = {"job": settings.model_dump(exclude_unset=True), "inputs": {"photos": "prepared"}, "output": "model"}
     facts = _facts(stages={**_facts().stages, "train": StageFacts("team/train:1", job=job)})
-    templates = _templates(settings={**_SETTINGS, "train": stage}, facts=facts)
+    return _templates(settings={**_SETTINGS, "train": stage}, facts=facts)
+
+
+@pytest.mark.parametrize(
+    ("more", "resumes"),
+    [({}, False), ({"volumes": {"data": "/data"}, "checkpoints": {"volume": "data"}}, True)],
+)
+def test_the_plan_sees_whether_a_job_resumes(more: dict[str, Any], resumes: bool) -> None:
+    described = _with_job(**more)["train"]["metadata"]["annotations"][STAGE]
+    assert Stage.parse(described).resumes == resumes
+
+
+def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
+    templates = _with_job()
     tasks = {task["name"]: task for task in templates["train-work"]["dag"]["tasks"]}
     assert tasks["keep"]["depends"] == "job.Succeeded"
     made = json.loads(templates["train-job"]["resource"]["manifest"])
