@@ -66,6 +66,11 @@ def split(files: Mapping[str, File], *, by: str, batch: int | None) -> list[Part
     ]
 
 
+def batches(files: Iterable[str], size: int) -> int:
+    """How many batches of this size on average files make, by path."""
+    return sum(1 for _ in _batches(files, size))
+
+
 def _groups(files: Iterable[str], by: str) -> Iterator[tuple[str, list[str]]]:
     def top(path: str) -> str:
         return path.split("/", 1)[0]

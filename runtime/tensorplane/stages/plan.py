@@ -13,9 +13,9 @@ from typing import NamedTuple
 
 from tensorplane.datasets import Refused, checkout, commit, durable
 from tensorplane.datasets.store import remove
-from tensorplane.stages import joins, parts
+from tensorplane.stages import joins, parts, too_many
 from tensorplane.stages.description import Input, Stage
-from tensorplane.stages.parts import Item
+from tensorplane.stages.parts import Item, Part
 from tensorplane.stages.results import Results
 
 MOST = 1000
@@ -139,7 +139,9 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
     for each in stage.inputs:
         each.open().label(lease(stage, run, each), commits[each.name].id, seconds=LEASE_SECONDS, move=True)
-    items, left_out = _items(stage, commits)
+    found = {each.name: _parts(each, commits[each.name]) for each in stage.inputs}
+    items = joins.items(stage, found)
+    left_out = joins.left_out(stage, found, items)
     planned = list(_planned(stage, run, items))
     about = tuple(
         {"name": each.name, "dataset": each.dataset, "version": one.version, "commit": one.id}
@@ -149,9 +151,9 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     (stage.root / "runs").mkdir(exist_ok=True)
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
     if len(todo) > MOST:
-        split = " or ".join(f"inputs.{each.name}.split" for each in stage.inputs if not each.is_whole)
-        size = -(-len(todo) // MOST)
-        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; set {split} to {{batch: {size * 2}}}")
+        grows = stage.cache and all(planned[number].why == NEW for number in todo)
+        remedy = too_many.remedy(stage, found, MOST, grows=grows)
+        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; {remedy}")
     store = stage.output().store
     Plan(tuple(planned), about, left_out).write(path_of(stage, run), store.parts)
     pods = {number: Due(planned[number].key, planned[number].about) for number in todo}
@@ -190,16 +192,11 @@ def finish(stage: Stage, run: str) -> None:
             continue  # removed by an attempt that was killed
 
 
-def _items(stage: Stage, commits: Mapping[str, commit.Commit]) -> tuple[list[Item], dict[str, int]]:
-    found = {}
-    for each in stage.inputs:
-        version = commits[each.name].version
-        if each.is_whole:
-            found[each.name] = parts.whole(version)
-        else:
-            found[each.name] = parts.split(each.open().files(commits[each.name].id), by=each.by, batch=each.batch)
-    items = joins.items(stage, found)
-    return items, joins.left_out(stage, found, items)
+def _parts(source: Input, made: commit.Commit) -> list[Part]:
+    """The parts of an input's commit."""
+    if source.is_whole:
+        return parts.whole(made.version)
+    return parts.split(source.open().files(made.id), by=source.by, batch=source.batch)
 
 
 def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
