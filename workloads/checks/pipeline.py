@@ -23,7 +23,7 @@ from workloads.checks import (
     triggers,
 )
 from workloads.manifests.pipeline_run import ENTRY, HASH, STEPS
-from workloads.manifests.stage_pods import OUT, path_of
+from workloads.manifests.stage_pods import MODEL_URL, OUT, path_of
 from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
@@ -48,6 +48,7 @@ _OF_PROGRAMS = frozenset(
     }
 )
 """Settings of a stage that is no job."""
+_OF_ARGO = "ARGO_"
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
@@ -198,6 +199,7 @@ def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) 
     yield from command.faults(program, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
     yield from _templates(stage, at)
+    yield from _variables(stage, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
         given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
         remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
@@ -216,6 +218,17 @@ def _templates(stage: StageArgs, at: Key) -> Iterator[Fault]:
         if "{{" in text:
             reason = "has {{, after which Argo expects a variable of its own; put this text into a file of `files`"
             yield Fault((*at, *key), reason)
+
+
+def _variables(stage: StageArgs, at: Key) -> Iterator[Fault]:
+    """Parameters that the program would not get: it has other variables of these names."""
+    for name in stage.params:
+        where = (*at, "params", name)
+        if name == MODEL_URL and stage.server:
+            reason = f"is set by server to the address of {stage.server}; use another name, or remove server"
+            yield Fault(where, reason, given=((*at, "server"),))
+        elif name.startswith(_OF_ARGO):
+            yield Fault(where, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Fault]:

@@ -25,6 +25,8 @@ ITEM, ID, FOLDER_OUT = "item", "id", "out"
 Those with the folders of its inputs have `folder_of` names."""
 KEEP = "keep"
 """The container that keeps the result of the program, once that has succeeded."""
+MODEL_URL = "MODEL_URL"
+"""Variable of a program with the address of the model of `server`."""
 _VOLUMES = "/volumes"
 _HELPER = Resources(cpus=0.1, memory_gib=0.25)
 _GRACE_SECONDS = 30
@@ -228,7 +230,7 @@ class Steps:
 
     def _asked(self) -> dict[str, str]:
         """The variable with the model that the program asks."""
-        return {"MODEL_URL": self.facts.server.url} if self.facts.server else {}
+        return {MODEL_URL: self.facts.server.url} if self.facts.server else {}
 
     def _publish(self) -> dict[str, Any]:
         """The pod that publishes a model, waits until the server serves it, and keeps that as the result."""

@@ -198,6 +198,11 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
             "put this text into a file of `files`",
         ),
         (
+            "prepare",
+            {"params": {"ARGO_NODE_ID": 1}},
+            "prepare.params.ARGO_NODE_ID: begins with ARGO_, as variables that Argo sets itself; use another name",
+        ),
+        (
             "train",
             {"queue": None},
             "train.queue: missing, but its pods use GPUs, which the queues share; "

@@ -83,10 +83,19 @@ def test_a_pipeline_that_ends_in_a_server_has_no_faults() -> None:
             {"inputs": {"model": {"dataset": "model", "split": "file"}}},
             "serve.inputs.model.split: is set, but this stage publishes all files together; remove it",
         ),
+        (
+            "infer",
+            {"params": {"MODEL_URL": "http://mine"}},
+            "infer.params.MODEL_URL: is set by server to the address of classifier; use another name, or remove server",
+        ),
     ],
 )
 def test_a_fault_is_one_line_that_says_what_to_change(stage: str, changes: dict[str, Any], line: str) -> None:
     assert _faults(stage, **changes) == [f"{_AT}.{line}"]
+
+
+def test_a_stage_without_a_server_may_have_a_model_url_of_its_own() -> None:
+    assert _faults("train", params={"MODEL_URL": "http://mine"}) == []
 
 
 def test_a_server_that_does_not_let_the_pipeline_in_is_refused() -> None:
