@@ -34,10 +34,15 @@ def name_faults(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Faul
     for suffix in (CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX):
         server = at[-1].removesuffix(suffix)
         other = workloads.get((*at[:-1], server)) if server != at[-1] else None
-        if not isinstance(other, ServerSettings):
+        if not isinstance(other, ServerSettings) or not other.with_canary:
             continue
-        if other.tried_by_route if suffix == STABLE_SUFFIX else other.with_canary:
+        if suffix != STABLE_SUFFIX or other.tried_by_route or _has_stable_models(workloads[at]):
             yield Fault(at, f"is also the name of an object of model server {server}; use another name")
+
+
+def _has_stable_models(stable: WorkloadArgs) -> bool:
+    """Whether a server of this name has its list of models where that of the canary's stable pods is."""
+    return isinstance(stable, ServerSettings) and not stable.with_canary
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:

@@ -19,6 +19,7 @@ from workloads.checks import (
     model_sources,
     one_node,
     one_zone,
+    pipeline_objects,
     scorer,
     server_room,
     stage_server,
@@ -56,6 +57,7 @@ def faults(
         own += workload.check(at[-1], at, declared)
     yield from own
     yield from exposure.faults_between(workloads)
+    yield from pipeline_objects.faults(workloads)
     yield from scorer.faults_between(workloads)
     yield from stage_server.faults_between(workloads)
     yield from topics.faults_between(workloads)

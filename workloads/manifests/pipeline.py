@@ -14,6 +14,8 @@ from workloads.settings.pipeline import PipelineSettings
 
 PART = "pipeline"
 """Component label of the objects of pipelines."""
+EXECUTOR_SUFFIX = "-executor"
+"""What the names of the objects of Argo's executor end with, after the pipeline's name."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +42,7 @@ class Facts:
     @property
     def executor(self) -> str:
         """The service account with which Argo reports on the pods."""
-        return f"{self.name}-executor"
+        return f"{self.name}{EXECUTOR_SUFFIX}"
 
 
 def steps_of(settings: PipelineSettings, facts: Facts) -> dict[str, Steps]:

@@ -172,6 +172,16 @@ def test_the_services_of_a_canarys_tracks_are_no_other_workloads() -> None:
     ]
 
 
+def test_a_server_whose_list_of_models_has_the_name_of_a_canarys_is_refused() -> None:
+    tree = _tried_tree(None)
+    tree["workloads"]["server-stable"] = {"kind": "modelServer", "model": {"volume": "models", "path": "other"}}
+    line = "tensorplane:workloads.server-stable: is also the name of an object of model server server; use another name"
+    assert faults_of(tree) == [line]
+    tree["workloads"]["server-stable"]["model"]["canary"] = _CANARY
+    tree["workloads"]["server-stable"]["replicas"] = 4
+    assert faults_of(tree) == []
+
+
 def test_a_gateway_knows_the_protocol_of_grpc() -> None:
     for expose, protocol in ((None, "grpc"), (exposed.GATEWAY, "kubernetes.io/h2c")):
         ports = _tried(expose).one("Service", "server").inputs["spec"]["ports"]
