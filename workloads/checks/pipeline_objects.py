@@ -48,8 +48,9 @@ def _of_others(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault
 
 
 def _asks_servers(workload: WorkloadArgs | None) -> bool:
-    is_pipeline = isinstance(workload, PipelineSettings)
-    return bool(workload.servers) if is_pipeline else isinstance(workload, ScorerSettings)
+    if isinstance(workload, PipelineSettings):
+        return bool(workload.servers)
+    return isinstance(workload, ScorerSettings)
 
 
 def _stage(name: str, stage: StageArgs, at: Key, taken: dict[_Object, Key]) -> Iterator[Fault]:

@@ -40,7 +40,8 @@ def _batch(paths: Sequence[Sequence[str]], others: int, most: int) -> int:
     """How many files a batch of each of these inputs has, so that a run can work on all, and on some more. `others`:
     combinations of the other inputs' parts.
     """
-    size = 2 * math.ceil((others * math.prod(map(len, paths)) / most) ** (1 / len(paths)))
+    # Of one input the quotient, of several a root of it.
+    size = 2 * math.ceil(math.pow(others * math.prod(map(len, paths)) / most, 1 / len(paths)))
     # Batches differ in size.
     while others * math.prod(parts.batches(each, size) for each in paths) > most:
         size *= 2
