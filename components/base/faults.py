@@ -289,6 +289,13 @@ def _no_boolean(detail: ErrorDetails, place: Place) -> str:
     return _invalid(_shown(detail["input"]), f"true or false{_meant(meant_value.boolean(detail['input']))}")
 
 
+def _too_few(detail: ErrorDetails, place: Place) -> str:
+    least = detail["ctx"]["min_length"]
+    if isinstance(detail["input"], Mapping):
+        return f"empty map; use a map of at least {least}"
+    return _invalid(_shown(detail["input"]), f"a list of at least {least}")
+
+
 def _meant(value: str) -> str:
     return f" (did you mean {value}?)" if value else ""
 
@@ -348,6 +355,7 @@ _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
     **dict.fromkeys(("int_parsing", "int_type"), _no_whole_number),
     **dict.fromkeys(("bool_parsing", "bool_type"), _no_boolean),
     "refused": _refused,
+    "too_short": _too_few,
 }
 _ALLOWED = {
     "int_from_float": "a whole number",
@@ -360,6 +368,7 @@ _ALLOWED = {
     "greater_than_equal": "{ge:,.12g} or more",
     "less_than": "less than {lt:,.12g}",
     "less_than_equal": "{le:,.12g} or less",
-    "too_short": "a list of at least {min_length}",
+    "too_long": "a list of at most {max_length}",
     "string_too_short": "some text",
+    "string_too_long": "at most {max_length} characters",
 }

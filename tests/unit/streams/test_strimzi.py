@@ -243,7 +243,7 @@ def test_clients_are_let_out_to_the_brokers_alone_and_what_strimzi_runs_to_what_
 @pytest.mark.parametrize(
     ("changes", "says"),
     [
-        ({"topics": {}}, "topics: invalid value (a map); use a list of at least 1"),
+        ({"topics": {}}, "topics: empty map; use a map of at least 1"),
         ({"topics": {"Clicks_": {}, "a": {}}}, "use lower-case letters and digits, dashes and dots between them"),
         ({"topics": {"a": {"partitions": 0}}}, "topics.a.partitions: invalid value 0; use 1 or more"),
         ({"topics": {"a": {"retentionHours": 0}}}, "topics.a.retentionHours: invalid value 0; use more than 0"),

@@ -28,7 +28,8 @@ def _pipeline(*stages: tuple[str, dict[str, Any]], **more: Any) -> dict[str, Any
 
 def _tree(workloads: dict[str, Any]) -> dict[str, Any]:
     """The stack. Each stage has an output of its own."""
-    made, outputs = {name: copy.deepcopy(args) for name, args in workloads.items()}, []
+    made = {name: copy.deepcopy(args) for name, args in workloads.items()}
+    outputs: list[str] = []
     for args in made.values():
         for stage in args.get("stages", {}).values():
             stage["output"] = f"made-{len(outputs)}"
