@@ -43,13 +43,18 @@ class Log:
     def since(self, number: int, last: int) -> Iterator[Mapping[str, Any]]:
         """What the commits after a number say, up to and with the last one."""
         for place in range(number + 1, last + 1):
-            yield json.loads(self._commit(self.entry(place)).read_text())
+            yield self.read(self.entry(place))
 
     def back(self, head: Head, most: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
         """The newest commits up to this one, newest first: the id of each, and what it says."""
         for number in range(head.number, max(0, head.number - most), -1):
             if commit := self.entry(number):
-                yield commit, json.loads(self._commit(commit).read_text())
+                yield commit, self.read(commit)
+
+    def read(self, commit: str) -> Mapping[str, Any]:
+        """What a commit says."""
+        found: Mapping[str, Any] = json.loads((self.root / "commits" / commit[:2] / commit[2:]).read_text())
+        return found
 
     def _near(self) -> int:
         try:
@@ -70,6 +75,3 @@ class Log:
 
     def _path(self, number: int) -> Path:
         return self._folder / f"{number:010d}"
-
-    def _commit(self, commit: str) -> Path:
-        return self.root / "commits" / commit[:2] / commit[2:]

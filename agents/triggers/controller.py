@@ -12,7 +12,7 @@ from agents.triggers import run as runs
 from agents.triggers import schedule
 from agents.triggers.commits import Head
 from agents.triggers.counted import Counted
-from agents.triggers.decide import Seen, asked, ripe
+from agents.triggers.decide import Seen, asked, ripe, to_compare
 from agents.triggers.described import Described
 from agents.triggers.kept import Decision, Kept, Run
 from agents.triggers.outputs import Outputs
@@ -191,6 +191,8 @@ class Controller:
         for name, head in wanted.run.heads.items():
             counted = self._counted.setdefault(name, Counted(self.described.logs[name]))
             counts[name] = counted.since(before.get(name), head)
+        for name in to_compare(self.described.triggers, counts):
+            counts[name] = self._counted[name].compared()
         return Seen(counts, wanted.anew, self.clock() - self._changed_at, due=self._due(kept))
 
     def _due(self, kept: Kept) -> dict[str, int]:

@@ -9,8 +9,10 @@ from typing import Any
 
 from agents.triggers.commits import Head, Log
 from agents.triggers.described import BYTES, FILES, VERSIONS, WINDOWS
+from agents.triggers.files import Files, new
 
 _BEGIN = Head(0, "")
+_NONE = Files(0, 0)
 
 
 @dataclass
@@ -21,9 +23,11 @@ class Counted:
     _from: Head = _BEGIN
     _until: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
+    _compared: tuple[Head, int] = (_BEGIN, 0)
+    _files: Files = _NONE
 
     def since(self, last: Head | None, head: Head) -> Mapping[str, int]:
-        """The counts after the last run's commit, up to the newest. A branch that was created anew is all new."""
+        """The sums over the commits after the last run's, up to the newest. A branch that was created anew is all new."""
         start = last if last and last.number <= head.number and self.log.entry(last.number) == last.commit else None
         start = start or _BEGIN
         if start != self._from or self._until > head.number:
@@ -32,6 +36,23 @@ class Counted:
             self._counts.update(counts_of(made))
         self._until = head.number
         return self._counts
+
+    def compared(self) -> Mapping[str, int]:
+        """The same, but of files how many the newest version has that the last run's lacks or has otherwise: one that
+        came or changed several times is one, and one that is as it was is none.
+        """
+        if self._compared != (self._from, self._until):
+            self._files, self._compared = self._new_files(), (self._from, self._until)
+        return {**self._counts, FILES: self._files.number, BYTES: self._files.size}
+
+    def _new_files(self) -> Files:
+        newest = self.log.read(self.log.entry(self._until))
+        if self._from == _BEGIN:
+            return Files(newest["files"], newest["size"])
+        try:
+            return new(self.log.root, self.log.read(self._from.commit)["version"], newest["version"])
+        except FileNotFoundError:  # retention has deleted the last run's version
+            return Files(self._counts[FILES], self._counts[BYTES])
 
 
 def counts_of(commit: Mapping[str, Any]) -> dict[str, int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.triggers.described import BYTES, VERSIONS, Trigger
+from agents.triggers.described import BYTES, FILES, VERSIONS, Trigger
 
 _MIB = 2**20
 _NOUNS = {"versions": "version", "files": "file", "windows": "window"}
@@ -27,6 +27,12 @@ class Seen:
     """Triggers with a schedule whose time has come, and when, in minutes since 1970."""
 
 
+def to_compare(triggers: Sequence[Trigger], counts: Mapping[str, Mapping[str, int]]) -> set[str]:
+    """The parameters whose files count so often in their commits that triggers need to know how many differ."""
+    found = [one for one in triggers if one.counts in (FILES, BYTES) and _count(one, counts) >= one.at_least]
+    return {name for one in found for name in one.sources}
+
+
 def asked(triggers: Sequence[Trigger], seen: Seen) -> dict[str, str]:
     """Triggers that ask for a run, whether or not it has to wait, and why."""
     return {one.name: why for one in triggers if (why := _why(one, seen))}
@@ -41,10 +47,14 @@ def ripe(triggers: Sequence[Trigger], seen: Seen) -> dict[str, str]:
 def _why(trigger: Trigger, seen: Seen) -> str:
     if trigger.counts is None:
         return "its schedule" if trigger.name in seen.due else ""
-    count = sum(seen.counts[name][trigger.counts] for name in trigger.sources)
+    count = _count(trigger, seen.counts)
     if count >= trigger.at_least:
         return _amount(trigger.counts, count)
     return seen.anew if trigger.counts == VERSIONS else ""
+
+
+def _count(trigger: Trigger, counts: Mapping[str, Mapping[str, int]]) -> int:
+    return sum(counts[name][trigger.counts] for name in trigger.sources if trigger.counts)
 
 
 def _amount(counts: str, count: int) -> str:
