@@ -23,11 +23,11 @@ class Counted:
     _from: Head = _BEGIN
     _until: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
-    _compared: tuple[Head, int] = (_BEGIN, 0)
+    _compared: tuple[Head, str] = (_BEGIN, "")
     _files: Files = _NONE
 
     def since(self, last: Head | None, head: Head) -> Mapping[str, int]:
-        """The sums over the commits after the last run's, up to the newest. A branch that was created anew is all new."""
+        """Sums over the commits after the last run's, up to the newest. A branch that was created anew is all new."""
         start = last if last and last.number <= head.number and self.log.entry(last.number) == last.commit else None
         start = start or _BEGIN
         if start != self._from or self._until > head.number:
@@ -41,12 +41,13 @@ class Counted:
         """The same, but of files how many the newest version has that the last run's lacks or has otherwise: one that
         came or changed several times is one, and one that is as it was is none.
         """
-        if self._compared != (self._from, self._until):
-            self._files, self._compared = self._new_files(), (self._from, self._until)
+        place = self._from, self.log.entry(self._until)
+        if self._compared != place:
+            self._files, self._compared = self._new_files(place[1]), place
         return {**self._counts, FILES: self._files.number, BYTES: self._files.size}
 
-    def _new_files(self) -> Files:
-        newest = self.log.read(self.log.entry(self._until))
+    def _new_files(self, head: str) -> Files:
+        newest = self.log.read(head)
         if self._from == _BEGIN:
             return Files(newest["files"], newest["size"])
         try:

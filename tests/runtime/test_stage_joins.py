@@ -62,6 +62,27 @@ def _key(stated: object) -> str:
     return JoinKey.model_validate(stated).regex
 
 
+@pytest.mark.parametrize(
+    ("name", "key"),
+    [
+        ("cats/a.jpg", "cats/a"),
+        ("a.tar.gz", "a.tar"),
+        ("a.", "a."),
+        ("a.txt.", "a.txt."),
+        ("a..txt", "a."),
+        (".a", ".a"),
+        (".a.jpg", ".a"),
+        ("x.d/y", "x.d/y"),
+        ("x.d/.y", "x.d/.y"),
+    ],
+)
+def test_the_key_of_a_file_is_its_path_without_an_ending(tmp_path: Path, name: str, key: str) -> None:
+    """On any Python: a pipeline's runs have images of several."""
+    joined = Joined(tmp_path, one=None, other=_key("(**)!"))
+    joined.put(one=[name], other=[f"{key}!"])
+    assert joined.plan() == [[[name], [f"{key}!"]]]
+
+
 def test_dots_in_the_names_of_folders_are_no_endings(tmp_path: Path) -> None:
     joined = Joined(tmp_path, by="directory", runs=None, notes=None)
     joined.put(runs=["run.1/x", "run.2/x", "2026.11.29/x", "plain/x"], notes=["run.1/n", "run.2/n", "2026.11.29.txt"])

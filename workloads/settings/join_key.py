@@ -11,7 +11,24 @@ from components.base.model import Model, NonEmptyStr, refuse
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
 _CLOSING = {"(": ")", "{": "}"}
-_SIGN = re.compile(r"\*\*|\\.|\[[!^]?\]?(?:\\.|[^\]/\\])*\]|.", re.DOTALL)
+_NAMED = r"\[:[^\]:]*:\]|\[=[^\]=]*=\]|\[\.[^\].]*\.\]"
+"""What names characters inside brackets: a class, an equivalence, a collating element of POSIX."""
+_SIGN = re.compile(rf"\*\*|\\.|\[[!^]?\]?(?:{_NAMED}|\\.|[^\]/\\])*\]|.", re.DOTALL)
+_CLASSES = {
+    "[:alnum:]": "a-zA-Z0-9",
+    "[:alpha:]": "a-zA-Z",
+    "[:blank:]": " \\t",
+    "[:cntrl:]": r"\x00-\x1f\x7f",
+    "[:digit:]": "0-9",
+    "[:graph:]": "!-~",
+    "[:lower:]": "a-z",
+    "[:print:]": " -~",
+    "[:punct:]": r"!-/:-@\[-`{-~",
+    "[:space:]": r" \t\n\r\f\v",
+    "[:upper:]": "A-Z",
+    "[:xdigit:]": "0-9a-fA-F",
+}
+"""Those of ASCII. A slash is none of them: `_class` leaves it out."""
 _MOST_STARS = 4
 """A name that does not match takes a time that grows with its length to the power of their number."""
 
@@ -34,8 +51,8 @@ class JoinKey(Model):
     pattern: Annotated[NonEmptyStr, AfterValidator(_pattern)] | None = None
     """Pattern of the whole name, which is a path in the dataset. The key is what parentheses hold: `(*).tar.gz`,
     `*_SHOP(*).csv`, `(*)/*`. `*` is any text without a slash, `**` any text, `?` one character, `[a-z]` one of these,
-    `{jpg,png}` one of these texts; a backslash makes the next character plain. At most four stars. Several
-    parentheses are compared one by one. Names that do not match find no partner."""
+    also by a class of ASCII, `[[:digit:]]`, `{jpg,png}` one of these texts; a backslash makes the next character plain.
+    At most four stars. Several parentheses are compared one by one. Names that do not match find no partner."""
     endings: (
         Annotated[list[Annotated[NonEmptyStr, AfterValidator(_ending)]], Field(min_length=1, max_length=100)] | None
     ) = None
@@ -127,8 +144,16 @@ def _class(sign: str) -> str:
     """One of several characters, as in a shell."""
     inside = sign[1:-1]
     negated = inside[:1] in ("!", "^")
-    # A backslash is there with what it makes plain.
-    listed = re.sub(r"\\(.)|([\[\]^&~|])", lambda found: re.escape(found[1] or found[2]), inside[negated:])
+    if sign in _CLASSES:
+        refuse(f"a pattern in which {sign} is inside brackets", f"[{sign}]")
+
+    def plain(found: re.Match[str]) -> str:
+        if found["named"]:
+            return _CLASSES.get(found["named"]) or _unreadable(f"{found['named']}, which is no class of characters")
+        # A backslash is there with what it makes plain.
+        return re.escape(found["escaped"] or found["plain"])
+
+    listed = re.sub(rf"(?P<named>{_NAMED})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
     found = f"(?!/)[{'^' if negated else ''}{listed}]"
     try:
         re.compile(found)

@@ -6,7 +6,6 @@ import itertools
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import PurePosixPath
 
 from tensorplane.datasets import Refused
 from tensorplane.stages.description import Stage
@@ -85,9 +84,18 @@ def _by_key(parts: Iterable[Part], stated: str | None) -> dict[Key, list[Part]]:
 def _key(part: Part, stated: str | None) -> Key | None:
     """The key of a part. By default its name, of a file without what follows the last dot: folders have no endings."""
     if stated is None:
-        return (str(PurePosixPath(part.name).with_suffix("")) if part.name in part.paths else part.name,)
+        return (_without_ending(part.name) if part.name in part.paths else part.name,)
     found = re.fullmatch(stated, part.name)
     return found.groups() if found else None
+
+
+def _without_ending(name: str) -> str:
+    """A path without the last dot of its name and what follows; a dot that begins or ends a name stays.
+
+    Not by `pathlib`, for which `a.` has an ending since Python 3.14: images may have any.
+    """
+    stem, _, ending = name.rpartition("/")[2].rpartition(".")
+    return name[: -len(ending) - 1] if stem and ending else name
 
 
 def _ambiguous(stage: str, name: str, keys: Mapping[Key, Sequence[Part]]) -> Iterator[str]:
