@@ -10,7 +10,7 @@ import json
 import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, cast
 from unittest import mock
@@ -21,8 +21,9 @@ from cli.access import Access
 from cli.commands.runs import newest, start
 from components.base.labels import STAGE
 from driver.kube import Kube
-from tensorplane.datasets import Dataset, Refused
+from tensorplane.datasets import Commit, Dataset, Refused
 from tensorplane.datasets.retention import Rule
+from tensorplane.stages import commit as stage_commit
 from tensorplane.stages import joins, keep, steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.parts import Part as SplitPart
@@ -97,7 +98,8 @@ class World:
         return pipeline.template(PipelineSettings.model_validate({"stages": stages}), known)
 
     def start(self, fails: str = "") -> tuple[str, str]:
-        """What a start says, and what became of its run. `fails`: a stage of which a part fails."""
+        """What a start says, and what became of its run. `fails`: a stage of which a part fails, or `later`: the first
+        one loses a part, as it may, and after all stages another one fails."""
         template = self.template()
         with mock.patch.object(newest, "read", self._newest):
             name, _, said = start.start(self.access, cast(Any, None), template, "default").partition(": ")
@@ -120,10 +122,11 @@ class World:
             text = made[name]["metadata"]["annotations"][STAGE].replace("/volumes/data", str(self.root))
             stage = Stage.parse(text)
             try:
-                self._stage(stage, run, fails == name)
+                loses = (fails, name) == ("later", "pair")
+                self._stage(replace(stage, may_fail=int(loses)), run, loses or fails == name)
             except Refused:
                 return False
-        return True
+        return fails != "later"
 
     def _stage(self, stage: Stage, run: str, fails: bool) -> None:
         versions = {each.name: each.open().resolve().id for each in stage.inputs}
@@ -233,7 +236,7 @@ _KEYS: Mapping[tuple[str, str], Callable[[str, Files], str | None]] = {
 
 def _change(world: World, doing: str) -> None:
     draw = world.draw
-    if doing == "commit":
+    if doing in ("commit", "fail", "lose"):
         world.commit(draw.choice([*_NAMES]))
     elif doing == "program":
         world.programs[draw.randrange(2)] = draw.choice("123")
@@ -251,7 +254,7 @@ def _change(world: World, doing: str) -> None:
 
 
 def _doings(draw: random.Random) -> Sequence[str]:
-    kinds = ("commit", "program", "program", "join", "split", "by hand", "forget", "collect", "fail", "again")
+    kinds = ("commit", "program", "program", "join", "split", "by hand", "forget", "collect", "fail", "lose", "again")
     return [draw.choice(kinds) for _ in range(draw.randint(4, 12))]
 
 
@@ -262,7 +265,7 @@ def _check(root: Path, seed: str) -> None:
     for doing in ("again", *_doings(draw)):
         done.append(doing)
         _change(world, doing)
-        said, phase = world.start(draw.choice(("pair", "draw")) if doing == "fail" else "")
+        said, phase = world.start({"fail": draw.choice(("pair", "draw")), "lose": "later"}.get(doing, ""))
         about = (seed, done, said, phase)
         try:
             expected = world.expected()
@@ -270,7 +273,7 @@ def _check(root: Path, seed: str) -> None:
             assert (said in ("started", "started again"), phase) == (True, "Failed"), about
             continue
         if phase == "Failed":
-            assert doing == "fail", about
+            assert doing in ("fail", "lose"), about
             said, phase = world.start()
             assert (said, phase) == ("started again", "Succeeded"), about
         assert (world.files("pairs"), world.files("sheet")) == expected, about
@@ -293,7 +296,14 @@ def _with_suffix(part: SplitPart, stated: str | None) -> tuple[str, ...] | None:
     return found.groups() if found else None
 
 
+def _whatever_it_has(stage: Stage, run: str, *_: object) -> Commit | None:
+    """The commit of a run, also if parts that it lacks have results since."""
+    log = stage.output().log() if stage.output().branches() else ()
+    return next((made for made in log if made.provenance.get("run") == run), None)
+
+
 _FAULTS: Mapping[str, tuple[object, str, object]] = {
+    "a run that starts again keeps its version": (stage_commit, "_former", _whatever_it_has),
     "a run does not know what it replaces": (pipeline_run, "replaced", lambda *_: ""),
     "whatever finished once is done": (pipeline_run, "begins", lambda *_: True),
     "folders have endings": (joins, "_key", _with_suffix),
