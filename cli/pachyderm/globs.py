@@ -1,20 +1,21 @@
-"""Glob patterns of inputs: the split with the same parts, and a check of the shell for parts that do not match."""
+"""Glob patterns of inputs: the split with the same parts, what the shell compares parts with, and keys of joins."""
 
 from __future__ import annotations
 
+import posixpath
 import re
 import shlex
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import ValidationError
 
+from cli.pachyderm import glob_syntax
+from cli.pachyderm.glob_syntax import Beyond, Group, Node, OneOf, Text, Wild
 from workloads.settings.join_key import JoinKey
 
-_BEYOND_THE_SHELL = re.compile(r"\*\*|[{}!+@^\\]|\?\(")
-"""Patterns that a POSIX shell does not have."""
-_OPERATOR = re.compile(r"[?!+@*]\(")
-"""Parentheses with an operator before them, which count how often something comes."""
-_REFERENCE = re.compile(r"\$(?:([0-9]{1,2})|\{([0-9]{1,2})\})")
+_REFERENCE = re.compile(r"\$(?:([1-9][0-9]?)|\{([1-9][0-9]?)\})")
+_WILD = re.compile(r"[*?\[{(]")
 
 
 @dataclass(frozen=True)
@@ -24,59 +25,58 @@ class Glob:
     pattern: str
 
     @property
-    def _parts(self) -> list[str]:
-        return [part for part in self.pattern.strip("/").split("/") if part]
+    def path(self) -> str:
+        """The pattern with a slash at its start and none at its end, which Pachyderm does not heed."""
+        cleaned = posixpath.normpath(self.pattern)
+        return "/" if cleaned == "." else "/" + cleaned.strip("/")
+
+    @property
+    def depth(self) -> int:
+        """How many names there are in paths that match, if `**` is not in it."""
+        return self.path.rstrip("/").count("/")
 
     @property
     def split(self) -> str:
         """`whole` for one datum, `directory` for those at the top, `file` for deeper ones."""
-        if not re.search(r"[*?\[{]", self.pattern):
+        if not _WILD.search(self.path):
             return "whole"
-        return "directory" if len(self._parts) == 1 and "**" not in self.pattern else "file"
+        return "directory" if self.depth == 1 and "**" not in self.path else "file"
 
     @property
     def takes_all(self) -> bool:
         """Whether it matches everything that the split has."""
-        return self.pattern.strip("/") in ("", "*", "**") and not self.takes_folders_alone
+        try:
+            nodes = _flat(glob_syntax.read(self.path))
+        except Beyond:
+            return False
+        return nodes in ([Text("/")], [Text("/"), Wild("*")], [Text("/"), Wild("**")])
 
     @property
-    def is_deep(self) -> bool:
-        """Whether it may match folders, which a split by file takes apart."""
-        return self.split == "file"
+    def counts_characters(self) -> bool:
+        """Whether it says how many characters there are, which are bytes in the shell."""
+        try:
+            return any(_is_character(node) for node in glob_syntax.read(self.path))
+        except Beyond:
+            return False
 
-    @property
-    def is_known(self) -> bool:
-        """Whether the shell has this pattern."""
-        return not _BEYOND_THE_SHELL.search(self._plain)
-
-    @property
-    def _plain(self) -> str:
-        """Without the parentheses of capture groups."""
-        return re.sub(r"(?<![?!+@*])\(([^()]*)\)", r"\1", self.pattern)
-
-    def matches(self, folder: str) -> str:
-        """The pattern for the shell, below a folder. Only valid if `is_known`."""
-        literal = re.split(r"([*?]|\[[^]]*\])", self._plain.strip("/"))
-        quoted = "".join(part if index % 2 else _quoted(part) for index, part in enumerate(literal))
-        return f"{shlex.quote(folder)}/{quoted}{'/' if self.pattern.endswith('/') else ''}"
+    def for_shell(self, folder: str) -> str | None:
+        """What the shell's `case` compares paths in a folder with; None if the shell has no equal."""
+        try:
+            return "|".join(f"{shlex.quote(folder)}{way}" for way in glob_syntax.for_shell(glob_syntax.read(self.path)))
+        except Beyond:
+            return None
 
     def key(self, captured: str | None) -> str | None:
         """The pattern of a key that takes what `joinOn` or `groupBy` refers to, one pair of parentheses; None if there
         is none."""
         referred = _REFERENCE.fullmatch(captured or "")
-        plain = self.pattern.strip("/")
-        if not referred or _OPERATOR.search(plain) or "\\" in plain:
+        if not referred:
             return None
-        # Every second text is a pair of parentheses.
-        texts = re.split(r"(\([^()]*\))", plain)
-        if any("(" in text for text in texts[::2]):
-            return None
-        chosen = 2 * int(referred[1] or referred[2]) - 1
-        kept = [text if at % 2 == 0 or at == chosen else text[1:-1] for at, text in enumerate(texts)]
-        pattern = "".join(kept)
         try:
+            nodes = glob_syntax.read(self.path)
+            pattern = glob_syntax.for_key(nodes, int(referred[1] or referred[2])).removeprefix("/")
             JoinKey.model_validate(pattern)
-        except ValidationError:
+        except (Beyond, ValidationError):
             return None
         return pattern
 
@@ -88,11 +88,16 @@ class Glob:
             return "(*)"
         return key if re.fullmatch(r"[^*?\[{/]*\(\*\)[^*?\[{/]*", key) else None
 
-    @property
-    def takes_folders_alone(self) -> bool:
-        """Whether files that match are no datums."""
-        return self.pattern.endswith("*/")
+
+def _flat(nodes: Sequence[Node]) -> list[Node]:
+    """The same without groups of one way."""
+    found: list[Node] = []
+    for node in nodes:
+        found += _flat(node.ways[0]) if isinstance(node, Group) and len(node.ways) == 1 else [node]
+    return found
 
 
-def _quoted(text: str) -> str:
-    return shlex.quote(text) if text and shlex.quote(text) != text else text
+def _is_character(node: Node) -> bool:
+    if isinstance(node, Group):
+        return any(_is_character(each) for way in node.ways for each in way)
+    return isinstance(node, OneOf) or node == Wild("?")

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import itertools
-import shlex
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.pachyderm import variables, without_equal
+from cli.pachyderm import datum, variables, without_equal
 from cli.pachyderm.globs import Glob
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import CronInput, Input, PfsInput
@@ -20,16 +18,27 @@ _KINDS = ("cross", "join", "group", "union")
 
 
 @dataclass(frozen=True)
+class Inside:
+    """The outermost join or group that an input is in."""
+
+    at: str = ""
+    """Its path in the spec; empty if there is none."""
+    kind: str = ""
+    nested: str = ""
+    """What else is in it around the input, if its parts come together in a way that has no equal."""
+
+
+OUTSIDE = Inside()
+
+
+@dataclass(frozen=True)
 class Leaf:
     """A repo or a clock that a program reads."""
 
     at: str
     """Its path in the spec."""
     source: PfsInput | CronInput
-    kind: str = ""
-    """`join` or `group`, if it is in one."""
-    inside: str = ""
-    """The path of that."""
+    inside: Inside = OUTSIDE
 
     @property
     def name(self) -> str:
@@ -48,9 +57,9 @@ class Leaf:
     @property
     def key(self) -> str | None:
         """The pattern of what its parts are joined or grouped by; None if they have no equal."""
-        if isinstance(self.source, CronInput):
+        if isinstance(self.source, CronInput) or self.inside.nested:
             return None
-        if self.kind == "join":
+        if self.inside.kind == "join":
             return self.glob.key(self.source.join_on)
         return self.glob.key_of_group(self.source.group_by)
 
@@ -81,21 +90,40 @@ class _Splits:
     """Of those that are joined: patterns of what they are joined by."""
 
 
-def alternatives(given: Input, at: str = "input", kind: str = "", inside: str = "") -> list[list[Leaf]]:
+def alternatives(given: Input, at: str = "input", inside: Inside = OUTSIDE) -> list[list[Leaf]]:
     """What datums have: the members of a union are alternatives, all others come together."""
     for name, source in (("pfs", given.pfs), ("cron", given.cron)):
         if source is not None:
-            return [[Leaf(f"{at}.{name}", source, kind, inside)]]
+            return [[Leaf(f"{at}.{name}", source, inside)]]
     for each in _KINDS:
         members: list[Input] | None = getattr(given, each)
         if members:
             path = f"{at}.{each}"
-            own = (each, path) if each in ("join", "group") else ("", "")
-            found = [alternatives(one, f"{path}[{index}]", *own) for index, one in enumerate(members)]
+            own = _inside(inside, each, path, len(members))
+            found = [alternatives(one, f"{path}[{index}]", own) for index, one in enumerate(members)]
             if each == "union":
                 return [one for ways in found for one in ways]
             return [[leaf for way in chosen for leaf in way] for chosen in itertools.product(*found)]
     return [[]]
+
+
+def _inside(outer: Inside, kind: str, at: str, members: int) -> Inside:
+    """Where the members of an input of this kind are. A join has the same pairs with each member of a union."""
+    if not outer.at:
+        return Inside(at, kind) if kind in ("join", "group") else outer
+    same = (kind == "union" and outer.kind == "join") or (kind in ("cross", "union") and members == 1)
+    return outer if same else replace(outer, nested=outer.nested or kind)
+
+
+def mistakes(given: Input, at: str = "input") -> Iterator[str]:
+    """What Pachyderm refuses in an input: several kinds in one place, or none."""
+    kinds = [each for each in ("pfs", "cron", *_KINDS) if getattr(given, each)]
+    if len(kinds) != 1:
+        listed = f"has {' and '.join(kinds)} in one place" if kinds else "has no input"
+        yield f"{at}: {listed}; set one of pfs, cron, {', '.join(_KINDS)}"
+    for each in _KINDS:
+        for index, member in enumerate(getattr(given, each) or ()):
+            yield from mistakes(member, f"{at}.{each}[{index}]")
 
 
 def plan(
@@ -112,67 +140,82 @@ def plan(
         parts = {"split": split} if split != "whole" else {}
         made.inputs[name] = {**dataset(leaf), **parts, **({"key": key} if key else {}), "path": path}
         made.notes += _of_leaf(pipeline, leaf, split, joined=key is not None)
-        if split == leaf.glob.split != "whole" and not key and not leaf.glob.takes_all and leaf.glob.is_known:
-            made.before.append(f"[ -e {leaf.glob.matches(path)} ] || exit 0")
-        if leaf.name.isidentifier() and variables.reads(text, leaf.name):
-            made.before.append(_datum(leaf.name, path, split))
+        made.before += _compared(leaf, path, split, joined=key is not None)
+        if variables.reads(text, leaf.name) and datum.is_variable(leaf.name):
+            made.before += datum.path(leaf.name, path, split, leaf.glob)
+        elif variables.reads(text, leaf.name):
+            problem = "no variable of a shell can have this name, so the program does not get the path of its datum"
+            made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "use underscores for other characters"))
     return made
 
 
-def _datum(variable: str, path: str, split: str) -> str:
-    """Sets the variable with the path of the datum, which Pachyderm has for each input."""
-    folder = shlex.quote(path)
-    found = {"whole": folder, "directory": f'"$(echo {folder}/*)"', "file": f'"$(find {folder} -type f)"'}
-    return f"export {variable}={found[split]}"
+def _compared(leaf: Leaf, path: str, split: str, *, joined: bool) -> list[str]:
+    """Lines that end the program of a part that does not match. `joined`: whether the parts have keys, which match."""
+    if split == leaf.glob.split:
+        return [] if joined or split == "whole" or leaf.glob.takes_all else datum.matching(path, leaf.glob) or []
+    return datum.in_folder(path) if split == "directory" else []
 
 
 def _splits(pipeline: str, leaves: Sequence[Leaf], notes: list[Note]) -> _Splits:
     """The split of each leaf, and how their parts are joined."""
     splits = {leaf.at: leaf.glob.split for leaf in leaves}
     keys: dict[str, str] = {}
-    counts = Counter(leaf.inside for leaf in leaves if leaf.inside)
-    for inside, count in counts.items():
-        members = [leaf for leaf in leaves if leaf.inside == inside]
+    for inside, members in _together(leaves).items():
+        if inside.kind == "join" and len(members) == 1 and not inside.nested:
+            continue
         if all(splits[leaf.at] == "whole" for leaf in members):
             continue
         patterns = {leaf.at: leaf.key for leaf in members}
-        if None not in patterns.values() and not keys:
-            if members[0].kind == "group":
-                splits.update({leaf.at: "directory" for leaf in members})
-            if count > 1:
-                keys.update({at: key for at, key in patterns.items() if key})
-                notes += _of_outer(pipeline, members)
+        if None in patterns.values() or keys:
+            splits.update({leaf.at: "whole" for leaf in members})
+            notes.append(_without_key(pipeline, inside, members))
             continue
-        splits.update({leaf.at: "whole" for leaf in members})
-        notes.append(_without_key(pipeline, members, several=count > 1))
+        if inside.kind == "group":
+            splits.update({leaf.at: "directory" for leaf in members})
+        if len(members) > 1:
+            keys.update({at: key for at, key in patterns.items() if key})
+            notes += _of_outer(pipeline, members)
     apart = [leaf for leaf in leaves if splits[leaf.at] != "whole"]
-    if keys:
-        for leaf in apart:
-            if not leaf.inside:
-                splits[leaf.at] = "whole"
-                problem = "a join is not crossed with other parts, so the program gets all of its files with each"
-                notes.append(Note(pipeline, f"{leaf.at}.glob", problem, "let it work on all of them"))
-        return _Splits(splits, "name", keys)
-    return _Splits(splits, "cross" if len(apart) > 1 else None, keys)
+    if not keys:
+        return _Splits(splits, "cross" if len(apart) > 1 else None, keys)
+    for leaf in apart:
+        if leaf.at not in keys:
+            splits[leaf.at] = "whole"
+            problem = "a join is not crossed with other parts, so the program gets all of its files with each"
+            notes.append(Note(pipeline, f"{leaf.at}.glob", problem, "let it work on all of them"))
+    return _Splits(splits, "name", keys)
 
 
-def _without_key(pipeline: str, members: Sequence[Leaf], *, several: bool) -> Note:
+def _together(leaves: Sequence[Leaf]) -> Mapping[Inside, list[Leaf]]:
+    """The leaves of each join and group."""
+    found: dict[str, list[Leaf]] = {}
+    for leaf in leaves:
+        if leaf.inside.at:
+            found.setdefault(leaf.inside.at, []).append(leaf)
+    # One that has something nested in it has it for all.
+    return {max((one.inside for one in each), key=lambda inside: inside.nested): each for each in found.values()}
+
+
+def _without_key(pipeline: str, inside: Inside, members: Sequence[Leaf]) -> Note:
     """The note of a join or group whose keys have no equal, or that comes after another one."""
-    is_join = members[0].kind == "join"
+    is_join = inside.kind == "join"
     problem = "its keys are not what one pair of parentheses of each glob takes, or it is the second of a stage"
     if not is_join:
         problem = "its keys are not folders at the top, nor what alone differs in the names of files"
     remedy = "commit files of a key into a folder of its name, and set split: directory"
-    field_of = f"{members[0].inside}.{'joinOn' if is_join else 'groupBy'}"
-    fate = f"{problem}, so the program gets all files at once"
-    return Note(pipeline, field_of, fate, remedy + (" and join: name" if several else ""))
+    remedy += " and join: name" if len(members) > 1 else ""
+    if inside.nested:
+        problem = f"has a {inside.nested} in it, whose parts have no equal"
+        remedy = "make what is nested a pipeline of its own, which this one reads"
+    field_of = inside.at if inside.nested else f"{inside.at}.{'joinOn' if is_join else 'groupBy'}"
+    return Note(pipeline, field_of, f"{problem}, so the program gets all files at once", remedy)
 
 
 def _of_outer(pipeline: str, members: Sequence[Leaf]) -> Iterator[Note]:
     for leaf in members:
         outer = isinstance(leaf.source, PfsInput) and leaf.source.outer_join
-        if outer or leaf.kind == "group":
-            field_of = f"{leaf.at}.outerJoin" if outer else leaf.inside
+        if outer or leaf.inside.kind == "group":
+            field_of = f"{leaf.at}.outerJoin" if outer else leaf.inside.at
             problem = "parts without a partner in each input are left out"
             yield Note(pipeline, field_of, problem, "commit an empty file for what is missing")
 
@@ -191,18 +234,25 @@ def _of_leaf(pipeline: str, leaf: Leaf, split: str, *, joined: bool) -> Iterator
     elif not leaf.source.glob:
         problem = "is missing, which Pachyderm refuses; here the program gets all files at once"
         yield Note(pipeline, at, problem, "if files are parts, set split")
-    elif joined:
-        if glob.takes_folders_alone:
-            yield Note(pipeline, at, "files that match are parts, too", "commit them to another dataset")
-    elif split == "whole" and not glob.takes_all:
-        problem = f"the program gets all files of the dataset, not {glob.pattern} alone"
-        yield Note(pipeline, at, problem, "if it must not see others, commit them to another dataset")
-    elif not glob.is_known and not glob.takes_all:
-        problem = f"{glob.pattern} is no pattern of the shell, so all files are parts"
-        yield Note(pipeline, at, problem, "commit those that do not match to another dataset")
-    elif not glob.takes_all and glob.pattern != "/*/*" and not leaf.key:
-        problem = f"parts that do not match {glob.pattern} have pods, too, which end at once"
-        yield Note(pipeline, at, problem, "commit those that do not match to another dataset")
-    if split == "file" and glob.is_deep:
+    elif not joined:
+        yield from _of_glob(pipeline, at, glob, split)
+    if split == "file":
         problem = "each file is a part; in Pachyderm, folders that match are parts, too"
         yield Note(pipeline, at, problem, "commit such folders at the top of a dataset, and set split: directory")
+
+
+def _of_glob(pipeline: str, at: str, glob: Glob, split: str) -> Iterator[Note]:
+    """The note of a pattern that does not match all parts."""
+    if glob.takes_all or split not in ("whole", glob.split):
+        return
+    if split == "whole":
+        problem = f"the program gets all files of the dataset, not {glob.pattern} alone"
+        yield Note(pipeline, at, problem, "if it must not see others, commit them to another dataset")
+        return
+    remedy = "commit those that do not match to another dataset"
+    if glob.for_shell("") is None:
+        yield Note(pipeline, at, f"{glob.pattern} is no pattern of the shell, so all files are parts", remedy)
+    elif glob.path != "/*/*":
+        problem = f"parts that do not match {glob.pattern} have pods, too, which end at once"
+        more = " (a letter outside of ASCII may count as several characters)" if glob.counts_characters else ""
+        yield Note(pipeline, at, problem + more, remedy)

@@ -46,13 +46,16 @@ class Converted:
 
 
 def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
-    """The stages of a spec. A Fault if it reads several inputs of one name."""
+    """The stages of a spec. A Fault if it reads several inputs of one name, or an input that Pachyderm refuses."""
     made = Converted(notes=list(without_equal.notes(spec)))
     if spec.input is None or spec.service is not None or spec.spout is not None or spec.tf_job is not None:
         made.notes.append(_no_stage(spec, repos))
         return made
+    if wrong := list(inputs.mistakes(spec.input)):
+        raise Fault(*(f"{spec.name}.{line}" for line in wrong))
     transform = spec.transform or Transform()
     made.notes += command.notes(spec)
+    made.notes += without_equal.of_inputs(spec.name, "input", spec.input)
     ways = inputs.alternatives(spec.input)
     made.leaves = [leaf for way in ways for leaf in way]
     name = repos.of_pipeline(spec)
@@ -93,7 +96,7 @@ def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choi
         "parallel": min(parallel.constant or 0, _MOST_PARALLEL) if parallel and planned.is_split else None,
         "retries": tries - 1 if tries != _DEFAULT_TRIES else None,
         "timeoutSeconds": limit,
-        "mayFail": _ALL if planned.is_split and command.skips_failed(transform) else None,
+        "mayFail": _ALL if command.skips_failed(transform) else None,
     }
     return {
         "image": transform.image or DEFAULT_IMAGE,

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic.alias_generators import to_camel
+
 from cli.pachyderm.note import Note
-from cli.pachyderm.spec import DEFAULT_PROJECT, Part, Spec
+from cli.pachyderm.spec import DEFAULT_PROJECT, Input, Part, Spec
 
 _NOTHING = "nothing to do"
 _NODES = "set resources.nodeGroup, whose taints the pods tolerate"
@@ -140,8 +142,23 @@ def of_input(pipeline: str, at: str, part: Part) -> Iterator[Note]:
     for field, value in part.model_dump(by_alias=True, exclude_none=True).items():
         if field in OF_INPUTS and _says_something(value):
             yield Note(pipeline, f"{at}.{field}", *OF_INPUTS[field])
+    yield from _unknown(pipeline, at, part)
+
+
+def of_inputs(pipeline: str, at: str, given: Input) -> Iterator[Note]:
+    """Notes of unknown fields beside the kind of an input, in all that are in it."""
+    yield from _unknown(pipeline, at, given)
+    for kind in ("cross", "join", "group", "union"):
+        for index, member in enumerate(getattr(given, kind) or ()):
+            yield from of_inputs(pipeline, f"{at}.{kind}[{index}]", member)
+
+
+def _unknown(pipeline: str, at: str, part: Part) -> Iterator[Note]:
     for field in part.model_extra or {}:
         yield Note(pipeline, f"{at}.{field}", "unknown, and left out", "compare it with Pachyderm's documentation")
+    for name, inner in part:
+        if isinstance(inner, Part) and not isinstance(part, Input):
+            yield from _unknown(pipeline, f"{at}.{to_camel(name)}", inner)
 
 
 def _says_something(value: Any) -> bool:

@@ -132,6 +132,19 @@ def _joined(one: str, two: str, on: str = "$1") -> dict[str, Any]:
         ("/(*).tar.gz", "/(*).json", "$1", [("directory", "(*).tar.gz"), ("directory", "(*).json")]),
         ("/(*)", "/(*)", "${1}", [("directory", "(*)"), ("directory", "(*)")]),
         ("/SHOP(*).csv", "/*_SHOP(*).csv", "$1", [("directory", "SHOP(*).csv"), ("directory", "*_SHOP(*).csv")]),
+        ("/((*)).csv", "/(*)/", "$1", [("directory", "(*).csv"), ("directory", "(*)")]),
+        (
+            "/([[:alpha:]]*)_1.csv",
+            "/([!_-]*)_2.csv",
+            "$1",
+            [("directory", "([A-Za-z]*)_1.csv"), ("directory", r"([!\-_]*)_2.csv")],
+        ),
+        (
+            "/(a|b,c)-([[:digit:]x]*).csv",
+            "/?(a)\\*(*).txt",
+            "$2",
+            [("directory", r"{a,b\,c}-([0-9x]*).csv"), ("directory", r"{a,}\*(*).txt")],
+        ),
         ("/(*)-(*).csv", "/a-(?)-([0-9]).txt", "$2", [("directory", "*-(*).csv"), ("directory", "a-?-([0-9]).txt")]),
     ],
 )
@@ -160,13 +173,96 @@ def test_a_join_of_files_in_folders_combines_them_and_says_what_folders_are() ->
         ("/(*).csv", "/(*).txt", "$1-$1"),
         ("/(*).csv", "/(*).txt", "$2"),
         ("/(*).csv", "/+(a|b).txt", "$1"),
-        ("/((*)).csv", "/(*).txt", "$1"),
+        ("/(*).csv", "/(*)*(a).txt", "$1"),
+        ("/(*).csv", "/(a|b).txt", "$1"),
+        ("/(*).csv", "/(*[!_])_2.csv", "$1"),
+        ("/(*).csv", "/(*).txt", "$01"),
     ],
 )
 def test_a_join_by_anything_else_is_told(one: str, two: str, on: str) -> None:
     made = _imported(_joined(one, two, on))
     assert "input.join.joinOn" in [note.field for note in made.notes]
     assert not any("key" in each or "split" in each for each in made.workloads["a"]["stages"]["a"]["inputs"].values())
+
+
+def _at(repo: str, **more: Any) -> dict[str, Any]:
+    return {"pfs": {"repo": repo, "glob": "/(*)", "joinOn": "$1", "groupBy": "$1", **more}}
+
+
+@pytest.mark.parametrize(
+    ("given", "field", "nested"),
+    [
+        ({"join": [{"group": [_at("x")]}, _at("y")]}, "input.join", "group"),
+        ({"group": [{"join": [_at("x"), _at("y")]}]}, "input.group", "join"),
+        ({"join": [{"cross": [_at("x"), _at("y")]}, _at("z")]}, "input.join", "cross"),
+        ({"join": [{"join": [_at("x"), _at("y")]}, _at("z")]}, "input.join", "join"),
+        ({"group": [{"cross": [_at("x"), _at("y")]}]}, "input.group", "cross"),
+        ({"group": [{"group": [_at("x")]}, _at("y")]}, "input.group", "group"),
+        (
+            {"cross": [{"join": [{"cross": [{"group": [_at("x")]}]}, _at("y")]}]},
+            "input.cross[0].join",
+            "group",
+        ),
+        ({"group": [{"union": [_at("x"), _at("y")]}]}, "input.group", "union"),
+    ],
+)
+def test_what_is_nested_in_a_join_or_group_is_told(given: dict[str, Any], field: str, nested: str) -> None:
+    made = _imported(_spec(input=given))
+    assert [f"{note}" for note in made.notes if note.field == field] == [
+        f"a.{field}: has a {nested} in it, whose parts have no equal, so the program gets all files at once; "
+        "make what is nested a pipeline of its own, which this one reads"
+    ]
+    for stage in made.workloads["a"]["stages"].values():
+        assert not any("key" in one or "split" in one for one in stage["inputs"].values())
+        assert "join" not in stage
+    assert faults_of(_tree(made)) == []
+
+
+def test_a_join_with_a_union_is_a_join_with_each_of_its_members() -> None:
+    made = _imported(_spec(input={"join": [{"union": [_at("x", name="n"), _at("y", name="n")]}, _at("z")]}))
+    found = made.workloads["a"]["stages"]
+    assert [
+        [(one["dataset"], one.get("key")) for one in found[name]["inputs"].values()] for name in ("a-1", "a-2")
+    ] == [[("x", "(*)"), ("z", "(*)")], [("y", "(*)"), ("z", "(*)")]]
+    assert [note.field for note in made.notes] == ["input.union"]
+
+
+def test_a_join_or_group_of_one_input_is_that_input() -> None:
+    joined = _imported(_spec(input={"join": [_at("x", joinOn="k")]}))
+    assert joined.workloads["a"]["stages"]["a"]["inputs"]["x"].get("split") == "directory"
+    crossed = _imported(_spec(input={"cross": [{"group": [_at("x")]}, {"join": [_at("y"), _at("z")]}]}))
+    inputs = crossed.workloads["a"]["stages"]["a"]["inputs"]
+    assert [one.get("key") for one in inputs.values()] == [None, "(*)", "(*)"]
+    assert "split" not in inputs["x"]
+    assert [note.field for note in crossed.notes] == ["input.cross[0].group[0].pfs.glob"]
+
+
+@pytest.mark.parametrize(
+    ("given", "problem"),
+    [
+        ({**_at("x"), "cross": [_at("y"), _at("z")]}, "input: has pfs and cross in one place"),
+        ({"cross": [{"union": []}, _at("y")]}, "input.cross[0]: has no input"),
+        ({"crosss": [_at("y")]}, "input: has no input"),
+    ],
+)
+def test_an_input_of_several_kinds_or_of_none_is_refused(given: dict[str, Any], problem: str) -> None:
+    with pytest.raises(Fault) as raised:
+        _imported(_spec(input=given))
+    assert raised.value.lines == (f"a.{problem}; set one of pfs, cron, cross, join, group, union",)
+
+
+def test_an_unknown_field_of_any_depth_in_the_input_is_told() -> None:
+    given = {"cross": [{**_at("x", trigger={"commits": 2, "color": "red"}), "limit": 3}]}
+    assert {note.field for note in _imported(_spec(input=given)).notes} == {
+        "input.cross[0].limit",
+        "input.cross[0].pfs.trigger.color",
+    }
+
+
+def test_a_name_that_no_variable_can_have_is_told_where_the_program_reads_it() -> None:
+    program = {"image": "team/a:1", "cmd": ["python3", "-c", "import os; os.environ['my-x']"]}
+    made = _imported(_spec(transform=program, input=_at("x", name="my-x")))
+    assert [note.field for note in made.notes] == ["input.pfs.name"]
 
 
 def test_each_folder_that_a_glob_of_all_depths_matches_is_told() -> None:
@@ -301,7 +397,9 @@ def test_every_field_without_an_equal_has_a_note_that_says_what_to_do() -> None:
 
 def test_failed_datums_may_be_skipped() -> None:
     skipping = {"image": "team/a:1", "cmd": ["a"], "errCmd": ["true"]}
-    assert _stage(_spec(transform=skipping))["mayFail"] == 1_000_000
+    for glob in ("/", "/*"):
+        given = {"pfs": {"repo": "photos", "glob": glob}}
+        assert _stage(_spec(transform=skipping, input=given))["mayFail"] == 1_000_000
     (note,) = _imported(_spec(transform={**skipping, "errCmd": ["sh", "mend.sh"]})).notes
     assert note.field == "transform.errCmd"
 

@@ -13,8 +13,9 @@ from cli.pachyderm.spec import Spec, Transform
 from cli.pachyderm.stage import Choice
 
 
-def _command(transform: dict[str, Any], glob: str = "/*") -> list[str]:
-    spec = {"pipeline": {"name": "a"}, "transform": transform, "input": {"pfs": {"repo": "x", "glob": glob}}}
+def _command(transform: dict[str, Any], glob: str = "/*", source: dict[str, Any] | None = None) -> list[str]:
+    read = source or {"pfs": {"repo": "x", "glob": glob}}
+    spec = {"pipeline": {"name": "a"}, "transform": transform, "input": read}
     made = convert.convert([Spec.model_validate(spec)], Choice())
     found: list[str] = made.workloads["a"]["stages"]["a"]["command"]
     return found
@@ -40,6 +41,7 @@ def _command(transform: dict[str, Any], glob: str = "/*") -> list[str]:
             "/x/d",
         ),
         ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
+        ({"cmd": ["sh"], "stdin": ["cat $x/a > /pfs/out/all"]}, [".d/a"], 0, "a"),
     ],
 )
 def test_the_program_runs_as_in_pachyderm(
@@ -58,7 +60,7 @@ def test_the_program_runs_as_in_pachyderm(
         ("/*/*.csv", "a.csv", False),
         ("/(*)-[0-9].csv", "x-7.csv", True),
         ("/*/", "d/a", True),
-        ("/*/", "a", False),
+        ("/*/", "a", True),
     ],
 )
 def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
@@ -68,11 +70,23 @@ def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
     assert _run(program, [file], tmp_path) == (0, "done\n" if works else None)
 
 
+@pytest.mark.parametrize(("file", "works"), [("d/a", True), (".d/a", True), ("a", False)])
+def test_a_group_of_folders_is_not_worked_on_for_files_at_the_top(file: str, works: bool, tmp_path: Path) -> None:
+    grouped = {"group": [{"pfs": {"repo": "x", "glob": "/(*)/*", "groupBy": "$1"}}]}
+    program = _command({"cmd": ["sh"], "stdin": ["echo done > /pfs/out/all"]}, source=grouped)
+    assert _run(program, [file], tmp_path) == (0, "done\n" if works else None)
+
+
+def test_the_variable_of_an_input_with_a_literal_glob_has_the_path_of_the_file(tmp_path: Path) -> None:
+    program = _command({"cmd": ["sh"], "stdin": ["cat $x > /pfs/out/all"]}, "/a.csv")
+    assert _run(program, ["a.csv", "b.csv"], tmp_path) == (0, "a.csv")
+
+
 def _run(program: list[str], files: list[str], tmp_path: Path) -> tuple[int, str | None]:
     """Run a command on a part with these files: its exit code, and what it wrote."""
     (tmp_path / "out").mkdir()
     for file in files:
-        (tmp_path / "x" / file).parent.mkdir(parents=True)
+        (tmp_path / "x" / file).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "x" / file).write_text(file.rpartition("/")[2])
     words = [word.replace("/pfs", f"{tmp_path}") for word in program]
     done = subprocess.run(words, cwd=tmp_path, stdin=subprocess.DEVNULL)
