@@ -9,7 +9,6 @@ _SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1, "m": 60, "h
 _DURATION = re.compile(r"([0-9]*\.?[0-9]+)(ns|us|µs|ms|s|m|h)")
 _SIZE = re.compile(r"([0-9]*\.?[0-9]+)\s*([kKMGTPE]?)(i?)B?")
 _PREFIXES = ("", "K", "M", "G", "T", "P", "E")
-_THOUSAND, _1024 = 1000, 1024
 
 
 def seconds(duration: str) -> int | None:
@@ -20,11 +19,17 @@ def seconds(duration: str) -> int | None:
     return max(1, math.ceil(sum(float(number) * _SECONDS[unit] for number, unit in parts)))
 
 
-def size(text: str, *, decimal: bool = True) -> int | None:
-    """The bytes of a size such as 4G, 4Gi or 256MB; None if it is none. `decimal`: whether K is 1000 without an i."""
+def memory(text: str) -> int | None:
+    """The bytes of memory such as 4G, 4Gi or 256MB; None if it is none."""
     found = _SIZE.fullmatch(text.strip())
-    if found is None:
-        return None
-    number, prefix, binary = found.groups()
-    base = _THOUSAND if decimal and not binary else _1024
-    return math.ceil(float(number) * pow(float(base), _PREFIXES.index(prefix.upper())))
+    return _bytes(found[1], found[2], 1024 if found[3] else 1000) if found else None
+
+
+def data(text: str) -> int | None:
+    """The bytes of a trigger's size such as 10M or 10mb; None if it is none. In these, a K is 1000 with an i, too."""
+    found = re.compile(_SIZE.pattern, re.IGNORECASE).fullmatch(text.strip())
+    return _bytes(found[1], found[2], 1000) if found else None
+
+
+def _bytes(number: str, prefix: str, thousand: int) -> int:
+    return math.ceil(float(number) * pow(float(thousand), _PREFIXES.index(prefix.upper())))

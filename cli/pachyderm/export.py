@@ -27,6 +27,7 @@ _JOINED = {"directory": "/(*)", "file": "/(*).*"}
 _OF_GLOBS = re.compile(r"[\\*?\[\](){},]")
 """Characters with a meaning in glob patterns."""
 _SKIPS = ["true"]
+_MIB = 1 << 20
 
 
 def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
@@ -152,7 +153,7 @@ def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, note
         if trigger.schedule:
             made["cronSpec"] = trigger.schedule
         elif counted and trigger.mib:
-            made["size"] = f"{max(1, round(trigger.mib * 1024))}K"
+            made["size"] = f"{max(1, round(trigger.mib * _MIB))}B"
         elif counted and (trigger.versions or 1) > 1:
             made["commits"] = trigger.versions
         notes += [note for note in export_notes.of_trigger(f"{pipeline}.triggers.{name}", trigger) if note not in notes]

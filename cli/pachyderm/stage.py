@@ -57,7 +57,8 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
     made.notes += command.notes(spec)
     made.notes += without_equal.of_inputs(spec.name, "input", spec.input)
     ways = inputs.alternatives(spec.input)
-    made.leaves = [leaf for way in ways for leaf in way]
+    made.leaves = list(dict.fromkeys(leaf for way in ways for leaf in way))
+    made.notes += [note for leaf in made.leaves for note in repos.notes(spec, leaf)]
     name = repos.of_pipeline(spec)
     outputs = [name] if len(ways) == 1 else [repos.more(f"{name}-{number}") for number, _ in enumerate(ways, 1)]
     for leaves, output in zip(ways, outputs, strict=True):
@@ -156,7 +157,7 @@ def _limits(spec: Spec, *, split: bool) -> Iterator[Note]:
         if duration and amounts.seconds(duration) is None:
             yield Note(spec.name, field_of, f"{duration!r} is no duration, and left out", "set timeoutSeconds")
     for field_of, asked in (("resourceRequests", spec.resource_requests), ("resourceLimits", spec.resource_limits)):
-        if asked and asked.memory and amounts.size(asked.memory) is None:
+        if asked and asked.memory and amounts.memory(asked.memory) is None:
             problem = f"{asked.memory!r} is no size, and left out"
             yield Note(spec.name, f"{field_of}.memory", problem, "set resources.memoryGib")
 
@@ -184,7 +185,7 @@ def _accelerator(spec: Spec, choice: Choice) -> dict[str, Any]:
 
 def _resources(spec: Spec, choice: Choice) -> dict[str, Any]:
     requests, limits = spec.resource_requests or Resources(), spec.resource_limits or Resources()
-    memory = amounts.size(limits.memory or requests.memory or "")
+    memory = amounts.memory(limits.memory or requests.memory or "")
     _, kind, count = _gpus(spec)
     found = {
         "cpus": requests.cpu or limits.cpu,

@@ -17,6 +17,10 @@ _COMMENT = 100
 class _Dumper(yaml.SafeDumper):
     """Writes what has nothing inside it on one line, and texts of several lines as such."""
 
+    def ignore_aliases(self, data: object) -> bool:
+        """What comes twice is written twice."""
+        return True
+
 
 class _Lines(dict[str, Any]):
     """A map whose keys have a line each."""

@@ -58,9 +58,12 @@ def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str,
 def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator[dict[str, Any]]:
     counted: Mapping[str, Any] = {"datasets": [source.named]}
     found: list[dict[str, Any]] = []
+    if trigger.cron_spec:
+        # Pachyderm heeds no other condition then.
+        trigger = Trigger(cron_spec=trigger.cron_spec)
     if trigger.commits:
         found.append({**counted, "versions": trigger.commits})
-    size = amounts.size(trigger.size, decimal=False) if trigger.size else None
+    size = amounts.data(trigger.size) if trigger.size else None
     if size:
         found.append({**counted, "mib": max(round(size / _MIB, 6), 1e-6)})
     elif trigger.size:

@@ -107,7 +107,7 @@ def test_a_program_finds_its_folders_by_links() -> None:
     ("trigger", "expected"),
     [
         ({"versions": 3}, {"commits": 3}),
-        ({"mib": 0.5}, {"size": "512K"}),
+        ({"mib": 0.5}, {"size": "524288B"}),
         ({"schedule": "0 2 * * *"}, {"cronSpec": "0 2 * * *"}),
         ({"versions": 3, "datasets": ["raw"]}, None),
     ],

@@ -280,6 +280,48 @@ def test_an_input_without_a_glob_is_told() -> None:
     ]
 
 
+def test_branches_of_one_repo_stay_apart() -> None:
+    def read(name: str, repo: str, **more: str) -> dict[str, Any]:
+        return {"pfs": {"name": name, "repo": repo, "glob": "/", **more}}
+
+    both = _spec(input={"cross": [read("m", "x"), read("n", "x", branch="main"), read("o", "x", branch="main-2")]})
+    made = _imported(both, _spec(pipeline={"name": "b"}, input=read("r", "a", branch="main")))
+    inputs = made.workloads["a"]["stages"]["a"]["inputs"]
+    assert [one.get("branch") for one in inputs.values()] == [None, "main-3", "main-2"]
+    assert made.workloads["b"]["stages"]["b"]["inputs"]["r"]["branch"] == "main-3"
+    assert [f"{note}" for note in made.notes] == [
+        f"{where}.branch: main is main-3 here, because main is what master becomes; commit to main-3"
+        for where in ("a.input.cross[1].pfs", "b.input.pfs")
+    ]
+    assert faults_of(_tree(made)) == []
+
+
+def test_a_pipeline_that_writes_main_is_read_there() -> None:
+    reader = _spec(pipeline={"name": "b"}, input={"pfs": {"repo": "a", "branch": "main", "glob": "/"}})
+    made = _imported(_spec(outputBranch="main"), reader)
+    assert made.workloads["b"]["stages"]["b"]["inputs"]["a"].get("branch") is None
+    assert made.notes == []
+
+
+def test_an_input_reads_the_branch_of_its_trigger() -> None:
+    given = {"repo": "x", "glob": "/", "branch": "late", "trigger": {"branch": "staging", "commits": 3}}
+    made = _imported(_spec(input={"pfs": given}))
+    assert made.workloads["a"]["stages"]["a"]["inputs"]["x"]["branch"] == "staging"
+    assert made.workloads["a"]["triggers"] == {"x-staging": {"datasets": ["x@staging"], "versions": 3}}
+    assert [f"{note}" for note in made.notes] == [
+        "a.input.pfs.branch: left out: its trigger moves it to staging, which the input reads; "
+        "if others read it, let them read the same"
+    ]
+
+
+def test_a_repo_with_the_name_that_another_gets_stays_apart() -> None:
+    read = [("x", "default"), ("x", "p"), ("p-x", "default")]
+    cross = [{"pfs": {"name": f"n{at}", "repo": repo, "project": of, "glob": "/"}} for at, (repo, of) in enumerate(read)]
+    made = _imported(_spec(input={"cross": cross}))
+    inputs = made.workloads["a"]["stages"]["a"]["inputs"]
+    assert [one["dataset"] for one in inputs.values()] == ["x", "p-x-2", "p-x"]
+
+
 def test_one_name_in_two_projects_is_two_datasets() -> None:
     first, other = {"repo": "x", "glob": "/"}, {"repo": "x", "name": "y", "project": "p", "glob": "/"}
     made = _imported(_spec(input={"cross": [{"pfs": first}, {"pfs": other}]}))
@@ -310,9 +352,11 @@ def test_a_branch_that_somebody_moves_stays_one() -> None:
     ("trigger", "expected"),
     [
         (None, {"new": {}}),
-        ({"size": "3KB"}, {"photos": {"datasets": ["photos"], "mib": 0.00293}}),
+        ({"size": "3KB"}, {"photos": {"datasets": ["photos"], "mib": 0.002861}}),
+        ({"size": "1.5mib"}, {"photos": {"datasets": ["photos"], "mib": 1.430511}}),
         ({"commits": 5}, {"photos": {"datasets": ["photos"], "versions": 5}}),
         ({"cronSpec": "@daily"}, {"photos": {"schedule": "0 0 * * *"}}),
+        ({"cronSpec": "@daily", "commits": 2, "all": True}, {"photos": {"schedule": "0 0 * * *"}}),
         (
             {"commits": 5, "rateLimitSpec": "0 3 * * *"},
             {"photos": {"datasets": ["photos"], "versions": 5}, "photos-2": {"schedule": "0 3 * * *"}},
