@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 import json
-import re
 import shlex
 from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cli import stack_config
-from cli.pachyderm import creation, export_notes
+from cli.pachyderm import creation, export_notes, key_globs
+from cli.pachyderm.names import unused
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
 from components.base.faults import did_you_mean
 from components.catalog.rows import GPU_RESOURCE
 from embedded.fault import Fault
 from workloads.manifests.stage_pods import OUT, path_of
-from workloads.settings.join_key import JoinKey
 from workloads.settings.pipeline import PipelineSettings, named
 from workloads.settings.pipeline_input import MAIN, StageInput
 from workloads.settings.pipeline_stage import StageArgs
 
 _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}
-_JOINED = {"directory": "/(*)", "file": "/(*).*"}
-_OF_GLOBS = re.compile(r"[\\*?\[\](){},]")
-"""Characters with a meaning in glob patterns."""
+_JOINED = {"directory": "/(*)", "file": "/(**?).*"}
 _SKIPS = ["true"]
 _MIB = 1 << 20
 
@@ -69,7 +66,16 @@ def specs(pipeline: str, settings: PipelineSettings, notes: list[Note]) -> Itera
             notes.append(without)
             continue
         notes += export_notes.of_stage(at, stage)
+        notes += _of_branches(at, settings, stage)
         yield _spec(pipeline, settings, stage, notes)
+
+
+def _of_branches(at: str, settings: PipelineSettings, stage: StageArgs) -> Iterator[Note]:
+    for name, source in stage.inputs.items():
+        if source.branch == MASTER:
+            there = _branch(settings, source)
+            problem = f"{MASTER} is {there} there, because {MASTER} is what {MAIN} becomes"
+            yield Note(at, f"inputs.{name}.branch", problem, f"commit to {there}")
 
 
 def _spec(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: list[Note]) -> dict[str, Any]:
@@ -116,7 +122,7 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
     before = settings.before(stage)
     joined = stage.join == "name"
     apart = [name for name, one in stage.inputs.items() if joined and not one.split.is_whole]
-    found = {name: {"pfs": _pfs(name, one, joined=name in apart)} for name, one in stage.inputs.items()}
+    found = {name: {"pfs": _pfs(settings, name, one, joined=name in apart)} for name, one in stage.inputs.items()}
     for name, one in stage.inputs.items():
         if name not in before and (trigger := _trigger(pipeline, settings, one, notes)):
             found[name]["pfs"]["trigger"] = trigger
@@ -125,24 +131,23 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
     return members[0] if len(members) == 1 else {"cross": members}
 
 
-def _pfs(name: str, source: StageInput, *, joined: bool) -> dict[str, Any]:
+def _branch(settings: PipelineSettings, source: StageInput) -> str:
+    """The branch of an input. `main` is `master` there, so that a `master` gets another name."""
+    if source.branch == MASTER:
+        used = {one.branch for stage in settings.stages.values() for one in stage.inputs.values()}
+        return unused(MASTER, used)
+    return MASTER if source.branch == MAIN else source.branch
+
+
+def _pfs(settings: PipelineSettings, name: str, source: StageInput, *, joined: bool) -> dict[str, Any]:
     by = source.split.by if source.split.batch is None else "file"
-    made = {"name": name, "repo": source.dataset, "branch": MASTER if source.branch == MAIN else source.branch}
+    made = {"name": name, "repo": source.dataset, "branch": _branch(settings, source)}
     if joined and source.key:
         captured = "/".join(f"${number + 1}" for number in range(source.key.groups))
-        return {**made, "glob": _keyed(source.key, by), "joinOn": captured}
+        return {**made, "glob": key_globs.glob(source.key, by), "joinOn": captured}
     if joined:
         return {**made, "glob": _JOINED[by], "joinOn": "$1"}
     return {**made, "glob": _GLOBS[by]}
-
-
-def _keyed(key: JoinKey, by: str) -> str:
-    """The glob pattern of a key of parts, which are folders at the top or files anywhere."""
-    if key.pattern:
-        return f"/{key.pattern}"
-    ends = [_OF_GLOBS.sub(r"\\\g<0>", ending) for ending in key.endings or ()]
-    name = "(*)" if by == "directory" else "(**)"
-    return f"/{name}{{{','.join(ends)}}}" if len(ends) > 1 else f"/{name}{ends[0]}"
 
 
 def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, notes: list[Note]) -> dict[str, Any]:

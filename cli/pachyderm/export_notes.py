@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cli.pachyderm import key_globs
 from cli.pachyderm.note import Note
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
@@ -44,18 +45,35 @@ def of_stage(at: str, stage: StageArgs) -> Iterator[Note]:
         problem = "left out: nothing sets MODEL_URL"
         yield Note(at, "server", problem, "set it in transform.env to the address of a server of your own")
     for name, source in stage.inputs.items():
-        yield from _of_input(at, f"inputs.{name}", source)
+        joined = stage.join == "name" and not source.split.is_whole
+        yield from _of_input(at, f"inputs.{name}", source, joined=joined)
 
 
-def _of_input(at: str, key: str, source: StageInput) -> Iterator[Note]:
+def _of_input(at: str, key: str, source: StageInput, *, joined: bool) -> Iterator[Note]:
     if source.split.batch:
         problem = "each file is a datum, because Pachyderm gives a program one at a time"
         yield Note(at, f"{key}.split", problem, "let the program work on one file")
+    elif source.split.by == "file" and joined:
+        problem = "folders that match the glob are datums, too"
+        yield Note(at, f"{key}.split", problem, "give them other names")
     elif source.split.by == "file":
         problem = "with glob /*, files in a folder are one datum"
         yield Note(at, f"{key}.split", problem, "if all files are in folders, set glob to /*/*")
+    if joined:
+        yield from _of_key(at, key, source)
     if source.columns:
         yield Note(at, f"{key}.columns", "left out: repos have no schemas", "check them in the program")
+
+
+def _of_key(at: str, key: str, source: StageInput) -> Iterator[Note]:
+    by = source.split.by if source.split.batch is None else "file"
+    if source.key is None:
+        problem = "by default, a file without an ending in its name finds no partner in Pachyderm"
+        if by == "directory":
+            problem = "by default, the ending of a file at the top is part of its key in Pachyderm"
+        yield Note(at, f"{key}.key", problem, "set key")
+    elif problem := key_globs.differs(source.key, by) or "":
+        yield Note(at, f"{key}.key", problem, "set key to another pattern")
 
 
 def of_trigger(at: str, trigger: TriggerArgs) -> Iterator[Note]:

@@ -132,7 +132,7 @@ class _Reader:
         listed, negated = self._listed()
         characters = _characters(listed)
         # Pachyderm takes a slash for one of them, which comes neither first nor last in a name.
-        takes_slash = negated or "/" in characters
+        takes_slash = ("/" in characters) != negated
         if takes_slash and not starts_a_name and self._at < len(self._pattern):
             return _beyond()
         return OneOf(characters - {"/"} or _beyond(), negated)

@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import json
+import random
+import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from cli import __main__ as commands
-from cli.pachyderm import convert, creation, export, reading
+from cli.pachyderm import convert, creation, export, glob_syntax, key_globs, reading
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from cli.stack_config import load
+from tests.support import counts
 from tests.support.rendering import PROJECT
+from workloads.settings.join_key import JoinKey
 from workloads.settings.pipeline import PipelineSettings
 
 _STAGES: dict[str, Any] = {
@@ -75,12 +81,14 @@ def test_a_stage_is_a_spec_with_the_name_of_its_dataset() -> None:
     [
         ("file", "*_(*)-[0-9].csv", "/*_(*)-[0-9].csv", "$1"),
         ("file", "(*)-(?).csv", "/(*)-(?).csv", "$1/$2"),
-        ("file", {"endings": [".tar.gz", ".tgz"]}, "/(**){.tar.gz,.tgz}", "$1"),
-        ("file", {"endings": [".json"]}, "/(**).json", "$1"),
-        ("directory", {"endings": [".raw"]}, "/(*).raw", "$1"),
-        ("directory", {"endings": [".a", ".b"]}, "/(*){.a,.b}", "$1"),
-        ("file", {"endings": [".a*", ".b,c"]}, r"/(**){.a\*,.b\,c}", "$1"),
-        ("file", {"endings": [".(1)[2]"]}, r"/(**).\(1\)\[2\]", "$1"),
+        ("file", {"endings": [".tar.gz", ".tgz"]}, "/(?**){.tar.gz,.tgz}", "$1"),
+        ("file", {"endings": [".json"]}, "/(?**).json", "$1"),
+        ("directory", {"endings": [".raw"]}, "/(?*).raw", "$1"),
+        ("directory", {"endings": [".a", ".b"]}, "/(?*){.a,.b}", "$1"),
+        ("file", {"endings": [".a*", ".b,c"]}, r"/(?**){.a\*,.b\,c}", "$1"),
+        ("file", "*(*)-?(?)+(?).c@v|!", r"/*@(*)-?@(?)\+(?).c\@v\|\!", "$1/$2/$3"),
+        ("file", r"a[!b](*)[c!][]\[]\+.txt", r"/a[!b/](*)[c\!][\]\[]\+.txt", "$1"),
+        ("file", {"endings": [".(1)[2]"]}, r"/(?**).\(1\)\[2\]", "$1"),
     ],
 )
 def test_a_key_is_the_glob_that_captures_it(split: str, key: Any, glob: str, on: str) -> None:
@@ -194,3 +202,86 @@ def test_the_command_prints_the_specs_of_a_stack(
     assert "photos.stages.train.queue: left out" in shown.err
     assert commands.main(["export", "pachyderm", "photo"]) == 1
     assert capsys.readouterr().err == "photo: is no pipeline; choose one of photos (did you mean photos?)\n"
+
+
+_PIECES = ["a", "b", ".", "*", "?", "**", "[!a]", "[a!]", "[a-c]", "{a,b.}", "(*)", "(?)", "(**)", "(a)", *"+@|!"]
+_ENDINGS = [".a", ".b", ".b.a", ".+", ".a|b", ".{a}"]
+
+
+def _expression(nodes: Sequence[glob_syntax.Node]) -> str:
+    """The regular expression of a glob pattern in Pachyderm, where a slash can be one of several characters."""
+    wild = {"*": "[^/]*", "**": ".*", "?": "[^/]"}
+    found = ""
+    for node in nodes:
+        if isinstance(node, glob_syntax.Group):
+            found += f"({'' if node.number else '?:'}{'|'.join(map(_expression, node.ways))})"
+        elif isinstance(node, glob_syntax.OneOf):
+            found += f"[{'^' * node.negated}{re.escape(''.join(sorted(node.characters)))}{'/' * node.negated}]"
+        else:
+            found += re.escape(node.text) if isinstance(node, glob_syntax.Text) else wild[node.sign]
+    return found
+
+
+@pytest.mark.counted
+def test_exported_globs_take_the_keys_that_runs_take() -> None:
+    draw = random.Random(f"keys {counts.shard()}")
+    compared = 0
+    for _ in range(counts.of(quick=400, nightly=20_000)):
+        pattern = "".join(draw.choices(_PIECES, k=draw.randint(1, 5)))
+        chosen = draw.choice([pattern, {"endings": draw.sample(_ENDINGS, draw.randint(1, 3))}])
+        try:
+            key = JoinKey.model_validate(chosen)
+        except ValidationError:
+            continue
+        by = draw.choice(["directory", "file"])
+        if key_globs.differs(key, by):
+            continue
+        glob = re.compile(_expression(glob_syntax.read(key_globs.glob(key, by))), re.DOTALL)
+        for _ in range(10):
+            names = ["".join(draw.choices("aab.+@|!c{}", k=draw.randint(1, 6))) for _ in range(draw.randint(1, 2))]
+            name = "/".join(names) if by == "file" else names[0]
+            found = [expression.fullmatch(at) for expression, at in ((re.compile(key.regex), name), (glob, f"/{name}"))]
+            here, there = (one and one.groups() for one in found)
+            assert here == there, (chosen, name)
+            compared += found[0] is not None
+    assert compared
+
+
+@pytest.mark.parametrize(
+    ("split", "key", "problem"),
+    [
+        (
+            "file",
+            {"endings": [".gz", ".tar.gz"]},
+            "the key of NAME.tar.gz is NAME.tar in Pachyderm, because .tar.gz ends with .gz; "
+            "set key to another pattern",
+        ),
+        ("file", "a[.-0](*)", "some of its characters include a slash in Pachyderm; set key to another pattern"),
+        ("file", None, "by default, a file without an ending in its name finds no partner in Pachyderm; set key"),
+        ("directory", None, "by default, the ending of a file at the top is part of its key in Pachyderm; set key"),
+        ("directory", "(*).csv", None),
+    ],
+)
+def test_keys_that_pachyderm_takes_otherwise_are_told(split: str, key: Any, problem: str | None) -> None:
+    inputs = {name: {"dataset": "raw", "split": split, **({"key": key} if key else {})} for name in ("x", "y")}
+    _, notes = _specs({"match": {**_STAGES["match"], "inputs": inputs}})
+    found = [f"{note}" for note in notes if note.field.endswith(".key")]
+    assert found == [f"photos.stages.match.inputs.{name}.key: {problem}" for name in ("x", "y") if problem]
+
+
+def test_files_of_a_join_are_at_any_depth_and_folders_too_which_is_told() -> None:
+    made, notes = _specs()
+    assert [one["pfs"]["glob"] for one in made["pairs"]["input"]["cross"][0]["join"]] == ["/(**?).*"] * 2
+    assert [f"{note}" for note in notes if note.field == "inputs.x.split"] == [
+        "photos.stages.match.inputs.x.split: folders that match the glob are datums, too; give them other names"
+    ]
+
+
+def test_a_branch_with_the_name_of_pachyderms_default_gets_another() -> None:
+    inputs = {"x": {"dataset": "raw", "branch": "master"}, "y": {"dataset": "raw"}}
+    made, notes = _specs({"match": {**_STAGES["match"], "inputs": inputs, "join": None}})
+    assert [one["pfs"]["branch"] for one in made["pairs"]["input"]["cross"]] == ["master-2", "master"]
+    assert [f"{note}" for note in notes if note.field == "inputs.x.branch"] == [
+        "photos.stages.match.inputs.x.branch: master is master-2 there, because master is what main becomes; "
+        "commit to master-2"
+    ]

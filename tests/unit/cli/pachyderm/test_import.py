@@ -316,8 +316,8 @@ def test_an_input_reads_the_branch_of_its_trigger() -> None:
 
 def test_a_repo_with_the_name_that_another_gets_stays_apart() -> None:
     read = [("x", "default"), ("x", "p"), ("p-x", "default")]
-    cross = [{"pfs": {"name": f"n{at}", "repo": repo, "project": of, "glob": "/"}} for at, (repo, of) in enumerate(read)]
-    made = _imported(_spec(input={"cross": cross}))
+    leaves = [{"name": f"n{at}", "repo": repo, "project": of, "glob": "/"} for at, (repo, of) in enumerate(read)]
+    made = _imported(_spec(input={"cross": [{"pfs": leaf} for leaf in leaves]}))
     inputs = made.workloads["a"]["stages"]["a"]["inputs"]
     assert [one["dataset"] for one in inputs.values()] == ["x", "p-x-2", "p-x"]
 
