@@ -14,6 +14,7 @@ from cli.pachyderm.spec import Spec, Transform
 _SHELLS = ("sh", "bash", "ash", "dash")
 _END = "END_OF_STDIN"
 """What ends the lines that a program reads, with underscores after it if they have this line themselves."""
+_RECOVERED = f"rm -rf {' '.join(f'/pfs/out/{pattern}' for pattern in ('*', '.[!.]*', '..?*'))}"
 _TEXTS: Sequence[tuple[str, str, str]] = (
     (
         r"\b(apt-get|apt|apk|yum|dnf|pip3?|conda) (install|add|update)\b",
@@ -32,18 +33,21 @@ _TEXTS: Sequence[tuple[str, str, str]] = (
 """What in a program's text works otherwise: pattern, what it does, what to do."""
 
 
-def command(transform: Transform, before: Sequence[str]) -> list[str] | None:
-    """The command of a stage; None if the spec has none. `before`: lines of the shell that run first."""
+def command(transform: Transform, before: Sequence[str], *, split: bool) -> list[str] | None:
+    """The command of a stage; None if the spec has none. `before`: lines of the shell that run first; `split`: whether
+    there may be several parts, of which any number may fail.
+    """
     words, script = transform.cmd, transform.stdin
     if not words:
         return None
+    after = _after(transform, recovers=skips_failed(transform) and not split)
     first = [*([f"cd {shlex.quote(transform.working_dir)} || exit"] if transform.working_dir else []), *before]
     if script and len(words) == 1 and PurePosixPath(words[0]).name in _SHELLS:
-        body = [f"(\n{_lines(script)}\n)", *_accepting(transform)] if transform.accept_return_code else script
+        body = [f"(\n{_lines(script)}\n)", *after] if after else script
         return [words[0], "-c", _lines([*first, *body])]
     program = f'"$0" "$@" {_document(script)}' if script else '"$0" "$@"'
-    if transform.accept_return_code:
-        return ["sh", "-c", _lines([*first, program, *_accepting(transform)]), *words]
+    if after:
+        return ["sh", "-c", _lines([*first, program, *after]), *words]
     return ["sh", "-c", _lines([*first, f"exec {program}"]), *words] if first or script else list(words)
 
 
@@ -59,9 +63,12 @@ def _document(script: Sequence[str]) -> str:
     return f"<<'{end}'\n{text}\n{end}"
 
 
-def _accepting(transform: Transform) -> list[str]:
-    codes = "|".join(f"{code}" for code in transform.accept_return_code or ())
-    return [f"code=$?; case $code in {codes}) exit 0;; esac; exit $code"]
+def _after(transform: Transform, *, recovers: bool) -> list[str]:
+    """Lines after the program, if some of its failures are none. `recovers`: whether it then has no result."""
+    if not transform.accept_return_code and not recovers:
+        return []
+    codes = "|".join(f"{code}" for code in (0, *(transform.accept_return_code or ())))
+    return [f"code=$?; case $code in {codes}) exit 0;; esac", _RECOVERED if recovers else "exit $code"]
 
 
 def text_of(transform: Transform) -> str:

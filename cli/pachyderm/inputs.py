@@ -143,6 +143,9 @@ def plan(
         made.before += _compared(leaf, path, split, joined=key is not None)
         if variables.reads(text, leaf.name) and datum.is_variable(leaf.name):
             made.before += datum.path(leaf.name, path, split, leaf.glob)
+            if leaf.inside.kind == "group" and split != leaf.glob.split:
+                problem = "its variable has the folder of the group, in Pachyderm one of the files"
+                made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "let the program read all files in it"))
         elif variables.reads(text, leaf.name):
             problem = "no variable of a shell can have this name, so the program does not get the path of its datum"
             made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "use underscores for other characters"))
@@ -215,7 +218,7 @@ def _of_outer(pipeline: str, members: Sequence[Leaf]) -> Iterator[Note]:
     for leaf in members:
         outer = isinstance(leaf.source, PfsInput) and leaf.source.outer_join
         if outer or leaf.inside.kind == "group":
-            field_of = f"{leaf.at}.outerJoin" if outer else leaf.inside.at
+            field_of = f"{leaf.at}.{'outerJoin' if outer else 'groupBy'}"
             problem = "parts without a partner in each input are left out"
             yield Note(pipeline, field_of, problem, "commit an empty file for what is missing")
 

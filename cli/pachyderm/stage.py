@@ -72,6 +72,7 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
         made.notes += [note for note in planned.notes if note not in made.notes]
         made.stages[output] = _stage(spec, transform, planned, output, choice)
     made.notes += _limits(spec, split=any("split" in one for each in made.stages.values() for one in _inputs(each)))
+    made.notes += _reserved(spec)
     made.notes += _gpu(spec, choice)
     if len(ways) > 1:
         made.stages[name] = _together(outputs, name)
@@ -85,9 +86,9 @@ def _inputs(stage: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choice: Choice) -> dict[str, Any]:
-    words = command.command(transform, planned.before)
+    words = command.command(transform, planned.before, split=planned.is_split)
     limit, parallel = _timeout(spec, split=planned.is_split), spec.parallelism_spec
-    tries = spec.datum_tries or _DEFAULT_TRIES
+    tries = spec.datum_tries if spec.datum_tries and spec.datum_tries > 0 else _DEFAULT_TRIES
     optional = {
         "command": words,
         "params": dict(sorted((transform.env or {}).items())),
@@ -97,7 +98,7 @@ def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choi
         "parallel": min(parallel.constant or 0, _MOST_PARALLEL) if parallel and planned.is_split else None,
         "retries": tries - 1 if tries != _DEFAULT_TRIES else None,
         "timeoutSeconds": limit,
-        "mayFail": _ALL if command.skips_failed(transform) else None,
+        "mayFail": _ALL if planned.is_split and command.skips_failed(transform) else None,
     }
     return {
         "image": transform.image or DEFAULT_IMAGE,
@@ -156,10 +157,27 @@ def _limits(spec: Spec, *, split: bool) -> Iterator[Note]:
     for field_of, duration in (("datumTimeout", spec.datum_timeout), ("jobTimeout", spec.job_timeout)):
         if duration and amounts.seconds(duration) is None:
             yield Note(spec.name, field_of, f"{duration!r} is no duration, and left out", "set timeoutSeconds")
+    if spec.parallelism_spec and (spec.parallelism_spec.constant or 0) > _MOST_PARALLEL:
+        problem = f"is {_MOST_PARALLEL:,} here, the most pods at once"
+        yield Note(spec.name, "parallelismSpec.constant", problem, "nothing to do")
     for field_of, asked in (("resourceRequests", spec.resource_requests), ("resourceLimits", spec.resource_limits)):
         if asked and asked.memory and amounts.memory(asked.memory) is None:
             problem = f"{asked.memory!r} is no size, and left out"
             yield Note(spec.name, f"{field_of}.memory", problem, "set resources.memoryGib")
+
+
+def _reserved(spec: Spec) -> Iterator[Note]:
+    """Notes of requests and limits that differ: memory is reserved up to its limit, and CPUs have none."""
+    requests, limits = spec.resource_requests or Resources(), spec.resource_limits or Resources()
+    if limits.cpu and requests.cpu not in (None, 0, limits.cpu):
+        problem = "left out: programs may use idle CPUs beyond their request"
+        yield Note(spec.name, "resourceLimits.cpu", problem, "nothing to do")
+    if requests.memory and not limits.memory:
+        problem = "is the limit, too: a program that uses more is stopped"
+        yield Note(spec.name, "resourceRequests.memory", problem, "set resources.memoryGib to the most that it uses")
+    elif requests.memory and amounts.memory(requests.memory) != amounts.memory(limits.memory or ""):
+        problem = f"left out: the limit, {limits.memory}, is reserved"
+        yield Note(spec.name, "resourceRequests.memory", problem, "nothing to do")
 
 
 def _gpus(spec: Spec) -> tuple[str, str, int]:

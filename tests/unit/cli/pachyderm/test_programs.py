@@ -42,6 +42,7 @@ def _command(transform: dict[str, Any], glob: str = "/*", source: dict[str, Any]
         ),
         ({"cmd": ["cp", "d/a", "../out/all"], "workingDir": "/pfs/x"}, ["d/a"], 0, "a"),
         ({"cmd": ["sh"], "stdin": ["cat $x/a > /pfs/out/all"]}, [".d/a"], 0, "a"),
+        ({"cmd": ["sh"], "stdin": ["exit 1"], "errCmd": ["true"]}, ["d/a"], 1, None),
     ],
 )
 def test_the_program_runs_as_in_pachyderm(
@@ -68,6 +69,23 @@ def test_a_part_that_does_not_match_the_glob_is_not_worked_on(
 ) -> None:
     program = _command({"cmd": ["sh"], "stdin": ["echo done > /pfs/out/all"]}, glob)
     assert _run(program, [file], tmp_path) == (0, "done\n" if works else None)
+
+
+@pytest.mark.parametrize(
+    ("transform", "code", "out"),
+    [
+        ({"cmd": ["sh"], "stdin": ["echo 1 > /pfs/out/all; echo 2 > /pfs/out/.more; exit 1"]}, 0, None),
+        ({"cmd": ["sh", "-c", "echo 1 > /pfs/out/all; exit 1"]}, 0, None),
+        ({"cmd": ["sh", "-c", "echo 1 > /pfs/out/all; exit 3"], "acceptReturnCode": [3]}, 0, "1\n"),
+        ({"cmd": ["sh", "-c", "echo 1 > /pfs/out/all"]}, 0, "1\n"),
+    ],
+)
+def test_the_only_part_may_fail_and_has_no_result_then(
+    transform: dict[str, Any], code: int, out: str | None, tmp_path: Path
+) -> None:
+    program = _command({**transform, "errCmd": ["true"]}, "/")
+    assert _run(program, ["a"], tmp_path) == (code, out)
+    assert out or not [*(tmp_path / "out").iterdir()]
 
 
 @pytest.mark.parametrize(("file", "works"), [("d/a", True), (".d/a", True), ("a", False)])
@@ -122,6 +140,10 @@ def test_the_variable_of_an_input_is_found_as_each_language_reads_it(text: str, 
 
 
 def test_a_shell_that_reads_its_program_gets_it_as_an_argument() -> None:
-    assert command.command(Transform(cmd=["/bin/bash"], stdin=["a", "b"]), []) == ["/bin/bash", "-c", "a\nb"]
-    assert command.command(Transform(cmd=["a", "b"]), []) == ["a", "b"]
-    assert command.command(Transform(), []) is None
+    assert command.command(Transform(cmd=["/bin/bash"], stdin=["a", "b"]), [], split=True) == [
+        "/bin/bash",
+        "-c",
+        "a\nb",
+    ]
+    assert command.command(Transform(cmd=["a", "b"]), [], split=True) == ["a", "b"]
+    assert command.command(Transform(), [], split=True) is None
