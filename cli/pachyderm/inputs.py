@@ -142,7 +142,9 @@ def plan(
         made.notes += _of_leaf(pipeline, leaf, split, joined=key is not None)
         made.before += _compared(leaf, path, split, joined=key is not None)
         if variables.reads(text, leaf.name) and datum.is_variable(leaf.name):
-            made.before += datum.path(leaf.name, path, split, leaf.glob)
+            # The datum of a clock is the file of a tick.
+            of = "directory" if isinstance(leaf.source, CronInput) else split
+            made.before += datum.path(leaf.name, path, of, leaf.glob)
             if leaf.inside.kind == "group" and split != leaf.glob.split:
                 problem = "its variable has the folder of the group, in Pachyderm one of the files"
                 made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "let the program read all files in it"))

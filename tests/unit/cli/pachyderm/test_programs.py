@@ -100,6 +100,13 @@ def test_the_variable_of_an_input_with_a_literal_glob_has_the_path_of_the_file(t
     assert _run(program, ["a.csv", "b.csv"], tmp_path) == (0, "a.csv")
 
 
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_the_variable_of_a_clock_has_the_path_of_its_tick(overwrite: bool, tmp_path: Path) -> None:
+    clock = {"cron": {"name": "x", "spec": "@daily", "overwrite": overwrite}}
+    program = _command({"cmd": ["sh"], "stdin": ["cat $x > /pfs/out/all"]}, source=clock)
+    assert _run(program, ["2026-01-02T00:00:00Z"], tmp_path) == (0, "2026-01-02T00:00:00Z")
+
+
 def _run(program: list[str], files: list[str], tmp_path: Path) -> tuple[int, str | None]:
     """Run a command on a part with these files: its exit code, and what it wrote."""
     (tmp_path / "out").mkdir()
