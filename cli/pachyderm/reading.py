@@ -54,15 +54,14 @@ def _documents(file: Path) -> Iterator[Any]:
         remedy = "render it with `jsonnet --tla-str NAME=VALUE`, and import what that prints"
         raise Fault(f"{file.name}: is a Jsonnet template; {remedy}")
     try:
-        made = list(_json(text))
-    except ValueError:
-        try:
-            made = list(yaml.safe_load_all(text))
-        except yaml.YAMLError as error:
-            mark = getattr(error, "problem_mark", None)
-            where = f", line {mark.line + 1}" if mark else ""
-            problem = getattr(error, "problem", None) or "it is not YAML"
-            raise Fault(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
+        made = _parsed(text)
+    except _SetTwiceError as error:
+        raise Fault(f"{file.name}: {error} is set twice in one place; remove one of them") from None
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        where = f", line {mark.line + 1}" if mark else ""
+        problem = getattr(error, "problem", None) or "it is not YAML"
+        raise Fault(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
     for one in made:
         if isinstance(one, list):
             yield from one
@@ -70,9 +69,39 @@ def _documents(file: Path) -> Iterator[Any]:
             yield one
 
 
+def _parsed(text: str) -> list[Any]:
+    try:
+        return list(_json(text))
+    except ValueError:
+        return list(yaml.load_all(text, _Loader))
+
+
+class _SetTwiceError(Exception):
+    """A field is there twice, of which the first would be dropped."""
+
+
+class _Loader(yaml.SafeLoader):
+    """Reads YAML, and refuses fields that are there twice."""
+
+    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+        _once([key.value for key, _ in node.value])
+        return super().construct_mapping(node, deep)
+
+
+def _once(keys: list[Any]) -> None:
+    for key in keys:
+        if keys.count(key) > 1:
+            raise _SetTwiceError(key)
+
+
+def _fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    _once([key for key, _ in pairs])
+    return dict(pairs)
+
+
 def _json(text: str) -> Iterator[Any]:
     """JSON documents one after the other, with or without `---` between them. Raises ValueError."""
-    decoder = json.JSONDecoder()
+    decoder = json.JSONDecoder(object_pairs_hook=_fields)
     at = 0
     while (at := _after_blank(text, at)) < len(text):
         made, at = decoder.raw_decode(text, at)

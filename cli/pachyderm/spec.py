@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
+from pydantic_core import PydanticCustomError
 
 MASTER = "master"
 """Pachyderm's default branch."""
@@ -16,6 +17,15 @@ class Part(BaseModel):
     """A part of a spec, in camelCase or snake_case. Null is as good as absent; unknown fields are kept."""
 
     model_config = ConfigDict(extra="allow", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _in_one_spelling(cls, value: Any) -> Any:
+        for name, field in cls.model_fields.items():
+            if isinstance(value, dict) and field.alias != name and {name, field.alias} <= value.keys():
+                problem = f"{name} and {field.alias} are one field; remove one of them"
+                raise PydanticCustomError("twice", "{problem}", {"problem": problem})
+        return value
 
 
 class Project(Part):

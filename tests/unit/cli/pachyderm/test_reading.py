@@ -54,6 +54,13 @@ def test_specs_are_read_in_every_form_that_pachctl_reads_or_writes(name: str, co
             "{pipeline: {name: $NAME}, input: {pfs: {repo: b}}}",
             "a.yaml: pipeline.name: '$NAME' is a variable",
         ),
+        ("a.json", '{"pipeline": {"name": "a"}, "salt": "x", "salt": "y"}', "a.json: salt is set twice in one place"),
+        ("a.yaml", "pipeline: {name: a}\nsalt: x\nsalt: y", "a.yaml: salt is set twice in one place; remove one"),
+        (
+            "a.yaml",
+            "{pipeline: {name: a}, datumTries: 1, datum_tries: 2}",
+            "a.yaml: spec: datum_tries and datumTries are one field; remove one of them",
+        ),
         ("a.yaml", "pipeline: {name: a}\n---\npipeline: {name: a}", "a: is the name of several of the pipelines"),
     ],
 )
