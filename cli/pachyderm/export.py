@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cli import stack_config
-from cli.pachyderm import creation, export_notes, key_globs
+from cli.pachyderm import creation, export_notes, export_triggers, key_globs
 from cli.pachyderm.names import unused
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
@@ -16,7 +16,7 @@ from components.base.faults import did_you_mean
 from components.catalog.rows import GPU_RESOURCE
 from embedded.fault import Fault
 from workloads.manifests.stage_pods import OUT, path_of
-from workloads.settings.pipeline import PipelineSettings, named
+from workloads.settings.pipeline import PipelineSettings
 from workloads.settings.pipeline_input import MAIN, StageInput
 from workloads.settings.pipeline_stage import StageArgs
 
@@ -24,7 +24,6 @@ _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}
 _JOINED = {"directory": "/(*)", "file": "/(**?).*"}
 _SKIPS = ["true"]
-_MIB = 1 << 20
 
 
 def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
@@ -124,8 +123,13 @@ def _input(pipeline: str, settings: PipelineSettings, stage: StageArgs, notes: l
     apart = [name for name, one in stage.inputs.items() if joined and not one.split.is_whole]
     found = {name: {"pfs": _pfs(settings, name, one, joined=name in apart)} for name, one in stage.inputs.items()}
     for name, one in stage.inputs.items():
-        if name not in before and (trigger := _trigger(pipeline, settings, one, notes)):
-            found[name]["pfs"]["trigger"] = trigger
+        if name not in before and settings.triggers:
+            made, told = export_triggers.starts(pipeline, settings, one)
+            notes += [note for note in told if note not in notes]
+            if "trigger" in made:
+                # Pachyderm makes the branch of a trigger, which names the one that it follows.
+                made["trigger"] = {"branch": found[name]["pfs"].pop("branch"), **made["trigger"]}
+            found[name]["pfs"] |= made
     members: list[dict[str, Any]] = [{"join": [found[name] for name in apart]}] if apart else []
     members += [one for name, one in found.items() if name not in apart]
     return members[0] if len(members) == 1 else {"cross": members}
@@ -148,22 +152,3 @@ def _pfs(settings: PipelineSettings, name: str, source: StageInput, *, joined: b
     if joined:
         return {**made, "glob": _JOINED[by], "joinOn": "$1"}
     return {**made, "glob": _GLOBS[by]}
-
-
-def _trigger(pipeline: str, settings: PipelineSettings, source: StageInput, notes: list[Note]) -> dict[str, Any]:
-    """The conditions of an input that no stage makes; empty for every commit."""
-    made: dict[str, Any] = {}
-    for name, trigger in settings.triggers.items():
-        counted = trigger.datasets is None or named(source) in trigger.datasets
-        if trigger.schedule:
-            made["cronSpec"] = trigger.schedule
-        elif counted and trigger.mib:
-            made["size"] = f"{max(1, round(trigger.mib * _MIB))}B"
-        elif counted and (trigger.versions or 1) > 1:
-            made["commits"] = trigger.versions
-        notes += [note for note in export_notes.of_trigger(f"{pipeline}.triggers.{name}", trigger) if note not in notes]
-    if "cronSpec" in made and len(made) > 1:
-        del made["cronSpec"]
-        problem = "Pachyderm has a schedule alone or other conditions"
-        notes.append(Note(pipeline, "triggers", f"{problem}, so the schedule is left out", "use one of them"))
-    return made

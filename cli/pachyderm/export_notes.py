@@ -8,7 +8,6 @@ from cli.pachyderm import key_globs
 from cli.pachyderm.note import Note
 from workloads.settings.pipeline_input import StageInput
 from workloads.settings.pipeline_stage import StageArgs
-from workloads.settings.pipeline_trigger import TriggerArgs
 
 _SELECT = "set schedulingSpec.nodeSelector in the spec"
 
@@ -74,12 +73,3 @@ def _of_key(at: str, key: str, source: StageInput) -> Iterator[Note]:
         yield Note(at, f"{key}.key", problem, "set key")
     elif problem := key_globs.differs(source.key, by) or "":
         yield Note(at, f"{key}.key", problem, "set key to another pattern")
-
-
-def of_trigger(at: str, trigger: TriggerArgs) -> Iterator[Note]:
-    """Notes of a trigger. `at`: its path."""
-    for key, value in (("files", trigger.files), ("windows", trigger.windows)):
-        if value:
-            yield Note(at, key, "left out: Pachyderm counts commits and bytes", "set versions or mib")
-    if trigger.quiet_seconds:
-        yield Note(at, "quietSeconds", "left out: Pachyderm does not wait", "put several files into a commit")

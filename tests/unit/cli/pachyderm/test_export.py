@@ -112,18 +112,44 @@ def test_a_program_finds_its_folders_by_links() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trigger", "expected"),
+    ("triggers", "expected"),
     [
-        ({"versions": 3}, {"commits": 3}),
-        ({"mib": 0.5}, {"size": "524288B"}),
-        ({"schedule": "0 2 * * *"}, {"cronSpec": "0 2 * * *"}),
-        ({"versions": 3, "datasets": ["raw"]}, None),
+        ({"some": {}}, {"branch": "new"}),
+        ({"some": {"versions": 3}}, {"trigger": {"branch": "new", "commits": 3}}),
+        ({"some": {"mib": 0.5}}, {"trigger": {"branch": "new", "size": "524288B"}}),
+        ({"some": {"schedule": "0 2 * * *"}}, {"trigger": {"branch": "new", "cronSpec": "0 2 * * *"}}),
+        ({"other": {"versions": 3, "datasets": ["raw"]}}, {"branch": "new", "propagationSpec": {"never": True}}),
+        ({"some": {}, "night": {"schedule": "0 2 * * *"}}, {"branch": "new"}),
+        ({"some": {"versions": 3}, "each": {"datasets": ["raw@new"]}}, {"branch": "new"}),
+        (
+            {"some": {"versions": 3}, "few": {"versions": 2}, "large": {"mib": 1}},
+            {"trigger": {"branch": "new", "size": "1048576B", "commits": 2}},
+        ),
     ],
 )
-def test_a_trigger_is_one_of_the_inputs_that_no_stage_makes(trigger: Any, expected: Any) -> None:
-    made, _ = _specs(triggers={"some": trigger})
-    assert made["outlines"]["input"]["pfs"].get("trigger") == expected
+def test_a_trigger_is_one_of_the_inputs_that_no_stage_makes(triggers: Any, expected: Any) -> None:
+    made, _ = _specs(triggers=triggers)
+    assert made["outlines"]["input"]["pfs"] == {"name": "photos", "repo": "raw", "glob": "/*", **expected}
     assert "trigger" not in made["pairs"]["input"]["cross"][0]["join"][0]["pfs"]
+
+
+@pytest.mark.parametrize(
+    ("triggers", "line"),
+    [
+        (
+            {"some": {"versions": 3}},
+            "photos.triggers.some.versions: Pachyderm counts each input by itself, not all together; set less",
+        ),
+        (
+            {"a": {"schedule": "0 2 * * *"}, "b": {"schedule": "0 3 * * *"}},
+            "photos.triggers: Pachyderm has one schedule, or other conditions, so a schedule is left out; "
+            "use one of them",
+        ),
+    ],
+)
+def test_triggers_that_pachyderm_has_otherwise_are_told_once(triggers: Any, line: str) -> None:
+    _, notes = _specs(triggers=triggers)
+    assert [f"{note}" for note in notes if "triggers" in f"{note}"] == [line]
 
 
 def test_what_has_no_equal_is_told_with_what_to_do() -> None:
