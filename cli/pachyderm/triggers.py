@@ -48,11 +48,20 @@ def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str,
         some = list(dict.fromkeys(at_once))
         made["new"] = {} if {*some} == every else {"datasets": some}
     for source in sources:
+        if source.trigger and any(_starts_another(one, source) for one in sources):
+            problem = "a run that another input starts reads the newest commit, in Pachyderm that of the last trigger"
+            remedy = "read a branch that `tensorplane data rollback --branch` moves"
+            notes.append(Note(source.pipeline, f"{source.leaf.at}.trigger", problem, remedy))
         if source.trigger and source.named not in at_once:
             for found in _conditions(source, source.trigger, notes):
                 if found not in made.values():
                     made[unused(label(source.named), made)] = found
     return made
+
+
+def _starts_another(one: Source, source: Source) -> bool:
+    """Whether an input starts runs of another one at other times than that one's own trigger."""
+    return not one.starts_none and (one.named, one.trigger) != (source.named, source.trigger)
 
 
 def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator[dict[str, Any]]:

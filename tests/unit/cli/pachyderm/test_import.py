@@ -417,6 +417,25 @@ def test_tries_that_are_none_are_pachyderms_default(tries: int, retries: int | N
     assert _stage(_spec(datumTries=tries)).get("retries") == retries
 
 
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"repo": "y"}, True),
+        ({"repo": "photos"}, True),
+        ({"repo": "y", "trigger": {"commits": 5}}, True),
+        ({"repo": "photos", "trigger": {"commits": 5}}, False),
+        ({"repo": "y", "propagationSpec": {"never": True}}, False),
+    ],
+)
+def test_a_run_that_another_input_starts_reads_the_newest_commit_which_is_told(
+    other: dict[str, Any], told: bool
+) -> None:
+    triggered = {"pfs": {"repo": "photos", "glob": "/", "trigger": {"commits": 5}}}
+    made = _imported(_spec(input={"cross": [triggered, {"pfs": {"name": "z", "glob": "/", **other}}]}))
+    assert ("input.cross[0].pfs.trigger" in [note.field for note in made.notes]) == told
+    assert faults_of(_tree(made)) == []
+
+
 def test_a_trigger_without_a_condition_is_told() -> None:
     made = _imported(_spec(input={"pfs": {"repo": "photos", "glob": "/*", "trigger": {"branch": "new"}}}))
     assert [note.field for note in made.notes] == ["input.pfs.trigger"]
