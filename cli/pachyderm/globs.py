@@ -33,7 +33,12 @@ class Glob:
     @property
     def depth(self) -> int:
         """How many names there are in paths that match, if `**` is not in it."""
-        return self.path.rstrip("/").count("/")
+        path = self.path.rstrip("/")
+        try:
+            # A slash in brackets is none of the path.
+            return sum(node.text.count("/") for node in glob_syntax.read(path) if isinstance(node, Text))
+        except Beyond:
+            return path.count("/")
 
     @property
     def split(self) -> str:
