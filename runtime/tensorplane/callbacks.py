@@ -14,8 +14,9 @@ import tensorflow as tf
 
 from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
+from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
-from tensorplane.keras import building, epochs, first_batch, repair, repeatable, steps
+from tensorplane.keras import building, captured, csv_files, epochs, first_batch, repair, repeatable, steps
 from tensorplane.keras.fit_state import FitState, LocalMetrics, Others
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
@@ -40,7 +41,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
     saves_others = True
     """Read by the repair of Keras, which runs it last."""
     validation_data: Any = None
-    """That of the `fit`, where the caller knows it."""
+    validation_steps: int | None = None
+    """Those of the `fit`, where the caller knows them."""
 
     def __init__(
         self,
@@ -71,8 +73,12 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         """Called before training begins, with all its callbacks. They may evaluate or predict when it begins."""
         self._callbacks = [one for one in callbacks if one is not self]
         self._iterator: Any = epochs.newest.get(self.model)
+        resumes = self._folder is not None and bool(CheckpointFiles(self._folder).steps())
+        self._csv_loggers = csv_files.keep_rows(self._callbacks) if resumes else []
 
     def on_train_begin(self, logs: Any = None) -> None:
+        for logger in self._csv_loggers:
+            logger.append = False
         first_step.expected()
         watch_uncaught()
         self._step = self._epoch = self._in_epoch = 0
@@ -97,6 +103,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             fit=self._state,
         )
         self._others = Others(self._callbacks, self.model)
+        self._captured = captured.of(self.model)
+        self._captured.resumes = self._folder is not None
+        self._captured.saved = captured.handles(self._checkpoints.tracked, *self._metrics.variables)
         if self._folder is not None:
             self._continue(self._folder)
         if several(self.model.distribute_strategy) and (self.resumed is None or first_batch.has_own_step(self.model)):
@@ -130,6 +139,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
                 "validation_data: shuffled and without an end, so after a restart validations may read other samples; "
                 "validate on data that end"
             )
+        self._tell_of_caches()
         self.resumed = self._checkpoints.restore()
         if self.resumed is None:
             return
@@ -138,12 +148,29 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._begun, self._finished = at["step_in_epoch"] > 0, bool(at["finished"])
         # Now, as an epoch that has not begun begins with what they had at the end of the one before.
         self._others.remind(self._state.remembered())
+        if values := self._state.captured():
+            building.trace(self.model, self._iterator, self._captured.trace)
+            self._captured.give(values)
         self.model._initial_epoch = self.params["epochs"] if self._finished else self._epoch
+        for logger in self._csv_loggers:
+            csv_files.end_before(logger, self.model._initial_epoch)
         self._advance_validation(at["validations"])
         self._position = at["iterators"], at["taken"]
-        self._iterator.start_at(at["step_in_epoch"], *self._position)
+        self._iterator.start_at(at["step_in_epoch"], *self._position, finished=self._finished)
         self._iterator.last_logs = self._last_logs = self._state.logs()
         self._say(resumed=self.resumed)
+
+    def _tell_of_caches(self) -> None:
+        """Say where it is unknown what a cache in memory was filled with."""
+        caches = repeatable.draws_below_memory_caches(self._validated_data)
+        trained = repeatable.draws_below_memory_caches(self._iterator.batches.dataset)
+        shared = any(one is other for one in caches for other in trained)
+        if shared or (caches and self.validation_steps):
+            why = "training reads it too" if shared else "validation_steps may end before it is filled"
+            warn(
+                f"validation_data: its cache keeps in memory what it reads first, and {why}, so after a restart its "
+                "order may differ; call cache() before shuffle() and random operations, or pass it a file"
+            )
 
     @property
     def _validated_data(self) -> Any:
@@ -153,8 +180,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         """Let the next validation have the order after so many, also if it is shuffled together with training."""
         self._validations, self._unvalidated = iterators, True
         self._advanced = isinstance(self._validated_data, tf.data.Dataset)
-        for _ in range(iterators if self._advanced else 0):
-            iter(self._validated_data)
+        if self._advanced:
+            repeatable.pass_over(self._validated_data, times=iterators, whole=self.validation_steps is None)
 
     def has_begun(self, callback: Any) -> bool:
         """Whether a callback has begun the epoch already, before training was interrupted within it.
@@ -267,7 +294,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         )
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
         before = self._before.callbacks if self._before else None
-        self._state.remember(self._others.changed() if before is None else before, self._last_logs)
+        changed = self._others.changed() if before is None else before
+        self._state.remember(changed, self._last_logs, self._captured.values())
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:

@@ -166,7 +166,10 @@ CALLBACKS: dict[str, Callable[[], list[Any]]] = {
     "perturbs": lambda: [Perturbs(), keras.callbacks.EarlyStopping("val_loss", patience=1)],
 }
 FAMILIES = {"dropout": keras.Sequential, "own step": OwnStep}
-DATA = ("shuffled", "validation of the same shuffle", "steps of an endless one", "validation steps", "arrays")
+DATA = (
+    *("shuffled", "cached shuffle", "validation of the same shuffle", "steps of an endless one", "validation steps"),
+    "arrays",
+)
 POINTS = (
     *("on_epoch_begin", "on_train_batch_begin", "on_train_batch_end", "on_epoch_end"),
     *("on_test_begin", "on_test_batch_end", "on_test_end", "on_train_end"),
@@ -185,6 +188,8 @@ def _data(name: str) -> tuple[Any, dict[str, Any]]:
     validation: dict[str, Any] = {"validation_data": samples.batch(BATCH)}
     if name == "validation of the same shuffle":
         validation = {"validation_data": shuffled.batch(2 * BATCH), "validation_steps": 1}
+    if name == "cached shuffle":
+        shuffled = shuffled.cache()
     if name == "validation steps":
         validation = {"validation_data": samples.batch(4).repeat(), "validation_steps": 2}
     if name == "steps of an endless one":

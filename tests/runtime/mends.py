@@ -12,6 +12,7 @@ from tensorplane import callbacks as tensorplane_callbacks
 from tensorplane.keras import building as keras_building
 from tensorplane.keras import due_updates as keras_due_updates
 from tensorplane.keras import exact_gradients, exact_metrics, fit_state, kept_values, repair, steps
+from tensorplane.keras import repeatable as keras_repeatable
 from tensorplane.keras.batches import Batch, Batches
 from tensorplane.keras.replicas import in_step, share, summed
 
@@ -23,6 +24,7 @@ building: Any = keras_building
 due_updates: Any = keras_due_updates
 gradients: Any = exact_gradients
 metrics: Any = exact_metrics
+repeatable: Any = keras_repeatable
 state: Any = fit_state
 running: Any = steps
 
@@ -166,6 +168,10 @@ def _finished_fits_read_nothing() -> None:
     batches.start_at = start_at
 
 
+def _caches_begin_anew() -> None:
+    repeatable.draws_below_memory_caches = lambda dataset: []
+
+
 def _only_json_kept() -> None:
     for kind in set(kept_values._KINDS) - {"array", "function"}:
         del kept_values._KINDS[kind]
@@ -201,6 +207,7 @@ OF_RESUMES: dict[str, Mend] = {
     "before validation": _validation_is_training,
     "validations": _validations_begin_anew,
     "finished fits": _finished_fits_read_nothing,
+    "caches": _caches_begin_anew,
     "kept values": _only_json_kept,
     "lost state": _lost_state_begun,
 }

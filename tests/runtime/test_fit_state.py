@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorplane import seeds
 from tensorplane.keras import repeatable
 from tensorplane.keras.batches import Batches
-from tensorplane.keras.fit_state import POSITION, FitState, Others
+from tensorplane.keras.fit_state import POSITION, FitState, LocalMetrics, Others
 
 
 def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:
@@ -144,6 +144,77 @@ def test_draws_in_parallel_calls_are_named_once_and_those_in_order_are_not(capsy
     repeatable.check(twice.batch(3))
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("tensorplane: dataset: RandomUniform draws in parallel calls, so its numbers differ")
+
+
+def test_draws_from_variables_are_named_and_variables_that_are_read_are_not(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    data, level = tf.data.Dataset.range(9).batch(3), tf.Variable(2, dtype=tf.int64)
+    repeatable.check(data.map(lambda batch: batch * level))
+    assert capsys.readouterr().err == ""
+    generator, flip = tf.random.Generator.from_seed(5), keras.layers.RandomFlip(seed=3)
+    repeatable.check(data.map(lambda batch: tf.cast(batch, tf.float32) + generator.normal([3])).prefetch(1))
+    repeatable.check(data.map(lambda batch: flip(tf.zeros([3, 2, 2, 1]), training=True)))
+    draws, flips = capsys.readouterr().err.splitlines()
+    assert draws.startswith("tensorplane: dataset: its functions change the variables StateVar of MapDataset")
+    assert "seed_generator_state of MapDataset" in flips
+
+
+@pytest.mark.parametrize("steps", [3, None])
+def test_a_cache_in_memory_is_filled_again_with_the_order_of_the_first_pass(steps: int | None) -> None:
+    def batches() -> Batches:
+        data = tf.data.Dataset.range(9).shuffle(9, seed=1).cache().shuffle(9, seed=2).batch(2)
+        return Batches(data.take(steps) if steps else data, tf.distribute.get_strategy())
+
+    def read(one: Batches) -> list[list[int]]:
+        return [batch.numpy().tolist() for batch in one]
+
+    whole, resumed = batches(), batches()
+    passes = [read(whole) for _ in range(3)]
+    resumed.start_at(2, 1)
+    assert read(resumed) == passes[2][1:]
+
+
+def test_only_a_cache_whose_contents_are_drawn_anew_is_filled_again() -> None:
+    samples = tf.data.Dataset.range(9)
+    once = samples.shuffle(9, seed=1, reshuffle_each_iteration=False)
+    for data in (samples.cache().shuffle(9, seed=1), once.cache()):
+        assert not repeatable.draws_below_memory_caches(data.batch(3))
+    cached = samples.shuffle(9, seed=1).cache()
+    assert len(repeatable.draws_below_memory_caches(cached.take(3).batch(3))) == 1
+
+
+class Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
+    """Which of three it has seen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = self.add_weight(shape=(3,), initializer="zeros", dtype="bool", name="seen")
+        self.count = self.add_weight(initializer="zeros", dtype="int32", name="count")
+
+    def update_state(self, y: Any, predicted: Any, sample_weight: Any = None) -> None:
+        self.seen.assign(keras.ops.logical_or(self.seen, [True, False, True]))
+        self.count.assign(self.count + 1)
+
+    def result(self) -> Any:
+        return keras.ops.sum(keras.ops.cast(self.seen, "float32"))
+
+
+def test_metrics_of_every_type_are_kept_and_rows_of_an_earlier_version_are_read() -> None:
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    metric = Seen()
+    model.compile("sgd", "mse", metrics=[metric])
+    model.train_on_batch(np.ones((4, 2)), np.ones((4, 1)))
+    metrics = LocalMetrics(model)
+    rows = metrics.read()
+    seen, count = metric.variables
+    seen.assign([False, False, False])
+    metrics.write(rows)
+    assert seen.numpy().tolist() == [True, False, True]
+    numbers = np.delete(rows, slice(rows.shape[1] - 4, rows.shape[1] - 1), axis=1)
+    count.assign(0)
+    metrics.write(numbers)
+    assert (seen.numpy().tolist(), int(count.numpy())) == ([True, False, True], 1)
 
 
 def test_fits_that_share_an_endless_shuffle_are_told(capsys: pytest.CaptureFixture[str]) -> None:

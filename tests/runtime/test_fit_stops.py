@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import keras
 import numpy as np
@@ -97,6 +98,116 @@ def test_a_fit_killed_after_the_save_of_an_epochs_end_keeps_the_epochs_history(t
         fit(_At("on_train_batch_end", 10, fail))
     callbacks._used.clear()
     assert len(fit(_At("on_train_batch_end", 0, fail))) == 3
+
+
+def test_a_file_of_csv_logger_has_each_epoch_once_after_a_kill(tmp_path: Path) -> None:
+    def fit(folder: str, *others: Any) -> list[str]:
+        model, path = _model(tf.distribute.get_strategy()), tmp_path / f"{folder}.csv"
+        data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
+        logger = keras.callbacks.CSVLogger(path)
+        tensorplane.fit(model, data, epochs=4, folder=tmp_path / folder, every_steps=7, callbacks=[logger, *others])
+        return path.read_text().splitlines()
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    whole = fit("whole")
+    with pytest.raises(KeyboardInterrupt):
+        fit("run", _At("on_train_batch_end", 13, fail))
+    callbacks._used.clear()
+    assert fit("run") == whole
+    callbacks._used.clear()
+    assert fit("run") == whole, "a finished fit that is called again leaves its file as it is"
+
+
+class _Adaptive(keras.losses.Loss):  # type: ignore[misc]  # Keras has no types
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = keras.Variable(1.0, trainable=False)
+
+    def call(self, y: Any, predicted: Any) -> Any:
+        return self.weight * keras.ops.mean(keras.ops.square(y - predicted), -1)
+
+
+class _Anneals(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    seen: ClassVar[list[float]] = []
+
+    def __init__(self, loss: Any, shared: list[float]) -> None:
+        super().__init__()
+        self.loss, self.shared = loss, shared
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self.model.optimizer.learning_rate.assign(np.random.uniform(0.01, 0.1) + random.random() / 100)
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.loss.weight.assign(self.loss.weight * 0.5)
+        self.seen.append(logs["loss"])
+        self.shared.append(logs["loss"])
+
+
+class _Queue:
+    """A plain object, which no checkpoint knows."""
+
+    def __init__(self) -> None:
+        self.mean = tf.Variable(tf.zeros([4]), trainable=False, aggregation=tf.VariableAggregation.MEAN)
+
+
+class _Moved(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    def __init__(self, queue: Any) -> None:
+        super().__init__()
+        self.queue = queue
+
+    def call(self, x: Any, training: bool = False) -> Any:
+        if training:
+            self.queue.mean.assign(0.9 * self.queue.mean + 0.1 * tf.reduce_mean(x, 0))
+        return x - tf.stop_gradient(self.queue.mean)
+
+
+@pytest.mark.parametrize("replicas", [1, pytest.param(2, marks=_NIGHTLY)])
+def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_killed(
+    tmp_path: Path, replicas: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    strategy = two_replicas.strategy() if replicas == 2 else tf.distribute.get_strategy()
+
+    def fit(folder: str, *others: Any) -> list[Any]:
+        keras.utils.set_random_seed(1)
+        _Anneals.seen.clear()
+        shared: list[float] = []
+        with strategy.scope():
+            loss, beta = _Adaptive(), tf.Variable(0.0, trainable=False)
+            layers = [keras.Input((3,)), keras.layers.Dense(4, "tanh"), _Moved(_Queue()), keras.layers.Dense(1)]
+            model = keras.Sequential(layers)
+            model.compile("sgd", lambda y, predicted: loss(y, predicted) + beta * tf.reduce_mean(tf.abs(predicted), -1))
+        anneals = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: beta.assign_add(0.25))
+        data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
+        every = {"folder": tmp_path / folder, "every_steps": 1}
+        tensorplane.fit(model, data, epochs=3, callbacks=[_Anneals(loss, shared), anneals, *others], **every)
+        return [*model.get_weights(), float(loss.weight), float(beta), shared, list(_Anneals.seen)]
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    whole = fit("whole")
+    with pytest.raises(KeyboardInterrupt):
+        fit("run", _At("on_train_batch_begin", 7, fail))
+    callbacks._used.clear()
+    assert repr(fit("run")) == repr(whole)
+    assert "not kept" not in capsys.readouterr().err
+
+
+def test_draws_of_a_train_step_that_no_checkpoint_has_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Sampling(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+        def call(self, x: Any) -> Any:
+            return x + tf.random.normal(tf.shape(x))
+
+    for number, layer in enumerate([keras.layers.Dropout(0.1), Sampling()]):
+        model = keras.Sequential([keras.Input((3,)), layer, keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+        tensorplane.fit(model, _X, _Y, epochs=1, folder=tmp_path / str(number))
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("tensorplane: train_step: RandomStandardNormal draws from a state that no checkpoint has")
 
 
 _EXAMPLES = 100

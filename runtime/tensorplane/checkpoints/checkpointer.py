@@ -175,6 +175,11 @@ class Checkpointer:
         # Each worker measures; all act by what the chief measured.
         return step + int(self._agreement.of_all(self._measured.steps())[0])
 
+    @property
+    def tracked(self) -> tf.train.Checkpoint:
+        """The object that has all that a checkpoint has."""
+        return self._checkpoint
+
     def flush(self) -> None:
         """Wait until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
         if self._writing:

@@ -39,7 +39,8 @@ class Batches:
             dataset, self._shared = strategy.experimental_distribute_dataset(dataset), False
         if self._shared and self._replicas.workers > 1:
             repeatable.check_same(dataset, strategy)
-        self._dataset = dataset
+        self.dataset = dataset
+        """What is read: `dataset`, distributed if TensorFlow does that."""
         self.length = _length(dataset)
         self.iterators = 0
         """Number of iterators made so far: a shuffled dataset gives each another order."""
@@ -54,10 +55,10 @@ class Batches:
 
     def check_repeatable(self) -> None:
         """Raises NotRepeatable if the order of the data cannot be repeated, and says what another fit cannot repeat."""
-        if not isinstance(self._dataset, tf.data.Dataset):
+        if not isinstance(self.dataset, tf.data.Dataset):
             return
-        repeatable.check(self._dataset)
-        shuffles = repeatable.endless_shuffles(self._dataset)
+        repeatable.check(self.dataset)
+        shuffles = repeatable.endless_shuffles(self.dataset)
         if any(one in _shuffled_before for one in shuffles):
             warn(
                 "dataset: an earlier fit has read it too, and it never ends: after a restart its order may differ; "
@@ -68,23 +69,23 @@ class Batches:
     @property
     def element_spec(self) -> Any:
         """Types and shapes of a batch, as one replica gets it."""
-        spec = self._dataset.element_spec
+        spec = self.dataset.element_spec
         return tf.nest.map_structure(_any_rows, spec, expand_composites=False)
 
     @property
     def is_shuffled(self) -> bool:
         """Whether each iterator has another order."""
-        return isinstance(self._dataset, tf.data.Dataset) and bool(repeatable.seeds(self._dataset))
+        return isinstance(self.dataset, tf.data.Dataset) and bool(repeatable.seeds(self.dataset))
 
-    def start_at(self, iterators: int, taken: int, *, made: bool = False) -> None:
+    def start_at(self, iterators: int, taken: int, *, made: bool = False, whole: bool = True) -> None:
         """Let the next iterator be the one after `iterators` others, without its first `taken` batches.
 
-        `made`: the others were made already, elsewhere in this process.
+        `made`: the others were made already, elsewhere in this process. `whole`: the first was read to its end.
         """
-        while self.iterators < iterators:
-            if not made:
-                iter(self._dataset)
-            self.iterators += 1
+        missing = max(0, iterators - self.iterators)
+        if not made:
+            repeatable.pass_over(self.dataset, times=missing, whole=whole)
+        self.iterators += missing
         self._skip = taken
 
     def __iter__(self) -> Any:
@@ -102,7 +103,7 @@ class Batches:
         return (self._replicas.first, self._replicas.local) if self._shared else None
 
     def _iterator(self, skip: int) -> Any:
-        dataset = self._dataset
+        dataset = self.dataset
         if skip and hasattr(dataset, "from_step"):
             dataset, skip = dataset.from_step(skip), 0
         if isinstance(dataset, tf.data.Dataset):

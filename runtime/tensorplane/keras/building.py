@@ -5,7 +5,7 @@ Checkpoints are restored into them, and variables of several replicas cannot be 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import keras
@@ -32,6 +32,12 @@ def build(model: Any, iterator: Any) -> None:
         if _needs_trace(model):
             _trace(model, spec)
     scope.check_metrics(model)
+
+
+def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:
+    """Trace the train_step on the batches of an epoch iterator. `at_end` is called at the end of the trace."""
+    with model.distribute_strategy.scope():
+        _trace(model, _without_optionals(iterator.batches.element_spec), at_end)
 
 
 def build_from(model: Any, batch: Any) -> None:
@@ -88,7 +94,7 @@ def _needs_trace(model: Any) -> bool:
     return not all(part.built for part in parts)
 
 
-def _trace(model: Any, batch: Any) -> None:
+def _trace(model: Any, batch: Any, at_end: Callable[[], None] = lambda: None) -> None:
     """Trace the train_step without executing it: its layers build themselves, and its optimizers are built here."""
     found: dict[int, tuple[Any, list[Any]]] = {}
 
@@ -98,6 +104,7 @@ def _trace(model: Any, batch: Any) -> None:
 
     def step(values: Any) -> None:
         model.distribute_strategy.run(lambda one: _nothing(model.train_step(one)), args=(values,))
+        at_end()
 
     with applying(note), unmeasured(model):
         tf.function(step, autograph=False).get_concrete_function(tf.nest.map_structure(_spec, batch))

@@ -57,10 +57,12 @@ class _Position:
     resumed = False
     """Whether the epoch began at a later step than the first."""
 
-    def start_at(self, step: int, iterators: int, taken: int) -> None:
-        """Begin the next epoch at `step`, where `position` was (iterators, taken)."""
+    def start_at(self, step: int, iterators: int, taken: int, *, finished: bool = False) -> None:
+        """Begin the next epoch at `step`, where `position` was (iterators, taken). `finished`: no epoch is left."""
         self.first_step = step
-        self._batches.start_at(iterators, taken)
+        # Steps of an epoch may have ended before the data.
+        whole = not (finished and iterators == 1 and self.steps_per_epoch)
+        self._batches.start_at(iterators, taken, whole=whole)
 
     @property
     def position(self) -> tuple[int, int]:

@@ -63,7 +63,7 @@ def fit(
             f"x: the order of a {type(x).__name__} cannot be repeated when training resumes; "
             "pass a tf.data.Dataset or arrays"
         )
-    resume.validation_data = keywords.get("validation_data")
+    resume.validation_data, resume.validation_steps = map(keywords.get, ("validation_data", "validation_steps"))
     # Keras warns of `shuffle` for a dataset.
     keywords["shuffle"] = False
     with watched(), closing(resume):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import inspect
 import json
 import logging
+import random
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -20,15 +22,20 @@ from tensorplane.log import warn
 
 POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations")
 
+_CONTAINERS = (list, dict, set, deque)
+
 _OF_KERAS = ("params", "model", "_model", "validation_data")
 """Attributes that Keras gives every callback."""
 
-_WITHOUT_STATE = (*(ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy, keras.losses.Loss),)
+_WITHOUT_STATE = (ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy)
 """What a program makes again."""
 
 
-_LOGS = "logs"
-"""Kind of an entry among those of callbacks; no class has such a name."""
+_LOSS = "loss"
+"""Kind of an attribute that is a loss: what is kept are its variables."""
+
+_LOGS, _CAPTURED, _RANDOM = "logs", "captured variables", "random states"
+"""Kinds of entries among those of callbacks; no class has such a name."""
 
 
 class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
@@ -49,16 +56,26 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         """Set the position."""
         self.position.assign([int(position[name]) for name in POSITION])
 
-    def remember(self, callbacks: Sequence[Any], logs: Any = None) -> None:
-        """Take what `Others.changed` has returned, and the logs of the step before, if it was the last of its epoch."""
+    def remember(self, callbacks: Sequence[Any], logs: Any = None, captured: Sequence[Any] = ()) -> None:
+        """Take what `Others.changed` has returned, and the logs of the step before, if it was the last of its epoch.
+
+        `captured`: what `Captured.values` has returned.
+        """
         values = tf.nest.map_structure(lambda value: to_json(np.asarray(value)), logs or {})
-        entries = [*callbacks, *([{"kind": _LOGS, "changed": values, "lost": False}] if logs else [])]
+        more = {_LOGS: values, _CAPTURED: list(captured)}
+        entries = [*callbacks, *(_entry(kind, changed) for kind, changed in more.items() if changed)]
         self.callbacks.assign(np.frombuffer(json.dumps(entries).encode(), np.uint8))
 
     def logs(self) -> Any:
         """The logs that `remember` got; None if it got none."""
-        found = (entry["changed"] for entry in self.remembered() if entry.get("kind") == _LOGS)
-        return from_json(next(found, None))
+        return from_json(self._found(_LOGS))
+
+    def captured(self) -> list[Any]:
+        """The values of captured variables that `remember` got."""
+        return self._found(_CAPTURED) or []
+
+    def _found(self, kind: str) -> Any:
+        return next((entry["changed"] for entry in self.remembered() if entry.get("kind") == kind), None)
 
     def remembered(self) -> list[Any]:
         """What `remember` got."""
@@ -74,6 +91,7 @@ class Others:
         """`model`: the one that trains, which has a checkpoint of its own."""
         self._callbacks, self._model = list(callbacks), model
         self._initial = [_kept(one) for one in callbacks]
+        self._random = _random_states()
         self._begin_again: set[int] = set()
 
     def state(self) -> list[dict[str, Any]]:
@@ -87,11 +105,16 @@ class Others:
             kept = _kept(one)
             changed = {name: value for name, value in kept.items() if before.get(name, ...) != value}
             found.append({"kind": _kind(one), "changed": changed, "lost": bool(self._lost(one, kept))})
-        return found
+        states = _random_states()
+        return found if states == self._random else [*found, _entry(_RANDOM, states)]
 
     def remind(self, remembered: Sequence[Any]) -> None:
         """Give the callbacks what `changed` returned, each what the next of its class had."""
         left = [self._as_entry(*each) for each in enumerate(remembered)]
+        for entry in left:
+            if entry["kind"] == _RANDOM:
+                random.setstate(from_json(entry["changed"]["random"]))
+                np.random.set_state(from_json(entry["changed"]["numpy"]))
         for one in self._callbacks:
             entry = next((entry for entry in left if entry["kind"] == _kind(one)), None)
             if entry is None:
@@ -144,12 +167,19 @@ class Others:
                 variable: Any = getattr(callback, name, None)
                 if _is_variable(variable):
                     variable.assign(from_json(kept["value"]))
+            elif isinstance(kept, dict) and kept.get("") == _LOSS:
+                for variable, value in zip(_variables_of(getattr(callback, name, None)), kept["values"], strict=True):
+                    variable.assign(from_json(value))
             else:
-                setattr(callback, name, from_json(kept))
+                _set(callback, name, from_json(kept))
         except (CannotKeep, ValueError) as error:
             warn(f"callbacks: {type(callback).__name__}.{name} is not as it was: {error}; it begins anew")
             return False
         return True
+
+
+def _entry(kind: str, changed: Any) -> dict[str, Any]:
+    return {"kind": kind, "changed": changed, "lost": False}
 
 
 def _kind(callback: Any) -> str:
@@ -157,7 +187,13 @@ def _kind(callback: Any) -> str:
 
 
 def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
-    return ((name, value) for name, value in vars(callback).items() if name not in _OF_KERAS)
+    """The attributes of a callback, and the containers that its classes have for all their callbacks."""
+    for owner in reversed(type(callback).__mro__):
+        if not owner.__module__.startswith(("keras.", "builtins")):
+            for name, value in vars(owner).items():
+                if isinstance(value, _CONTAINERS) and name not in vars(callback) and not name.startswith("__"):
+                    yield name, value
+    yield from ((name, value) for name, value in vars(callback).items() if name not in _OF_KERAS)
 
 
 def _kept(callback: Any) -> dict[str, Any]:
@@ -165,10 +201,39 @@ def _kept(callback: Any) -> dict[str, Any]:
     found = {}
     for name, value in _attributes(callback):
         try:
-            found[name] = {"": "variable", "value": to_json(_read(value))} if _is_variable(value) else to_json(value)
+            if isinstance(value, keras.losses.Loss):
+                found[name] = {"": _LOSS, "values": [to_json(_read(one)) for one in _variables_of(value)]}
+            elif _is_variable(value):
+                found[name] = {"": "variable", "value": to_json(_read(value))}
+            else:
+                found[name] = to_json(value)
         except (CannotKeep, RecursionError):
             continue
     return found
+
+
+def _set(callback: Any, name: str, value: Any) -> None:
+    """Set an attribute. A container that the program has elsewhere too stays the same object."""
+    now = getattr(callback, name, None)
+    if type(now) is not type(value) or now is value:
+        setattr(callback, name, value)
+    elif isinstance(value, (list, bytearray)):
+        now[:] = value
+    elif isinstance(value, (dict, set)) or (isinstance(value, deque) and now.maxlen == value.maxlen):
+        now.clear()
+        (now.extend if isinstance(value, deque) else now.update)(value)
+    else:
+        setattr(callback, name, value)
+
+
+def _variables_of(owner: Any) -> list[Any]:
+    """The variables that an object has as attributes, in their order."""
+    return [value for value in vars(owner).values() if _is_variable(value)] if hasattr(owner, "__dict__") else []
+
+
+def _random_states() -> dict[str, Any]:
+    """The states of Python's and NumPy's global generators, as JSON."""
+    return {"random": to_json(random.getstate()), "numpy": to_json(np.random.get_state())}
 
 
 def _is_variable(value: Any) -> bool:
@@ -184,14 +249,14 @@ class LocalMetrics:
 
     def __init__(self, model: Any) -> None:
         self._strategy = model.distribute_strategy
-        variables = [variable.value for metric in model.metrics for variable in metric.variables]
-        self._variables = [one for one in variables if one.dtype.is_floating or one.dtype.is_integer]
+        self.variables = [variable.value for metric in model.metrics for variable in metric.variables]
+        self._sizes = [int(np.prod(one.shape)) for one in self.variables]
         self._rows = tf.function(lambda: self._strategy.run(self._gathered))
         self._assigned = tf.function(lambda rows: self._strategy.run(self._assign, args=(rows,)))
 
     def read(self) -> np.ndarray:
         """A row for each replica. All workers must call it."""
-        if not self._variables:
+        if not self.variables:
             return np.zeros([1, 0])
         return np.asarray(self._strategy.experimental_local_results(self._rows())[0])
 
@@ -200,16 +265,24 @@ class LocalMetrics:
         count = self._strategy.num_replicas_in_sync
         if rows.shape[0] != count:
             rows = np.concatenate([rows.sum(axis=0, keepdims=True), np.zeros([count - 1, rows.shape[1]])])
+        if rows.shape[1] and rows.shape[1] < sum(self._sizes):
+            rows = self._completed(rows)
         if rows.shape[1]:
             self._assigned(tf.constant(rows))
 
+    def _completed(self, rows: np.ndarray) -> np.ndarray:
+        """Rows of an earlier version, which kept numbers alone: the other columns are as they are."""
+        numbers = [one.dtype.is_floating or one.dtype.is_integer for one in self.variables]
+        whole = np.array(self.read())
+        whole[:, np.repeat(numbers, self._sizes)] = rows
+        return whole
+
     def _gathered(self) -> tf.Tensor:
-        row = tf.concat([tf.reshape(tf.cast(one, tf.float64), [1, -1]) for one in self._variables], axis=1)
+        row = tf.concat([tf.reshape(tf.cast(one, tf.float64), [1, -1]) for one in self.variables], axis=1)
         context = tf.distribute.get_replica_context()
         return context.all_gather(row, axis=0) if several(self._strategy) else row
 
     def _assign(self, rows: tf.Tensor) -> None:
         row = rows[tf.distribute.get_replica_context().replica_id_in_sync_group]
-        sizes = [int(np.prod(one.shape)) for one in self._variables]
-        for variable, value in zip(self._variables, tf.split(row, sizes), strict=True):
+        for variable, value in zip(self.variables, tf.split(row, self._sizes), strict=True):
             variable.assign(tf.cast(tf.reshape(value, variable.shape), variable.dtype))

@@ -14,7 +14,16 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from tensorplane.keras import building, chief_files, due_updates, epochs, exact_gradients, exact_metrics, steps
+from tensorplane.keras import (
+    building,
+    captured,
+    chief_files,
+    due_updates,
+    epochs,
+    exact_gradients,
+    exact_metrics,
+    steps,
+)
 from tensorplane.keras.replicas import Replicas, several
 
 Function = Callable[..., Any]
@@ -199,10 +208,11 @@ def _function(original: Function) -> Function:
 
     @functools.wraps(original)
     def make(self: Any, step_function: Any) -> Any:
+        training = step_function == self.train_step
         if not several(self.distribute_strategy):
-            return original(self, step_function)
+            return original(self, captured.noted(self, step_function) if training else step_function)
         _refuse_xla(self)
-        return steps.function(self, step_function, training=step_function == self.train_step)
+        return steps.function(self, step_function, training=training)
 
     return make
 

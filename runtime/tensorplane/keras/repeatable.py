@@ -7,6 +7,7 @@ from typing import Any
 
 import tensorflow as tf
 from tensorflow.python.framework import tensor_util
+from tensorflow.python.framework.auto_control_deps_utils import get_read_only_resource_input_indices_graph
 
 from tensorplane.log import warn
 
@@ -49,6 +50,37 @@ def endless_shuffles(dataset: Any) -> list[tf.data.Dataset]:
     return [one for one in _parts(dataset) if getattr(one, "_reshuffle_each_iteration", False)]
 
 
+def draws_below_memory_caches(dataset: Any) -> list[tf.data.Dataset]:
+    """The caches in memory of a dataset whose contents are drawn anew when they are filled again."""
+    return [one for one in _parts(dataset) if _is_memory_cache(one) and any(map(_draws, _parts(one)))]
+
+
+def _draws(part: Any) -> bool:
+    """Whether a part of a dataset may give other elements when it is read again."""
+    if hasattr(part, "_seed2"):
+        return bool(getattr(part, "_reshuffle_each_iteration", True))
+    return any(True for function in part._functions() for _ in _in_graph(function.function.graph.as_graph_def()))
+
+
+def _is_memory_cache(part: Any) -> bool:
+    return type(part).__name__ == "CacheDataset" and tf.get_static_value(part._filename) in (b"", None)
+
+
+def pass_over(dataset: Any, *, times: int, whole: bool = True) -> None:
+    """Let the next iterator of a dataset be the one after `times` others.
+
+    A cache in memory is filled by the first, and what lies below it is not read again: so the first is read, unless it
+    never ends or was not read to its end before either (`whole` is false).
+    """
+    ends = isinstance(dataset, tf.data.Dataset) and int(dataset.cardinality()) != tf.data.INFINITE_CARDINALITY
+    if times and whole and ends and draws_below_memory_caches(dataset):
+        times -= 1
+        for _ in dataset:
+            pass
+    for _ in range(times):
+        iter(dataset)
+
+
 def check(dataset: Any) -> None:
     """Raises NotRepeatable with the operation that has no seed, or is told to give up the order."""
     for one in _parts(dataset):
@@ -61,9 +93,50 @@ def check(dataset: Any) -> None:
             f"dataset: {name} draws in parallel calls, so its numbers differ from one reading to the next; draw with "
             "tf.random.stateless_* and a seed from the element, or leave out num_parallel_calls"
         )
+    if names := _changed_variables(dataset):
+        warn(
+            f"dataset: its functions change the variables {', '.join(names)}, which are not saved, because they are "
+            "read ahead, so a resumed fit draws other numbers; put random layers into the model, or draw with "
+            "tf.random.stateless_* and a seed from the element"
+        )
     for name, *numbers in seeds(dataset):
         if not any(numbers):
             raise NotRepeatable(f"dataset: {name} has no seed, so its order cannot be repeated; {_REMEDY}")
+
+
+def _changed_variables(dataset: Any) -> list[str]:
+    """The variables that functions of a dataset change, such as those of random layers and generators, each once."""
+    found = [
+        f"{name} of {type(one).__name__.strip('_')}"
+        for one in _parts(dataset)
+        for function in one._functions()
+        for name in _changed_in(function.function.graph)
+    ]
+    return list(dict.fromkeys(found))
+
+
+def _changed_in(graph: Any) -> list[str]:
+    handles = {id(outer): index for index, (outer, _) in enumerate(graph.captures)}
+    first = len(graph.inputs) - len(handles)
+    read = set(get_read_only_resource_input_indices_graph(graph))
+    known = {id(variable.handle): variable.name.partition(":")[0] for variable in graph.variables}
+    return [
+        known.get(handle, "without a name")
+        for handle, index in handles.items()
+        if first + index not in read and is_variable(graph.captures[index][0])
+    ]
+
+
+def draws_in(graph: Any) -> list[str]:
+    """The random operations of a graph whose state is in their kernels, each once. Those of cuDNN draw for dropout."""
+    names = [name for name, *_ in _in_graph(graph.as_graph_def()) if not name.startswith("Cudnn")]
+    return list(dict.fromkeys(names))
+
+
+def is_variable(handle: Any) -> bool:
+    """Whether a tensor that a graph captures is the handle of a variable."""
+    data = getattr(handle, "_handle_data", None)
+    return handle.dtype == tf.resource and data is not None and data.is_set and len(data.shape_and_type) > 0
 
 
 def _draws_in_any_order(dataset: Any) -> list[str]:

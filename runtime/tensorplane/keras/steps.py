@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane.input_wait import timed
-from tensorplane.keras import exact_metrics
+from tensorplane.keras import captured, exact_metrics
 from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
 from tensorplane.stop import StopRequest
@@ -98,6 +98,8 @@ class _Function:
         self._model, self._training = model, training
         self._strategy, self._exchange = model.distribute_strategy, exchange_of(model)
         self._replica = _weighted(model, step, training=training)
+        if training:
+            self._of_all_replicas = captured.noted(model, self._of_all_replicas)  # type: ignore[method-assign]
         self._step = self._of_all_replicas
         if not model.run_eagerly:
             how = {"reduce_retracing": True, "autograph": False}

@@ -1,0 +1,140 @@
+"""What a train step uses and no object of the checkpoint has: variables of losses, of closures, of plain objects.
+
+They are known when the step is traced. A fit that resumes with such variables traces it once more, before callbacks see
+them.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import keras
+import numpy as np
+import tensorflow as tf
+from tensorflow.python.checkpoint.graph_view import ObjectGraphView
+
+from tensorplane.keras import repeatable
+from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
+from tensorplane.log import warn
+
+_MOST_BYTES = 64 << 20
+"""Of a variable; larger ones would make saves slow."""
+
+_OF_REPLICAS = tf.distribute.DistributedValues
+
+
+class Captured:
+    """The variables that the train step of a model captures, in the order in which its trace does."""
+
+    def __init__(self) -> None:
+        self.saved: set[int] = set()
+        """Identities of the handles of the variables that the checkpoint has."""
+        self.resumes = False
+        """Whether training is saved."""
+        self._handles: list[tf.Tensor] = []
+        self._told = self._told_of_size = False
+
+    def forget(self) -> None:
+        """The train step will be another: its captures are unknown until it is traced."""
+        self._handles = []
+
+    def give(self, values: Iterable[Any]) -> None:
+        """Give the variables what `values` returned."""
+        values = list(values)
+        if len(values) != len(self._handles):
+            warn(
+                f"train_step: uses {len(self._handles)} variables of no object of the checkpoint, which has "
+                f"{len(values)}: they begin anew; make them attributes of the model"
+            )
+            return
+        for handle, value in zip(self._handles, values, strict=True):
+            if value is not None:
+                _write(handle, from_json(value))
+
+    def values(self) -> list[Any]:
+        """The values of the variables, as JSON; None for one that is too large, which is said."""
+        found = [_kept(handle) for handle in self._handles]
+        if None in found and not self._told_of_size:
+            self._told_of_size = True
+            warn(
+                f"train_step: {found.count(None)} of the variables that it uses are in no object of the checkpoint and "
+                f"have more than {_MOST_BYTES >> 20} MiB: a resumed fit begins with what the program gives them; "
+                "make them attributes of the model"
+            )
+        return found
+
+    def trace(self) -> None:
+        """Called at the end of the trace of a train step."""
+        if tf.executing_eagerly():
+            return
+        graph = tf.compat.v1.get_default_graph()
+        for handle, _ in graph.captures:
+            known = id(handle) in self.saved or any(handle is one for one in self._handles)
+            if not known and repeatable.is_variable(handle):
+                self._handles.append(handle)
+        if self.resumes and not self._told and (names := repeatable.draws_in(graph)):
+            self._told = True
+            warn(
+                f"train_step: {', '.join(names)} draws from a state that no checkpoint has, so a resumed fit draws "
+                "other numbers; draw with keras.random and a SeedGenerator that is an attribute of the layer"
+            )
+
+
+_captured: WeakKeyDictionary[Any, Captured] = WeakKeyDictionary()
+
+
+def of(model: Any) -> Captured:
+    """What the train step of this model captures."""
+    return _captured.setdefault(model, Captured())
+
+
+def noted(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
+    """A train step whose captures are noted as it is traced."""
+    captured = of(model)
+    captured.forget()
+
+    @functools.wraps(step)
+    def run(*arguments: Any) -> Any:
+        result = step(*arguments)
+        captured.trace()
+        return result
+
+    return run
+
+
+def handles(root: Any, *more: Any) -> set[int]:
+    """Identities of the handles of all variables that belong to a trackable object, and of `more` variables."""
+    found, _ = ObjectGraphView(root).breadth_first_traversal()
+    values = [one.value if isinstance(one, keras.Variable) else one for one in [*found, *more]]
+    parts = [part for one in values for part in (one.values if isinstance(one, _OF_REPLICAS) else [one])]
+    return {id(part.handle) for part in parts if isinstance(part, tf.Variable)}
+
+
+def _dtype(handle: tf.Tensor) -> tf.DType:
+    return tf.as_dtype(handle._handle_data.shape_and_type[0].dtype)
+
+
+def _read(handle: tf.Tensor) -> np.ndarray:
+    return np.asarray(tf.raw_ops.ReadVariableOp(resource=handle, dtype=_dtype(handle)).numpy())
+
+
+def _write(handle: tf.Tensor, value: np.ndarray) -> None:
+    before = _read(handle)
+    if (before.shape, before.dtype) != (value.shape, value.dtype):
+        warn(
+            f"train_step: a variable that no object of the checkpoint has is not as it was: it had the shape "
+            f"{value.shape} and the type {value.dtype}, and has {before.shape} and {before.dtype}; it begins anew"
+        )
+        return
+    tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(value))
+
+
+def _kept(handle: tf.Tensor) -> Any:
+    value = _read(handle)
+    try:
+        return to_json(value) if value.nbytes <= _MOST_BYTES else None
+    except CannotKeep:
+        return None
