@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from pathlib import Path
@@ -26,11 +27,10 @@ class _At(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
 
     def __init__(self, method: str, number: int, act: Callable[[], None]) -> None:
         super().__init__()
-        left = [number]
+        calls = itertools.count(1)
 
         def called(*_: Any, **__: Any) -> None:
-            left[0] -= 1
-            if left[0] == 0:
+            if next(calls) == number:
                 act()
 
         setattr(self, method, called)
@@ -178,11 +178,13 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
             layers = [keras.Input((3,)), keras.layers.Dense(4, "tanh"), _Moved(_Queue()), keras.layers.Dense(1)]
             model = keras.Sequential(layers)
             model.compile("sgd", lambda y, predicted: loss(y, predicted) + beta * tf.reduce_mean(tf.abs(predicted), -1))
+        losses: list[float] = []
+        notes = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: losses.append(logs["loss"]))
         anneals = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: beta.assign_add(0.25))
         data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
-        every = {"folder": tmp_path / folder, "every_steps": 1}
-        tensorplane.fit(model, data, epochs=3, callbacks=[_Anneals(loss, shared), anneals, *others], **every)
-        return [*model.get_weights(), float(loss.weight), float(beta), shared, list(_Anneals.seen)]
+        all_of = [_Anneals(loss, shared), anneals, notes, *others]
+        tensorplane.fit(model, data, epochs=3, callbacks=all_of, folder=tmp_path / folder, every_steps=1)
+        return [*model.get_weights(), float(loss.weight), float(beta), shared, losses, list(_Anneals.seen)]
 
     def fail() -> None:
         raise KeyboardInterrupt
@@ -193,6 +195,46 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
     callbacks._used.clear()
     assert repr(fit("run")) == repr(whole)
     assert "not kept" not in capsys.readouterr().err
+
+
+class Halving(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Has a number that a callback changes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.out, self.scale = keras.layers.Dense(1), 1.0
+
+    def call(self, x: Any) -> Any:
+        return self.out(x) * self.scale
+
+
+class _Halve(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        self.model.scale *= 0.5
+
+
+@pytest.mark.parametrize("eagerly", [True, False])
+def test_numbers_of_an_eager_model_are_kept_and_those_of_a_compiled_one_are_named(
+    tmp_path: Path, eagerly: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fit(folder: str, *others: Any) -> list[Any]:
+        keras.utils.set_random_seed(1)
+        model = Halving()
+        model.compile("sgd", "mse", run_eagerly=eagerly)
+        data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(10)
+        halves = [_Halve(), *others]
+        tensorplane.fit(model, data, epochs=3, callbacks=halves, folder=tmp_path / folder, every_steps=1)
+        return list(model.get_weights())
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    whole = fit("whole")
+    with pytest.raises(KeyboardInterrupt):
+        fit("run", _At("on_train_batch_begin", 4, fail))
+    callbacks._used.clear()
+    assert repr(fit("run")) == repr(whole)
+    assert ("model: scale changed while it trained" in capsys.readouterr().err) == (not eagerly)
 
 
 def test_draws_of_a_train_step_that_no_checkpoint_has_are_named(

@@ -15,6 +15,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.keras import outer_values
 from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
@@ -22,10 +23,11 @@ from tensorplane.log import warn
 
 POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations")
 
-_CONTAINERS = (list, dict, set, deque)
-
 _OF_KERAS = ("params", "model", "_model", "validation_data")
 """Attributes that Keras gives every callback."""
+
+_OF_TRAINER = ("stop_training", "stop_evaluating", "stop_predicting", "_initial_epoch", "_self_update_uid")
+"""Attributes that Keras gives a model while it trains."""
 
 _WITHOUT_STATE = (ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribute.Strategy)
 """What a program makes again."""
@@ -34,7 +36,7 @@ _WITHOUT_STATE = (ModuleType, type, logging.Logger, tf.data.Dataset, tf.distribu
 _LOSS = "loss"
 """Kind of an attribute that is a loss: what is kept are its variables."""
 
-_LOGS, _CAPTURED, _RANDOM = "logs", "captured variables", "random states"
+_LOGS, _CAPTURED, _RANDOM, _MODEL = "logs", "captured variables", "random states", "numbers of the model"
 """Kinds of entries among those of callbacks; no class has such a name."""
 
 
@@ -91,7 +93,7 @@ class Others:
         """`model`: the one that trains, which has a checkpoint of its own."""
         self._callbacks, self._model = list(callbacks), model
         self._initial = [_kept(one) for one in callbacks]
-        self._random = _random_states()
+        self._random, self._numbers, self._told = _random_states(), _numbers(model), False
         self._begin_again: set[int] = set()
 
     def state(self) -> list[dict[str, Any]]:
@@ -105,8 +107,24 @@ class Others:
             kept = _kept(one)
             changed = {name: value for name, value in kept.items() if before.get(name, ...) != value}
             found.append({"kind": _kind(one), "changed": changed, "lost": bool(self._lost(one, kept))})
-        states = _random_states()
-        return found if states == self._random else [*found, _entry(_RANDOM, states)]
+        if (states := _random_states()) != self._random:
+            found.append(_entry(_RANDOM, states))
+        if numbers := self._changed_numbers():
+            found.append(_entry(_MODEL, numbers))
+        return found
+
+    def _changed_numbers(self) -> dict[str, Any]:
+        """The model's attributes that are numbers or text and have changed. A compiled step has those of its trace."""
+        changed = {name: one for name, one in _numbers(self._model).items() if self._numbers.get(name, ...) != one}
+        if not changed or self._model.run_eagerly:
+            return changed
+        if not self._told:
+            self._told = True
+            warn(
+                f"model: {', '.join(changed)} changed while it trained, and is not kept when training resumes; use a "
+                "variable of the model"
+            )
+        return {}
 
     def remind(self, remembered: Sequence[Any]) -> None:
         """Give the callbacks what `changed` returned, each what the next of its class had."""
@@ -115,6 +133,9 @@ class Others:
             if entry["kind"] == _RANDOM:
                 random.setstate(from_json(entry["changed"]["random"]))
                 np.random.set_state(from_json(entry["changed"]["numpy"]))
+            elif entry["kind"] == _MODEL:
+                for name, value in entry["changed"].items():
+                    setattr(self._model, name, value)
         for one in self._callbacks:
             entry = next((entry for entry in left if entry["kind"] == _kind(one)), None)
             if entry is None:
@@ -144,13 +165,16 @@ class Others:
         return [f"{owner}.{name} ({kind})" for owner, name, kind in found]
 
     def _lost(self, callback: Any, kept: Mapping[str, Any]) -> list[tuple[str, str]]:
-        """The attributes of a callback that may have state and are not kept. Keras' own have none."""
+        """A callback's own attributes that may have state and are not kept. Keras' callbacks have none."""
         if type(callback).__module__.startswith("keras."):
             return []
         return [
             (name, type(value).__name__)
             for name, value in _attributes(callback)
-            if name not in kept and not inspect.isroutine(value) and not self._is_saved(value)
+            if name in vars(callback)
+            and name not in kept
+            and not inspect.isroutine(value)
+            and not self._is_saved(value)
         ]
 
     def _is_saved(self, value: Any) -> bool:
@@ -162,16 +186,17 @@ class Others:
 
     def _give(self, callback: Any, name: str, kept: Any) -> bool:
         """Set an attribute; False if the program has no longer what its value is made of."""
+        now = dict(_attributes(callback)).get(name)
         try:
             if isinstance(kept, dict) and kept.get("") == "variable":
-                variable: Any = getattr(callback, name, None)
+                variable: Any = now
                 if _is_variable(variable):
                     variable.assign(from_json(kept["value"]))
             elif isinstance(kept, dict) and kept.get("") == _LOSS:
-                for variable, value in zip(_variables_of(getattr(callback, name, None)), kept["values"], strict=True):
+                for variable, value in zip(_variables_of(now), kept["values"], strict=True):
                     variable.assign(from_json(value))
-            else:
-                _set(callback, name, from_json(kept))
+            elif not _refilled(now, value := from_json(kept)):
+                setattr(callback, name, value)
         except (CannotKeep, ValueError) as error:
             warn(f"callbacks: {type(callback).__name__}.{name} is not as it was: {error}; it begins anew")
             return False
@@ -187,13 +212,22 @@ def _kind(callback: Any) -> str:
 
 
 def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes of a callback, and the containers that its classes have for all their callbacks."""
+    """The attributes of a callback, and what it shares with its class and the program."""
+    yield from outer_values.of(callback)
     for owner in reversed(type(callback).__mro__):
         if not owner.__module__.startswith(("keras.", "builtins")):
-            for name, value in vars(owner).items():
-                if isinstance(value, _CONTAINERS) and name not in vars(callback) and not name.startswith("__"):
-                    yield name, value
-    yield from ((name, value) for name, value in vars(callback).items() if name not in _OF_KERAS)
+            yield from ((name, one) for name, one in vars(owner).items() if _is_shared(name, one, callback))
+    yield from _own_attributes(callback)
+
+
+def _is_shared(name: str, value: Any, callback: Any) -> bool:
+    """Whether an attribute of a class is a container of all its callbacks."""
+    is_container = isinstance(value, outer_values.CONTAINERS)
+    return is_container and name not in vars(callback) and not name.startswith("__")
+
+
+def _own_attributes(callback: Any) -> Iterator[tuple[str, Any]]:
+    return ((name, value) for name, value in vars(callback).items() if name not in _OF_KERAS)
 
 
 def _kept(callback: Any) -> dict[str, Any]:
@@ -212,18 +246,21 @@ def _kept(callback: Any) -> dict[str, Any]:
     return found
 
 
-def _set(callback: Any, name: str, value: Any) -> None:
-    """Set an attribute. A container that the program has elsewhere too stays the same object."""
-    now = getattr(callback, name, None)
-    if type(now) is not type(value) or now is value:
-        setattr(callback, name, value)
-    elif isinstance(value, (list, bytearray)):
+def _refilled(now: Any, value: Any) -> bool:
+    """Give a container another's content: the program may have it elsewhere too. False if that cannot be."""
+    if type(now) is not type(value):
+        return False
+    if isinstance(value, list):
         now[:] = value
-    elif isinstance(value, (dict, set)) or (isinstance(value, deque) and now.maxlen == value.maxlen):
+    elif isinstance(value, (dict, set)):
         now.clear()
-        (now.extend if isinstance(value, deque) else now.update)(value)
+        now.update(value)
+    elif isinstance(value, deque) and now.maxlen == value.maxlen:
+        now.clear()
+        now.extend(value)
     else:
-        setattr(callback, name, value)
+        return False
+    return True
 
 
 def _variables_of(owner: Any) -> list[Any]:
@@ -234,6 +271,14 @@ def _variables_of(owner: Any) -> list[Any]:
 def _random_states() -> dict[str, Any]:
     """The states of Python's and NumPy's global generators, as JSON."""
     return {"random": to_json(random.getstate()), "numpy": to_json(np.random.get_state())}
+
+
+def _numbers(model: Any) -> dict[str, Any]:
+    """The attributes of a model that are numbers or text, but for Keras' own."""
+    if model is None:
+        return {}
+    own = {*vars(keras.Model()), *_OF_TRAINER}
+    return {name: one for name, one in vars(model).items() if type(one) in (bool, int, float, str) and name not in own}
 
 
 def _is_variable(value: Any) -> bool:

@@ -1,0 +1,35 @@
+"""What functions of callbacks use from outside of them: containers and variables of closures and of the program."""
+
+from __future__ import annotations
+
+import inspect
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+import keras
+import tensorflow as tf
+
+CONTAINERS = (list, dict, set, deque)
+"""Types whose objects a program changes in place."""
+
+
+def of(callback: Any) -> Iterator[tuple[str, Any]]:
+    """The containers and variables that a callback shares with its program, each with a name."""
+    for function in [*vars(callback).values(), *_own(callback)]:
+        if inspect.isfunction(function) and _is_of_program(function):
+            names = inspect.getclosurevars(function)
+            for name, value in [*names.nonlocals.items(), *names.globals.items()]:
+                if isinstance(value, (*CONTAINERS, tf.Variable, keras.Variable)):
+                    yield f"{function.__qualname__}: {name}", value
+
+
+def _own(callback: Any) -> list[Any]:
+    """The methods of a callback's classes."""
+    classes = [one for one in type(callback).__mro__ if not one.__module__.startswith(("keras.", "builtins"))]
+    return [method for one in classes for method in vars(one).values()]
+
+
+def _is_of_program(function: Any) -> bool:
+    """Whether a function is no installed package's, whose own containers are none of the callback's state."""
+    return "site-packages" not in function.__code__.co_filename
