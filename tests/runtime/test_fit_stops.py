@@ -184,7 +184,14 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
         data = tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5)
         all_of = [_Anneals(loss, shared), anneals, notes, *others]
         tensorplane.fit(model, data, epochs=3, callbacks=all_of, folder=tmp_path / folder, every_steps=1)
-        return [*model.get_weights(), float(loss.weight), float(beta), shared, losses, list(_Anneals.seen)]
+        return [
+            *model.get_weights(),
+            float(loss.weight.numpy()),
+            float(beta.numpy()),
+            shared,
+            losses,
+            list(_Anneals.seen),
+        ]
 
     def fail() -> None:
         raise KeyboardInterrupt

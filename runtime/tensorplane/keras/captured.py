@@ -44,13 +44,14 @@ class Captured:
     def give(self, values: Iterable[Any]) -> None:
         """Give the variables what `values` returned."""
         values = list(values)
-        if len(values) != len(self._handles):
+        # On several replicas, what exchanges results has variables of its own, after those of the train step.
+        if len(values) < len(self._handles):
             warn(
                 f"train_step: uses {len(self._handles)} variables of no object of the checkpoint, which has "
                 f"{len(values)}: they begin anew; make them attributes of the model"
             )
             return
-        for handle, value in zip(self._handles, values, strict=True):
+        for handle, value in zip(self._handles, values, strict=False):
             if value is not None:
                 _write(handle, from_json(value))
 
