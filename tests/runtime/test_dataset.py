@@ -14,7 +14,7 @@ from typing import BinaryIO
 import pytest
 
 from tensorplane.datasets import Conflict, Dataset, Note, Refused, durable, tree
-from tensorplane.datasets.retention import Rule, used_by
+from tensorplane.datasets.retention import Rule
 from tests.runtime.launching import LIBRARY, PROJECT
 
 PINNED = "6edf45bd440365dd14cf13b29c33d1440054b42d290738d040589a56edca881a"
@@ -319,20 +319,6 @@ def test_a_change_in_a_large_folder_writes_little(dataset: Dataset, count: int) 
     assert [path for path, _, _ in dataset.diff("main~1")] == ["f7"]
     dataset.put({f"f{number}": None for number in range(count)})
     assert (dataset.resolve().files, dataset.resolve().size) == (0, 0)
-
-
-def test_versions_that_other_datasets_were_made_from_are_known(dataset: Dataset, tmp_path: Path) -> None:
-    raw = dataset.resolve(put(dataset, a="1")).version
-    other = Dataset(tmp_path / "other")
-    made = Note(provenance={"inputs": [{"dataset": "raw", "version": raw}, {"dataset": "labels", "version": "x"}]})
-    other.put({"b": other.keep(io.BytesIO(b"2"))}, note=made)
-    assert used_by([other.store], "raw") == {raw}
-    put(dataset, a="2")
-    dataset.collect(Rule(last=1), used=used_by([other.store], "raw"), grace_seconds=0)
-    assert text(dataset, raw) == {"a": "1"}
-    put(other, b="3")
-    other.collect(Rule(last=1), grace_seconds=0)
-    assert used_by([other.store], "raw") == set()
 
 
 def test_the_documented_program_runs(tmp_path: Path) -> None:

@@ -112,6 +112,13 @@ def log(store: Store, commit: str) -> Iterator[Commit]:
         here = next(iter(found.parents), None)
 
 
+def every(store: Store) -> Iterator[Commit]:
+    """All commits that are there, also those in no branch any more, in no order."""
+    for name in store.names("commits"):
+        with contextlib.suppress(Refused):  # deleted meanwhile
+            yield read(store, name)
+
+
 def publish(
     store: Store,
     branch: str,

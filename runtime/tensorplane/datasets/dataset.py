@@ -223,14 +223,26 @@ class Dataset:
         rule: retention.Rule,
         *,
         used: Iterable[str] = (),
+        others: Iterable[Path | str] = (),
         grace_seconds: float = retention.GRACE_SECONDS,
     ) -> dict[str, int]:
-        """Delete versions that the rule does not keep; see `retention`."""
-        return retention.collect(self.store, rule, used=used, grace_seconds=grace_seconds)
+        """Delete versions that the rule does not keep; see `retention`.
 
-    def collect_now(self, rule: retention.Rule, *, used: Iterable[str] = ()) -> dict[str, int]:
+        `used`: versions that stay, too. So do those that other datasets were made from: those in the same folder, and
+        `others`, the folders of those elsewhere. `grace_seconds`: what was used in this time stays; a day by default.
+        """
+        return retention.collect(self.store, rule, used=self._used(used, others), grace_seconds=grace_seconds)
+
+    def collect_now(
+        self, rule: retention.Rule, *, used: Iterable[str] = (), others: Iterable[Path | str] = ()
+    ) -> dict[str, int]:
         """The same without the grace period, for a volume that is full; takes half a minute."""
-        return retention.collect_now(self.store, rule, used=used)
+        return retention.collect_now(self.store, rule, used=self._used(used, others))
+
+    def _used(self, used: Iterable[str], others: Iterable[Path | str]) -> set[str]:
+        stores = {store.root: store for store in retention.neighbours(self.store)}
+        stores.update({root: Store(root) for root in (Path(each).absolute() for each in others)})
+        return {*used, *retention.used_by(stores.values())}
 
     def damaged(self, reference: str = MAIN) -> Iterator[str]:
         """Files of a version whose contents are not what was committed."""
@@ -254,11 +266,16 @@ class Dataset:
         found = [commit.read(self.store, name) for name in sorted(commits)]
         if not found:
             every = (made for start in self._starts() for made in commit.log(self.store, start))
-            found = list({made.version: made for made in every if made.version.startswith(prefix)}.values())
+            found = self._of_version(prefix, every) or self._of_version(prefix, commit.every(self.store))
         if len(found) != 1:
             problem = "several commits or versions begin so; write more digits" if found else "no commit or version"
             raise Refused(f"{prefix}: {problem}")
         return found[0]
+
+    @staticmethod
+    def _of_version(prefix: str, commits: Iterable[Commit]) -> list[Commit]:
+        """A commit of each version that begins so."""
+        return list({made.version: made for made in commits if made.version.startswith(prefix)}.values())
 
     def _starts(self) -> set[str]:
         return {*commit.heads(self.store).values(), *(one.commit for one in labels.read(self.store).values())}

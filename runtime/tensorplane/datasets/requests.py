@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import MAIN, Check, Dataset
 from tensorplane.datasets.refused import Cut, Refused
-from tensorplane.datasets.retention import GRACE_SECONDS, Rule, used_by
+from tensorplane.datasets.retention import GRACE_SECONDS, Rule
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File
 
@@ -170,26 +170,21 @@ def collect_if_due(dataset: Dataset, asked: Asked) -> None:
     mark = Path(dataset.store.root / _COLLECTED)
     if asked.get("retention") and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
         mark.touch()
-        rule, used = _kept(dataset, asked)
-        dataset.collect(rule, used=used)
+        dataset.collect(_rule(asked), others=asked.get("others", ()))
 
 
 def collect(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, int]:
     """Apply the retention, and delete what belongs to no version: what is older than a grace period, or all with
-    `now`. How many were deleted of each kind, and how many `bytes`.
+    `now`. Versions that `others`, folders of datasets, were made from stay. How many were deleted of each kind, and how
+    many `bytes`.
     """
-    rule, used = _kept(dataset, asked)
-    return dataset.collect_now(rule, used=used) if asked.get("now") else dataset.collect(rule, used=used)
+    collected = dataset.collect_now if asked.get("now") else dataset.collect
+    return collected(_rule(asked), others=asked.get("others", ()))
 
 
-def _kept(dataset: Dataset, asked: Asked) -> tuple[Rule, set[str]]:
-    """What stays: by the settings' `retention`, and versions that `others`, folders of datasets, were made from;
-    `dataset`: the name of this one in their provenance.
-    """
+def _rule(asked: Asked) -> Rule:
     rule = asked.get("retention") or {}
-    others = [Dataset(each).store for each in asked.get("others", ())]
-    used = used_by(others, asked.get("dataset", dataset.store.root.name))
-    return Rule(rule.get("last"), rule.get("days")), used
+    return Rule(rule.get("last"), rule.get("days"))
 
 
 VERBS: Mapping[str, Callable[[Dataset, Asked, BinaryIO, BinaryIO], Any]] = {

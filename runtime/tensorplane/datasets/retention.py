@@ -55,37 +55,58 @@ class Rule:
         return place == 0 or by_count or (self.days is not None and now - made.time <= self.days * 86400)
 
 
-def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> dict[str, list[Commit]]:
-    """The commits of each kept version. `used`: versions that something else needs, such as inputs of models."""
+@dataclass(frozen=True)
+class Kept:
+    """What stays."""
+
+    versions: set[str]
+    commits: set[str]
+
+
+def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> Kept:
+    """Versions with their files, and commits. `used`: versions that something else needs, such as inputs of models;
+    they may be in no branch any more, as if it was deleted since.
+    """
     wanted, now = set(used), time.time()
     labeled = {one.commit for one in labels.read(store).values()}
-    found: dict[str, list[Commit]] = {}
-    seen: set[str] = set()
-    starts = [*((one, True) for one in commit.heads(store).values()), *((one, False) for one in sorted(labeled))]
-    for start, of_branch in starts:
+    found = Kept(set(), set())
+    for start in commit.heads(store).values():
         for place, made in enumerate(commit.log(store, start)):
-            by_rule = of_branch and rule.keeps(place, made, now)
-            if by_rule or made.id in labeled or made.version in wanted:
-                found.setdefault(made.version, [])
-                if made.id not in seen:
-                    seen.add(made.id)
-                    found[made.version].append(made)
+            found.commits.add(made.id)
+            if rule.keeps(place, made, now) or made.version in wanted:
+                found.versions.add(made.version)
+    for start in labeled.union(made.id for made in commit.every(store) if made.version in wanted):
+        found.versions.add(commit.read(store, start).version)
+        with contextlib.suppress(Refused):  # of a branch that was deleted, the older commits may be gone
+            found.commits.update(made.id for made in commit.log(store, start))
     return found
 
 
-def used_by(others: Iterable[Store], dataset: str) -> set[str]:
-    """Versions of a dataset that commits of others, whose own files are kept, were made from: the `inputs` of their
+def used_by(others: Iterable[Store]) -> set[str]:
+    """Versions that commits of other datasets, whose own files are there, were made from: the `inputs` of their
     provenance, a list of `{dataset, version}`.
+
+    The names of datasets in them are those of then, and do not count: the same version has the same files anyway.
     """
     return {
         str(each["version"])
         for store in others
-        for start in commit.heads(store).values()
-        for made in commit.log(store, start)
+        for made in commit.every(store)
         if store.path("trees", made.version).exists()
         for each in made.provenance.get("inputs", ())
-        if each.get("dataset") == dataset
+        if isinstance(each, Mapping) and "version" in each
     }
+
+
+def neighbours(store: Store) -> list[Store]:
+    """The other datasets in the same folder, as far as this user may read them."""
+    root, found = store.root.absolute(), []
+    with contextlib.suppress(PermissionError):
+        for path in sorted(root.parent.iterdir()):
+            with contextlib.suppress(PermissionError):
+                if path != root and Store(path).exists:
+                    found.append(Store(path))
+    return found
 
 
 def collect(
@@ -115,11 +136,11 @@ def _since(moment: float) -> dict[str, float]:
     return dict.fromkeys((*KINDS, VERSIONS, TMP, _SLOWLY), moment)
 
 
-def _collected(store: Store, versions: Iterable[str], since: Mapping[str, float]) -> dict[str, int]:
-    """Delete what these versions do not have. `since`: what was used from this moment on stays, by kind."""
+def _collected(store: Store, stays: Kept, since: Mapping[str, float]) -> dict[str, int]:
+    """Delete the rest. `since`: what was used from this moment on stays, by kind."""
     deleted, size = {}, 0
     # Versions are first, so that a content's own name is the last one.
-    for kind, needed in _marked(store, versions).items():
+    for kind, needed in _marked(store, stays).items():
         _restore(store, kind, needed)
         is_used = used_since(since[kind])
         deleted[kind] = 0
@@ -156,18 +177,16 @@ def _freed(path: Path) -> int:
     return sum(each.st_size for each in every if stat.S_ISREG(each.st_mode) and each.st_nlink == 1)
 
 
-def _marked(store: Store, versions: Iterable[str]) -> dict[str, set[str]]:
+def _marked(store: Store, stays: Kept) -> dict[str, set[str]]:
     """The objects that stay, by kind."""
     nodes: set[str] = set()
     objects: set[str] = set()
-    for version in versions:
+    for version in stays.versions:
         with contextlib.suppress(Refused):  # deleted before the rule kept it
             for _, files in tree.node_ids(store, version, nodes):
                 objects.update(map(blob_name, files))
-    starts = {*commit.heads(store).values(), *(one.commit for one in labels.read(store).values())}
-    commits = {made.id for start in starts for made in commit.log(store, start)}
     objects.update(map(blob_name, _of_unfinished_runs(store)))
-    return {VERSIONS: set(versions), "objects": objects, "trees": nodes, "commits": commits}
+    return {VERSIONS: stays.versions, "objects": objects, "trees": nodes, "commits": stays.commits}
 
 
 def _of_unfinished_runs(store: Store) -> Iterator[File]:
