@@ -1,7 +1,8 @@
 """The files of a folder, and which of them changed since it was last committed.
 
-A file whose size, times and inode are as before is not read again. One that changed in the same instant in which it was
-read could look the same, so it counts as unknown until a later commit.
+A file whose size, times and inode are as before is not read again. One that changes again in the same step of its file
+system's clock in which it was read would look the same. So a file counts as unknown, and the next commit reads it once
+more, if it may have changed in the step in which the scan began.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ _TRIES = 3
 _THREADS = 16
 _TICK_NS = 50_000_000
 """Longer than the steps of a kernel's clock for files."""
+_OTHER_CLOCK_NS = 600 * 10**9
+"""Longer than the steps of any file system's clock (FAT has 2 s), and than a server's clock may differ from ours."""
 _STALE = 100
 """So many files that were read again are worth a new index."""
 
@@ -75,7 +78,7 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
     """What changed. New contents are kept in the store: copied or, with `adopt`, as links to the files, which then are
     read-only. Raises Refused, with all faults, for what is no regular file.
     """
-    now = _now(store, folder)
+    settled = _settled(store, folder)
     stamps = _stamps(folder)
     unread = [path for path, stamp in stamps.items() if stamp not in index.stamps]
     taken, faults = [], []
@@ -91,7 +94,7 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
     if faults:
         raise all_of(faults)
     for path, _, about in taken:
-        is_old = max(about.st_mtime_ns, about.st_ctime_ns) < now - _TICK_NS
+        is_old = max(about.st_mtime_ns, about.st_ctime_ns) < settled
         stamps[path] = _stamp(about, path) if is_old else f"- - - - {path}"
     found: dict[str, File | None] = {path: file for path, file, _ in taken}
     before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}
@@ -171,10 +174,11 @@ def _stamp(about: os.stat_result, path: str) -> Stamp:
     return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino} {path}"
 
 
-def _now(store: Store, folder: Path) -> int:
-    """The time by the clock that stamps the folder's files, in nanoseconds."""
+def _settled(store: Store, folder: Path) -> int:
+    """A time, in nanoseconds: a file with an older one gets another one if it changes from now on."""
     if folder.stat().st_dev != store.root.stat().st_dev:
-        return time.time_ns()
+        # Nothing can be written there to see how that file system counts time.
+        return time.time_ns() - _OTHER_CLOCK_NS
     with durable.part(store.parts) as probe:
         probe.touch()
-        return probe.stat().st_mtime_ns
+        return probe.stat().st_mtime_ns - _TICK_NS

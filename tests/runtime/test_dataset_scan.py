@@ -1,0 +1,64 @@
+"""Which files of a folder a commit reads again, and what it reads: other file systems, and files of versions."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+import pytest
+
+from tensorplane.datasets import Dataset, scan, tree
+from tests.runtime.test_dataset import text, write
+
+_MEMORY = Path("/dev/shm")
+
+
+@pytest.fixture
+def elsewhere(dataset: Dataset) -> Iterator[Path]:
+    """An empty folder of another file system."""
+    with tempfile.TemporaryDirectory(dir=_MEMORY if _MEMORY.is_dir() else "/tmp") as made:
+        if Path(made).stat().st_dev == dataset.store.root.parent.stat().st_dev:
+            pytest.skip("no second file system")
+        yield Path(made)
+
+
+def _later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
+    """This machine's clock goes on; files keep their times."""
+    moment = time.time_ns() + int(seconds * 1e9)
+    monkeypatch.setattr(time, "time_ns", lambda: moment)
+
+
+@pytest.mark.parametrize("seconds", [0.2, 1.0, 30.0])
+def test_a_change_in_the_same_step_of_a_coarse_clock_is_committed(
+    dataset: Dataset, elsewhere: Path, monkeypatch: pytest.MonkeyPatch, seconds: float
+) -> None:
+    """The file system counts whole seconds, and its server's clock is late."""
+    monkeypatch.setattr(scan, "_stamp", lambda about, path: f"{about.st_size} 0 0 {about.st_ino} {path}")
+    write(elsewhere, a="old")
+    _later(monkeypatch, seconds)
+    dataset.commit(elsewhere)
+    write(elsewhere, a="new")
+    dataset.commit(elsewhere)
+    assert text(dataset) == {"a": "new"}
+
+
+def test_files_of_another_file_system_that_are_old_are_read_once(
+    dataset: Dataset, elsewhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(elsewhere, a="1", b="2")
+    _later(monkeypatch, 3600)
+    dataset.commit(elsewhere)
+    write(elsewhere, b="34")
+    read, copy = list[str](), dataset.store.copy
+
+    def noted(path: Path, source: BinaryIO, *, executable: bool) -> tree.File:
+        read.append(path.name)
+        return copy(path, source, executable=executable)
+
+    monkeypatch.setattr(dataset.store, "copy", noted)
+    dataset.commit(elsewhere)
+    assert read == ["b"]
+    assert text(dataset) == {"a": "1", "b": "34"}
