@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ from typing import BinaryIO
 
 import pytest
 
-from tensorplane.datasets import Dataset, scan, tree
+from tensorplane.datasets import Dataset, Refused, scan, tree
 from tests.runtime.test_dataset import text, write
 
 _MEMORY = Path("/dev/shm")
@@ -62,3 +63,44 @@ def test_files_of_another_file_system_that_are_old_are_read_once(
     dataset.commit(elsewhere)
     assert read == ["b"]
     assert text(dataset) == {"a": "1", "b": "34"}
+
+
+def test_an_opened_version_can_be_committed(dataset: Dataset, folder: Path) -> None:
+    write(folder, a="1", b__c="2")
+    first = dataset.commit(folder)
+    write(folder, a="3")
+    dataset.commit(folder)
+    assert dataset.commit(dataset.open(first.id)).version == first.version
+    assert text(dataset) == {"a": "1", "b/c": "2"}
+
+
+@pytest.mark.parametrize("adopt", [False, True])
+def test_a_checkout_with_a_new_file_can_be_committed(
+    dataset: Dataset, folder: Path, tmp_path: Path, adopt: bool
+) -> None:
+    write(folder, a="1")
+    dataset.commit(folder)
+    work = tmp_path / "work"
+    dataset.checkout("main", work)
+    work.chmod(0o755)
+    write(work, new="2")
+    for number in range(2):
+        assert dataset.commit(work, adopt=adopt).files == 2, number
+    assert text(dataset) == {"a": "1", "new": "2"}
+    assert not list(dataset.damaged())
+
+
+def test_a_file_that_is_written_to_while_it_is_read_is_refused(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(folder, a="1")
+    copy = dataset.store.copy
+
+    def written_to(path: Path, source: BinaryIO, *, executable: bool) -> tree.File:
+        made = copy(path, source, executable=executable)
+        os.utime(path, ns=(1, time.time_ns()))
+        return made
+
+    monkeypatch.setattr(dataset.store, "copy", written_to)
+    with pytest.raises(Refused, match=r"^'a': changes while it is read; commit once its writer has finished$"):
+        dataset.commit(folder)

@@ -158,9 +158,17 @@ def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, F
             executable = bool(before.st_mode & stat.S_IXUSR)
             file = (store.adopt if adopt else store.copy)(place, source, executable=executable)
             after = os.fstat(source.fileno())
-            if (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns):
+            is_same = (after.st_size, after.st_mtime_ns) == (before.st_size, before.st_mtime_ns)
+            if is_same or _is_content(store, file, after):
                 return path, file, after if adopt else before
     raise Refused(f"{shortened(path)!r}: changes while it is read; commit once its writer has finished")
+
+
+def _is_content(store: Store, file: File, about: os.stat_result) -> bool:
+    """Whether a file is the dataset's own, such as one of an opened version: its use has changed its time."""
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(about, store.blob(file).stat())
+    return False
 
 
 def _readable(place: Path, path: str) -> BinaryIO:
