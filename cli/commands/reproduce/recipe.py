@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.commands.lineage.graph import Node
+from cli.commands.lineage.graph import SHORT, Node
 from cli.commands.run.asked import Job, section
 from cli.commands.run.plan import Planned
 from components.base.names import digest_of, shorten
@@ -45,13 +45,28 @@ def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
         yield f"its code has changed: assets.extra/code.zip is not {record['code']}"
     if not node.content:
         yield "cannot be compared: assets.extra/content.json is missing"
-    for each in inputs:
+    yield from _ambiguous(record.get("inputs", ()))
+    for each in {each.id: each for each in inputs}.values():
         if each.problem:
             yield f"its input {each.title} is gone: {each.problem}"
         elif not each.kept:
             yield f"its input {each.title} is gone: the retention has deleted its files"
     for stream in section(record.get("data", {}), "streams"):
         yield f"it was trained on stream {stream}, whose records have no version"
+
+
+def _ambiguous(inputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    """References that named one version after the other while the model was trained."""
+    versions: dict[tuple[str, str], set[str]] = {}
+    for each in inputs:
+        if reference := each.get("reference"):
+            place = str(each.get("path") or each["dataset"])
+            versions.setdefault((place, reference), set()).add(each["version"])
+    for (place, reference), several in versions.items():
+        if len(several) > 1:
+            name, found = place.rpartition("/")[2], ", ".join(sorted(each[:SHORT] for each in several))
+            problem = f"was read as {len(several)} versions ({found}), and when each was read is not recorded"
+            yield f"its input {name}@{reference} {problem}; let the program read a commit or a label"
 
 
 def files(node: Node) -> dict[str, bytes]:

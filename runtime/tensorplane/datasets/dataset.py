@@ -63,7 +63,7 @@ class Dataset:
         """
         folder = Path(folder)
         self.store.create()
-        known = self.resolve(base).version if base else None
+        known = self._resolve(base).version if base else None
         if not base and (now := commit.head(self.store, branch)):
             known = now.version
         index = index or self.store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
@@ -105,7 +105,7 @@ class Dataset:
         the rest are as in `commit`.
         """
         self.store.create()
-        now = self.resolve(base) if base else commit.head(self.store, branch)
+        now = self._resolve(base) if base else commit.head(self.store, branch)
         known = now.version if now else None
         with self.store.attempt() as store:
             ours = tree.update(store, None if whole else known, changes).id
@@ -131,7 +131,16 @@ class Dataset:
         return [file for file in files if not self.store.has("objects", blob_name(file))]
 
     def resolve(self, reference: str = MAIN) -> Commit:
-        """The commit that a reference names. Raises Refused if there is none, or several."""
+        """The commit that a reference names. Raises Refused if there is none, or several.
+
+        In a job that makes a model again, the commit that it named then.
+        """
+        found = self._resolve(reads.pinned(self.store.root, reference))
+        reads.resolved(self.store.root, reference, found)
+        return found
+
+    def _resolve(self, reference: str) -> Commit:
+        """The commit that a reference names now."""
         if back := _BACK.fullmatch(reference):
             found = list(itertools.islice(self.log(back[1]), int(back[2]) + 1))
             if len(found) <= int(back[2]):
@@ -150,7 +159,7 @@ class Dataset:
 
     def log(self, reference: str = MAIN) -> Iterator[Commit]:
         """A commit and those before it, newest first."""
-        return commit.log(self.store, self.resolve(reference).id)
+        return commit.log(self.store, self._resolve(reference).id)
 
     def since(self, branch: str, number: int) -> Iterator[tuple[int, Commit]]:
         """A branch's commits after this number of its log, oldest first, with their numbers. 0 is before the first."""
@@ -159,20 +168,28 @@ class Dataset:
 
     def diff(self, before: str | None, after: str = MAIN) -> list[Change]:
         """Files that differ between two references, by path; before None there were none."""
-        one = self.resolve(before).version if before else None
-        return sorted(tree.diff(self.store, one, self.resolve(after).version))
+        one = self._resolve(before).version if before else None
+        return sorted(tree.diff(self.store, one, self._resolve(after).version))
 
     def files(self, reference: str = MAIN) -> dict[str, File]:
         """All files of a version."""
-        return dict(tree.walk(self.store, self._read(reference)))
+        return dict(tree.walk(self.store, self.read(reference).version))
+
+    def read(self, reference: str = MAIN) -> Commit:
+        """The commit that a reference names, whose version counts from now on as an input of what a training job
+        publishes.
+        """
+        found = self._resolve(reads.pinned(self.store.root, reference))
+        reads.note(self.store.root, reference, found)
+        return found
 
     def open(self, reference: str = MAIN) -> Path:
         """A folder with the files of a version, the same for all readers. They are read-only."""
-        return checkout.opened(self.store, self._read(reference))
+        return checkout.opened(self.store, self.read(reference).version)
 
     def checkout(self, reference: str, target: Path | str, only: Iterable[str] = ("",)) -> None:
         """Make a new folder with files of a version, or only with these files and folders. They are read-only."""
-        version = self._read(reference)
+        version = self.read(reference).version
         checkout.write(self.store, Path(target), checkout.selected(self.store, version, only))
 
     def content(self, file: File) -> Path:
@@ -185,7 +202,7 @@ class Dataset:
 
     def branch(self, name: str, reference: str = MAIN) -> Commit:
         """Create a branch that starts with an existing commit. Raises Refused if the branch exists."""
-        start = self.resolve(reference)
+        start = self._resolve(reference)
         commit.fork(self.store, name, start)
         return start
 
@@ -195,7 +212,7 @@ class Dataset:
 
     def rollback(self, reference: str, *, branch: str = MAIN, note: Note = _NO_NOTE) -> Commit:
         """Make an earlier version the newest of a branch again, as a commit of its own: history is not rewritten."""
-        found = self.resolve(reference)
+        found = self._resolve(reference)
         if commit.head(self.store, branch) is None:
             raise Refused(f"{branch}: no such branch")
         commit.present(self.store, found.version)
@@ -208,7 +225,7 @@ class Dataset:
 
     def label(self, name: str, reference: str = MAIN, *, seconds: float | None = None, move: bool = False) -> Commit:
         """Label a commit, whose version then is kept. `seconds`: the label is a lease, which ends by itself."""
-        found = self.resolve(reference)
+        found = self._resolve(reference)
         commit.present(self.store, found.version)
         until = time.time() + seconds if seconds is not None else None
         labels.write(self.store, name, labels.Label(found.id, until), move=move)
@@ -246,15 +263,9 @@ class Dataset:
 
     def damaged(self, reference: str = MAIN) -> Iterator[str]:
         """Files of a version whose contents are not what was committed."""
-        for path, file in tree.walk(self.store, self.resolve(reference).version):
+        for path, file in tree.walk(self.store, self._resolve(reference).version):
             if _digest(self.content(file)) != file.digest:
                 yield path
-
-    def _read(self, reference: str) -> str:
-        """The version that a reference names, which counts as an input of what a training job publishes."""
-        found = self.resolve(reads.pinned(self.store.root, reference))
-        reads.note(self.store.root, reference, found)
-        return found.version
 
     def _check(self, check: Check | None, before: str | None, after: str) -> None:
         if check:

@@ -10,9 +10,12 @@ import contextlib
 import json
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from tensorplane.datasets.refused import Refused
 
 if TYPE_CHECKING:
     from tensorplane.datasets.commit import Commit
@@ -23,40 +26,82 @@ _VERSION = re.compile(r"(/[^\s:,;'\"]*?)/versions/([0-9a-f]{64})(?![0-9a-f])")
 """A version's folder in a text; a text may have several, such as PATH does."""
 
 _noted: list[dict[str, str]] = []
+_resolved: dict[tuple[Path, str], set[str]] = {}
+"""References that the program has resolved, by dataset and commit: it may read the version by the commit's id."""
+
+
+def resolved(root: Path, reference: str, commit: Commit) -> None:
+    """Note what a reference names, which makes it no input yet."""
+    if _JOB in os.environ:
+        _resolved.setdefault((root, commit.id), set()).add(reference)
 
 
 def note(root: Path, reference: str, commit: Commit) -> None:
-    """Note that the version of a commit is read, which the reader names by a reference."""
-    _note({**_named(root), "version": commit.version, "commit": commit.id, "reference": reference})
+    """Note that the version of a commit is read, which the reader names by a reference. A job that makes a model again
+    says so if that one was not made from this version.
+    """
+    about = {**_named(root), "version": commit.version, "commit": commit.id}
+    is_new = _note({**about, "reference": reference})
+    for each in sorted(_resolved.get((root, commit.id), ())):
+        _note({**about, "reference": each})
+    pins = _pins(root, os.environ)
+    if is_new and pins is not None and all(each["version"] != commit.version for each in pins):
+        line = "the model that this job makes again did not read it, so the new one may differ"
+        print(f"{root.name}@{reference}: version {commit.version[:12]}: {line}", file=sys.stderr, flush=True)
 
 
 def noted(words: Iterable[str] = ()) -> list[dict[str, str]]:
-    """The inputs that were read so far; each version of a dataset once. `words`: texts, such as those of the command,
-    in which folders of versions count as read.
+    """The inputs that were read so far; each version of a dataset once for each reference by which it was read.
+
+    `words`: texts, such as those of the command, in which folders of versions count as read.
     """
     for word in words:
         for root, version in _VERSION.findall(word):
             _note({**_named(Path(root)), "version": version})
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    found: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
     for each in [*_kept(), *_noted]:
-        found.setdefault((each.get("path") or each["dataset"], each["version"]), each)
-    return sorted(found.values(), key=lambda each: (each["dataset"], each["version"]))
+        of_version = found.setdefault((each.get("path") or each["dataset"], each["version"]), {})
+        of_version.setdefault(each.get("reference", ""), each)
+    for of_version in found.values():
+        if len(of_version) > 1:
+            of_version.pop("", None)
+    every = [each for of_version in found.values() for each in of_version.values()]
+    return sorted(every, key=lambda each: (each["dataset"], each["version"], each.get("reference", "")))
 
 
 def pinned(root: Path, reference: str, environment: Mapping[str, str] = os.environ) -> str:
-    """The commit that the reference named when the model was made that this job makes again; else the reference."""
-    if _JOB not in environment:
-        return reference
-    of, pins = _named(root), (_job(environment).get("reproduces") or {}).get("inputs") or ()
-    for each in pins:
-        if each.get("reference") == reference and all(each.get(key) == of.get(key) for key in ("dataset", "path")):
-            return str(each.get("commit") or each["version"])
-    return reference
+    """The commit that the reference named when the model was made that this job makes again; else the reference.
+
+    Raises Refused if it named several then, one after the other.
+    """
+    found = {
+        str(each["version"]): str(each.get("commit") or each["version"])
+        for each in _pins(root, environment) or ()
+        if each.get("reference") == reference
+    }
+    if len(found) > 1:
+        versions = ", ".join(sorted(each[:12] for each in found))
+        raise Refused(
+            f"{root.name}@{reference}: was read as {len(found)} versions ({versions}); let the program name one"
+        )
+    return next(iter(found.values()), reference)
 
 
-def _note(one: dict[str, str]) -> None:
+def _pins(root: Path, environment: Mapping[str, str]) -> list[dict[str, str]] | None:
+    """What the model was made from that this job makes again, of one dataset; None if it makes none again."""
+    again = _job(environment).get("reproduces")
+    if not again:
+        return None
+    of = _named(root)
+    return [
+        each for each in again.get("inputs") or () if all(each.get(key) == of.get(key) for key in ("dataset", "path"))
+    ]
+
+
+def _note(one: dict[str, str]) -> bool:
+    """Note it; whether that is new."""
     if _JOB not in os.environ or one in _noted:
-        return
+        return False
     _noted.append(one)
     if _RUN in os.environ:
         # Without the note, the run goes on: its own process knows what it has read.
@@ -65,6 +110,7 @@ def _note(one: dict[str, str]) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             with file.open("a") as lines:
                 lines.write(json.dumps(one) + "\n")
+    return True
 
 
 def _kept() -> Iterator[dict[str, str]]:

@@ -8,6 +8,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from tensorplane.datasets import checkout, tree
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import MAIN, Check, Dataset
 from tensorplane.datasets.refused import Cut, Refused
@@ -64,8 +65,8 @@ def _put(dataset: Dataset, asked: Asked, source: BinaryIO) -> Commit:
 
 def files(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
     """The commit that `reference` names and its `files`."""
-    found = dataset.resolve(asked.get("reference", MAIN))
-    return {"commit": found, "files": dataset.files(found.id)}
+    found = dataset.read(asked.get("reference", MAIN))
+    return {"commit": found, "files": dict(tree.walk(dataset.store, found.version))}
 
 
 def send(dataset: Dataset, asked: Asked, _: BinaryIO, out: BinaryIO) -> None:
@@ -78,8 +79,8 @@ def send(dataset: Dataset, asked: Asked, _: BinaryIO, out: BinaryIO) -> None:
 
 def open_(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, Any]:
     """The `path` of a folder with the files of `reference`, which exists from then on."""
-    found = dataset.resolve(asked.get("reference", MAIN))
-    return {"commit": found, "path": str(dataset.open(found.id))}
+    found = dataset.read(asked.get("reference", MAIN))
+    return {"commit": found, "path": str(checkout.opened(dataset.store, found.version))}
 
 
 def log(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> list[dict[str, Any]]:

@@ -195,6 +195,21 @@ def test_a_version_whose_files_the_retention_deleted_is_gone() -> None:
     ]
 
 
+def test_a_reference_that_named_two_versions_is_refused() -> None:
+    inputs = [{"dataset": "raw", "version": one * 64, "reference": "main"} for one in "ab"]
+    more = [{"dataset": "raw", "version": "a" * 64, "reference": "good"}]
+    record = {"settings": {"command": []}, "inputs": [*inputs, *more]}
+    node = Node("model", "m", "models:/m", "1", record, content=_DIGESTS)
+    problem = f"was read as 2 versions ({'a' * 12}, {'b' * 12}), and when each was read is not recorded"
+    assert recipe.gone(node, []) == [f"m@1: its input raw@main {problem}; let the program read a commit or a label"]
+
+
+def test_a_version_that_was_read_by_two_references_and_is_gone_is_named_once() -> None:
+    node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
+    source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
+    assert len(recipe.gone(node, [source, source])) == 1
+
+
 def test_a_dataset_is_refused() -> None:
     assert recipe.gone(Node("dataset", "raw", "data:/raw", "c" * 64), []) == [
         f"raw@{'c' * 12}: is a version of a dataset; run its pipeline again"
