@@ -198,6 +198,21 @@ def test_rollback_is_a_commit_of_the_earlier_version(dataset: Dataset) -> None:
     ]
 
 
+def test_rollback_says_where_the_files_come_from_and_that_no_program_made_it(dataset: Dataset) -> None:
+    """A run or a place in a stream of its own would make triggers and recorders go back, too."""
+    made = {"run": "words-1", "stream": {"topic": "t"}, "inputs": [{"dataset": "raw", "version": "0"}]}
+    first = dataset.put({"a": dataset.keep(io.BytesIO(b"1"))}, note=Note(provenance=made))
+    second = put(dataset, a="2")
+    expected = {"inputs": made["inputs"], "rollback": {"commit": first.id, "provenance": made}}
+    rolled_back = dataset.rollback(first.id)
+    assert rolled_back.provenance == expected
+    dataset.rollback(second)
+    assert dataset.resolve().provenance == {"rollback": {"commit": second, "provenance": {}}}
+    assert dataset.rollback(rolled_back.id).provenance == expected, "where they come from in the first place"
+    assert dataset.rollback("main").provenance == expected
+    assert len(list(dataset.log())) == 5
+
+
 def test_rollback_moves_a_branch_to_the_newest_version_of_another(dataset: Dataset) -> None:
     put(dataset, a="1")
     dataset.branch("ready")

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import io
+import json
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tensorplane.datasets import Dataset, Refused, parquet
+from tensorplane.datasets import Dataset, Refused, __main__, parquet
 from tensorplane.datasets.table import Table
 
 _TABLES = Path(__file__).parent / "tables"
@@ -63,3 +67,83 @@ def test_a_table_takes_only_files_that_fit(tmp_path: Path) -> None:
     assert "'part-1.parquet': is not where the table's partitions put it; name it day=VALUE/FILE.parquet" in lines
     assert "'part-1.parquet': column x is float32; the table has it as float64" in lines
     assert dataset.resolve().id == first.id
+
+
+_SAME = {"x": "float32", "label": "int64"}
+_MORE = {**_SAME, "more": "int64"}
+_FORMER = "were committed before the columns changed; commit all files with the columns of the settings at once"
+
+
+def _write(folder: Path, *names: str, table: str = "points.parquet") -> None:
+    for name in names:
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(_TABLES / table, folder / name)
+
+
+def test_files_of_former_columns_are_refused(dataset: Dataset, folder: Path) -> None:
+    _write(folder, *(f"{number:02}.parquet" for number in range(12)))
+    first = dataset.commit(folder, check=Table(_SAME))
+    (folder / "_SUCCESS").touch()
+    with pytest.raises(Refused) as caught:
+        dataset.commit(folder, check=Table(_MORE))
+    lines = str(caught.value).splitlines()
+    assert lines[0] == "'00.parquet': column more is missing; the table has it as int64"
+    assert lines[10] == "and 2 more files"
+    assert lines[11:] == [f"12 of these files {_FORMER}, or set the former columns"]
+    assert dataset.resolve().id == first.id
+    every = parquet.columns(_TABLES / "every-type.parquet")
+    shutil.rmtree(folder)
+    _write(folder, "a.parquet", table="every-type.parquet")
+    with pytest.raises(Refused, match="column x is missing"):
+        dataset.commit(folder, check=Table(_SAME))
+    assert dataset.commit(folder, check=Table(every)).files == 1
+
+
+def test_files_that_another_committer_added_with_former_columns_are_refused(dataset: Dataset, folder: Path) -> None:
+    """Its settings are those from before an update."""
+    _write(folder, "a.parquet", table="every-type.parquet")
+    every = Table(parquet.columns(_TABLES / "every-type.parquet"))
+    first = dataset.commit(folder, check=every)
+    points = io.BytesIO((_TABLES / "points.parquet").read_bytes())
+    dataset.put({"b.parquet": dataset.keep(points), "a.parquet": None}, check=Table(_SAME))
+    _write(folder, "c.parquet", table="every-type.parquet")
+    with pytest.raises(Refused, match=r"'b.parquet': column \w+ is missing"):
+        dataset.commit(folder, base=first.id, check=every)
+
+
+def test_only_what_is_not_known_to_fit_is_read(dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _write(folder, "a.parquet", "b.parquet")
+    dataset.commit(folder)
+    read, columns = list[Path](), parquet.columns
+
+    def noted(path: Path) -> dict[str, str]:
+        read.append(path)
+        return columns(path)
+
+    monkeypatch.setattr(parquet, "columns", noted)
+    counts = []
+    for name in ("c.parquet", "d.parquet", "d.parquet"):
+        _write(folder, name)
+        dataset.commit(folder, check=Table(_SAME))
+        counts.append(len(read))
+        read.clear()
+    assert counts == [3, 1, 0], "the first commit does not know what is there"
+
+
+def _ask(dataset: Dataset, verb: str, asked: Mapping[str, Any]) -> None:
+    __main__.main(verb, str(dataset.store.root), io.BytesIO(json.dumps(asked).encode() + b"\n"), io.BytesIO())
+
+
+def test_a_rollback_to_other_columns_is_refused(dataset: Dataset, folder: Path) -> None:
+    _write(folder, "a.parquet")
+    _ask(dataset, "commit", {"folder": str(folder), "table": {"columns": _SAME}})
+    shutil.rmtree(folder)
+    _write(folder, "a.parquet", table="every-type.parquet")
+    table = {"columns": parquet.columns(_TABLES / "every-type.parquet")}
+    _ask(dataset, "commit", {"folder": str(folder), "table": table, "whole": True})
+    head = dataset.resolve()
+    with pytest.raises(Refused, match=r"'a.parquet': column x is not in the table"):
+        _ask(dataset, "rollback", {"reference": "main~1", "table": table})
+    assert dataset.resolve() == head
+    _ask(dataset, "rollback", {"reference": "main~1", "table": {"columns": _SAME}})
+    assert dataset.resolve().version == dataset.resolve("main~2").version

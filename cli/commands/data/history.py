@@ -153,7 +153,7 @@ def rollback(question: Question, about: Mapping[str, Any]) -> None:
     if not question.reference:
         raise Fault(f"{question.dataset}: names no version; add one, such as {question.dataset}@main~1")
     with remote.opened(question, read_only=False) as dataset:
-        made = dataset.ask("rollback", {**about, "reference": question.reference})
+        made = dataset.ask("rollback", {**dataset.asked(question.dataset), **about, "reference": question.reference})
     _say(question, about["branch"], made, "")
 
 

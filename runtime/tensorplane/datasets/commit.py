@@ -129,13 +129,15 @@ def publish(
     ours_win: bool = False,
     whole: bool = False,
     after: After | None = None,
+    look: Callable[[str | None, str], object] | None = None,
 ) -> Commit:
     """Make a tree the newest commit of a branch, and return the commit.
 
     `base`: the version that `ours` was made from. What others have committed since is kept: their files stay unless
     `ours` changed the same ones, which raises Conflict or, with `ours_win`, replaces theirs. `whole`: the branch gets
-    exactly `ours`, for results that replace the former ones. `after`: what the commit before must be. Nothing is added
-    if the branch has these files from the same provenance already.
+    exactly `ours`, for results that replace the former ones. `after`: what the commit before must be. `look`: is given
+    the branch's newest version and the one that is to follow, and raises Refused to add none. Nothing is added if the
+    branch has these files from the same provenance already.
     """
     if not NAME.fullmatch(branch):
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
@@ -147,6 +149,8 @@ def publish(
             after(before)
         theirs = before.version if before else None
         version = ours if whole else tree.merge(store, base, ours, theirs, ours_win=ours_win)
+        if look:
+            look(theirs, version)
         if before and version == before.version and note.provenance in ({}, before.provenance):
             return before
         made = _made(store, before, version, note)

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import functools
 import hashlib
 import itertools
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tensorplane.datasets import checkout, commit, labels, reads, retention, scan, tree
+from tensorplane.datasets import checkout, commit, durable, labels, reads, retention, scan, tree
 from tensorplane.datasets.commit import After, Commit, Note
 from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
+from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File
 
 if TYPE_CHECKING:
@@ -51,14 +53,15 @@ class Dataset:
         whole: bool = False,
         ours_win: bool = False,
         adopt: bool = False,
-        check: Check | None = None,
+        check: Check | Table | None = None,
         index: Path | None = None,
     ) -> Commit:
         """Make the files of a folder the newest version of a branch, which is created if it does not exist.
 
         `base`: the reference that the folder was made from; the newest version by default. What others commit meanwhile
         is kept, unless `whole`. Files that both changed raise Conflict, unless `ours_win`. `adopt`: keep the files
-        themselves instead of copies; nobody may write to them again. `index`: where to note what was read, so that
+        themselves instead of copies; nobody may write to them again. `check`: looks at new files; a table at all that
+        are not known to fit, since its columns may have changed. `index`: where to note what was read, so that
         unchanged files are not read by the next commit; by default in the dataset, by the folder's path.
         """
         folder = Path(folder)
@@ -73,8 +76,9 @@ class Dataset:
                 try:
                     found = scan.changes(store, folder, before, adopt=adopt)
                     ours = tree.update(store, before.version, found.files).id
-                    self._check(check, known, ours)
-                    made = commit.publish(store, branch, ours, note, base=known, whole=whole, ours_win=ours_win)
+                    made = commit.publish(
+                        store, branch, ours, note, base=known, whole=whole, ours_win=ours_win, look=self._look(check)
+                    )
                 except Gone:  # of what the index knows; if it knows nothing, of the base
                     if before.version is None:
                         raise
@@ -95,7 +99,7 @@ class Dataset:
         base: str | None = None,
         ours_win: bool = False,
         whole: bool = False,
-        check: Check | None = None,
+        check: Check | Table | None = None,
         after: After | None = None,
     ) -> Commit:
         """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay, unless
@@ -109,8 +113,10 @@ class Dataset:
         known = now.version if now else None
         with self.store.attempt() as store:
             ours = tree.update(store, None if whole else known, changes).id
-            self._check(check, known, ours)
-            return commit.publish(store, branch, ours, note, base=known, ours_win=ours_win, whole=whole, after=after)
+            look = self._look(check)
+            return commit.publish(
+                store, branch, ours, note, base=known, ours_win=ours_win, whole=whole, after=after, look=look
+            )
 
     @contextlib.contextmanager
     def attempt(self) -> Iterator[Dataset]:
@@ -210,14 +216,28 @@ class Dataset:
         """Delete a branch; its commits stay where another branch or a label has them."""
         commit.delete(self.store, name)
 
-    def rollback(self, reference: str, *, branch: str = MAIN, note: Note = _NO_NOTE) -> Commit:
-        """Make an earlier version the newest of a branch again, as a commit of its own: history is not rewritten."""
+    def rollback(
+        self,
+        reference: str,
+        *,
+        branch: str = MAIN,
+        note: Note = _NO_NOTE,
+        check: Check | Table | None = None,
+    ) -> Commit:
+        """Make an earlier version the newest of a branch again, as a commit of its own: history is not rewritten.
+
+        The commit says where the files come from, in addition to the note. `check` is as in `commit`.
+        """
         found = self._resolve(reference)
-        if commit.head(self.store, branch) is None:
+        now = commit.head(self.store, branch)
+        if now is None:
             raise Refused(f"{branch}: no such branch")
         commit.present(self.store, found.version)
-        note = note if note.message else Note(f"rollback to {found.id[:12]}", note.author, note.provenance)
-        return commit.publish(self.store, branch, found.version, note, base=None, whole=True)
+        if found.version == now.version and not note.provenance:
+            return now
+        message = note.message or f"rollback to {found.id[:12]}"
+        note = Note(message, note.author, {**_rolled_back(found), **note.provenance})
+        return commit.publish(self.store, branch, found.version, note, base=None, whole=True, look=self._look(check))
 
     def labels(self) -> dict[str, Commit]:
         """The labeled commits."""
@@ -267,10 +287,32 @@ class Dataset:
             if _digest(self.content(file)) != file.digest:
                 yield path
 
-    def _check(self, check: Check | None, before: str | None, after: str) -> None:
-        if check:
-            changed = tree.diff(self.store, before, after)
-            check([(path, self.store.blob(new)) for path, _, new in changed if new])
+    def _look(self, check: Check | Table | None) -> Callable[[str | None, str], None] | None:
+        """What looks at a branch's newest version and the one that is to follow."""
+        if isinstance(check, Table):
+            return functools.partial(self._fits, check)
+        return functools.partial(self._check, check) if check else None
+
+    def _check(self, check: Check, before: str | None, after: str) -> None:
+        check(list(self._new(before, after).items()))
+
+    def _fits(self, table: Table, before: str | None, after: str) -> None:
+        fitting = self.store.root / "indexes" / f"table-{table.id}"
+        """File with a version that fits: only what differs from it is read."""
+        try:
+            files = self._new(fitting.read_text(), after)
+        except (FileNotFoundError, Gone):
+            files = self._new(None, after)
+        try:
+            table.check(files.items(), former=files.keys() - self._new(before, after).keys())
+        except FileNotFoundError:
+            raise Gone("a collection deleted contents of this commit; run the same command again") from None
+        with contextlib.suppress(OSError):  # without it, the next commit reads all files
+            durable.replace(fitting, after.encode(), self.store.parts)
+
+    def _new(self, before: str | None, after: str) -> dict[str, Path]:
+        """Files that `before` has not, and where their contents are."""
+        return {path: self.store.blob(new) for path, _, new in tree.diff(self.store, before, after) if new}
 
     def _by_id(self, prefix: str) -> Commit:
         commits = {name for name in self.store.names("commits") if name.startswith(prefix)}
@@ -290,6 +332,17 @@ class Dataset:
 
     def _starts(self) -> set[str]:
         return {*commit.heads(self.store).values(), *(one.commit for one in labels.read(self.store).values())}
+
+
+def _rolled_back(of: Commit) -> dict[str, Any]:
+    """What a commit says that has the files of an earlier one.
+
+    What made them is one level below, because no program made this commit: a recorder goes on where its last one ends,
+    and a trigger compares runs.
+    """
+    before = of.provenance.get("rollback") or {"commit": of.id, "provenance": of.provenance}
+    inputs = of.provenance.get("inputs")
+    return {"rollback": before, **({"inputs": inputs} if inputs else {})}
 
 
 def _digest(path: Path) -> str | None:

@@ -10,7 +10,7 @@ from typing import Any, BinaryIO
 
 from tensorplane.datasets import checkout, tree
 from tensorplane.datasets.commit import Commit, Note
-from tensorplane.datasets.dataset import MAIN, Check, Dataset
+from tensorplane.datasets.dataset import MAIN, Dataset
 from tensorplane.datasets.refused import Cut, Refused
 from tensorplane.datasets.retention import GRACE_SECONDS, Rule
 from tensorplane.datasets.table import Table
@@ -123,8 +123,9 @@ def label(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit |
 
 
 def rollback(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
-    """Make `reference` the newest version of `branch` again."""
-    return dataset.rollback(asked["reference"], branch=asked.get("branch", MAIN), note=_note(asked))
+    """Make `reference` the newest version of `branch` again, unless it does not fit the settings' `table`."""
+    check = check_of(asked.get("table"))
+    return dataset.rollback(asked["reference"], branch=asked.get("branch", MAIN), note=_note(asked), check=check)
 
 
 def _common(asked: Asked) -> dict[str, Any]:
@@ -140,9 +141,9 @@ def _note(asked: Asked) -> Note:
     return Note(asked.get("message", ""), asked.get("author", ""), asked.get("provenance", {}))
 
 
-def check_of(table: Mapping[str, Any] | None) -> Check | None:
-    """The check of a table's schema, as the settings have it; None for other datasets."""
-    return Table(table["columns"], tuple(table.get("partitions") or ())).check if table else None
+def check_of(table: Mapping[str, Any] | None) -> Table | None:
+    """A table's schema, as the settings have it; None for other datasets."""
+    return Table(table["columns"], tuple(table.get("partitions") or ())) if table else None
 
 
 def _receive(dataset: Dataset, path: str, expected: File, source: BinaryIO) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import hashlib
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
@@ -11,6 +14,9 @@ from tensorplane.datasets.refused import Refused
 
 _HIDDEN = ("_", ".")
 """Files with such names, as _SUCCESS, are no part of a table, as in Spark and Hive."""
+_SHOWN = 10
+"""Files whose faults are told."""
+_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -22,11 +28,28 @@ class Table:
     partitions: tuple[str, ...] = field(default=())
     """Columns that are in the paths instead: `day=2026-11-26/part-0.parquet`."""
 
-    def check(self, files: Iterable[tuple[str, Path]]) -> None:
-        """Raises Refused, with a line per fault, unless new files fit. Their paths and where their contents are."""
-        faults = [f"{path!r}: {fault}" for path, content in files for fault in self._faults(path, content)]
-        if faults:
-            raise Refused("\n".join(faults))
+    @property
+    def id(self) -> str:
+        """Of the schema: what fits one fits all with the same id."""
+        return hashlib.sha256(json.dumps([dict(self.columns), self.partitions], sort_keys=True).encode()).hexdigest()
+
+    def check(self, files: Iterable[tuple[str, Path]], former: Collection[str] = ()) -> None:
+        """Raises Refused, with a line per fault, unless files fit. Their paths and where their contents are; `former`:
+        paths of those that were committed before.
+        """
+        every = list(files)
+        with ThreadPoolExecutor(_THREADS) as pool:
+            told = pool.map(lambda file: (file[0], [f"{file[0]!r}: {each}" for each in self._faults(*file)]), every)
+            found = {path: lines for path, lines in told if lines}
+        if not found:
+            return
+        lines = [line for path in sorted(found)[:_SHOWN] for line in found[path]]
+        if len(found) > _SHOWN:
+            lines.append(f"and {len(found) - _SHOWN:,} more files")
+        if old := found.keys() & set(former):
+            remedy = "commit all files with the columns of the settings at once, or set the former columns"
+            lines.append(f"{len(old):,} of these files were committed before the columns changed; {remedy}")
+        raise Refused("\n".join(lines))
 
     def _faults(self, path: str, content: Path) -> Iterator[str]:
         *folders, name = PurePosixPath(path).parts

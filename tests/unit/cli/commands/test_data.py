@@ -251,6 +251,18 @@ def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     assert json.dumps(DatasetArgs(volume="data").rules)
 
 
+def test_a_rollback_to_files_that_do_not_fit_the_table_is_refused(
+    dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _put(dataset, folder, capsys)
+    (folder / "1").unlink()
+    _put(dataset, folder, capsys)
+    args = DatasetArgs.model_validate({"volume": "data", "table": {"columns": {"x": "int64"}}})
+    monkeypatch.setattr(remote, "opened", lambda *_, **__: nullcontext(replace(dataset, args=args)))
+    with pytest.raises(Fault, match=r"^'1': is no Parquet file; a table holds Parquet files"):
+        history.rollback(Question.of("digits@main~1", "dev", "default"), _ABOUT)
+
+
 def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
     dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
