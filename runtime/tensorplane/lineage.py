@@ -25,6 +25,7 @@ A model's version has it in `assets.extra/lineage.json`, a dataset's commit in i
     seed       TensorFlow's seed
     runSeed    the run's number (`seeds.py`), which decides the order of data and is the seed of programs without one
     steps, checkpoint, metrics    how far it was trained, and with which result
+    rollback   of a commit that made earlier files the newest again: the `commit` that they are of, and its `provenance`
     published  when a model's version was published; commits have their time
     reproduces the model's version that was made again: `model`, `version`, `run`, `runSeed`, `inputs`
 

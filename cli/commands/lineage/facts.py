@@ -29,6 +29,8 @@ def _of_commit(node: Node) -> Iterator[str]:
     yield f"{counted(commit['files'], 'file')}, {quantities.size(commit['size'])}"
     yield f"committed {when} UTC{author}"
     yield f"commit {commit['id'][:SHORT]}{about}"
+    if before := commit.get("rollback"):
+        yield f"rolled back to commit {before[:SHORT]}"
     if not node.kept:
         yield "its files were deleted by the retention"
 

@@ -32,7 +32,7 @@ class Node:
     record: Mapping[str, Any] = field(default_factory=dict)
     """What it says of its origin, as the library's `lineage.py` documents."""
     commit: Mapping[str, Any] = field(default_factory=dict)
-    """Of a dataset, without its provenance."""
+    """Of a dataset, without its provenance. `rollback`: the commit whose files it made the newest again."""
     kept: bool = True
     """Whether the files of a dataset's version are still there."""
     problem: str = ""
@@ -136,6 +136,8 @@ def node(of: Named, answer: Mapping[str, Any]) -> Node:
     if kind == "dataset":
         commit = dict(answer["commit"])
         record = commit.pop("provenance")
+        if before := record.get("rollback"):
+            commit["rollback"], record = before["commit"], before["provenance"]
         return Node(kind, of.name, of.where, commit["version"], record, commit, kept=answer["kept"])
     more = {"code": answer.get("code", ""), "content": answer.get("content", {})}
     return Node(kind, of.name, of.where, answer["version"], answer["lineage"], **more)

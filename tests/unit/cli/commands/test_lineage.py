@@ -175,6 +175,20 @@ def test_versions_are_chosen_by_references(resolved: ResolvedStack, volumes: _Fo
     assert _of("models:/digits@1", resolved, volumes).target == "models:/digits@1"
 
 
+def test_a_version_that_was_rolled_back_to_says_what_made_it(resolved: ResolvedStack, volumes: _Folders) -> None:
+    raw, clean = _chain(volumes)
+    _commit(volumes, "kept/clean", "another")
+    dataset = Dataset(volumes.root / "data" / "kept/clean")
+    first = dataset.resolve("main~1").id
+    dataset.rollback(first)
+    found = _of("clean", resolved, volumes)
+    lines = [line.strip("│├└─ ") for line in _tree(found).splitlines()]
+    assert lines[0].startswith(f"clean@{clean[:12]}")
+    assert f"rolled back to commit {first[:12]}" in lines
+    assert {"pipeline prepare, stage clean", "image prep:1", "params size=8"} < set(lines)
+    assert [each.title for each in found][1:] == [f"raw@{raw[:12]}"]
+
+
 @pytest.mark.parametrize(
     ("target", "reason"),
     [
