@@ -61,7 +61,7 @@ class Log:
             number = int((self._folder / "near").read_text())
         except (OSError, ValueError):
             number = 0
-        if number:
+        if number and self._path(number).exists():
             return number
         try:
             names = [path.name for path in self._folder.iterdir()]

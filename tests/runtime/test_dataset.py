@@ -13,6 +13,7 @@ from typing import BinaryIO
 
 import pytest
 
+from agents.triggers.commits import Log
 from tensorplane.datasets import Conflict, Dataset, Note, Refused, durable, tree
 from tensorplane.datasets.retention import Rule
 from tests.runtime.launching import LIBRARY, PROJECT
@@ -310,6 +311,21 @@ def test_retention_spares_what_was_used_lately(dataset: Dataset) -> None:
     put(dataset, a="2")
     assert sum(dataset.collect(Rule(last=1)).values()) == 0
     assert text(dataset, first) == {"a": "1"}
+
+
+@pytest.mark.parametrize("near", ["3", "-1", "x", ""])
+def test_a_copied_folder_with_a_number_of_a_commit_that_it_lacks_goes_on(dataset: Dataset, near: str) -> None:
+    first = put(dataset, a="1")
+    put(dataset, a="2")
+    branch = dataset.store.root / "branches" / "main"
+    (branch / "0000000002").unlink()
+    (branch / "near").write_text(near)
+    assert [made.id for made in dataset.log()] == [first]
+    head = Log(dataset.store.root, "main").head()
+    assert head is not None
+    assert (head.number, head.commit) == (1, first)
+    third = put(dataset, a="3")
+    assert [made.id for made in dataset.log()] == [third, first]
 
 
 def test_damage_is_found(dataset: Dataset) -> None:

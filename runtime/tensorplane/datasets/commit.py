@@ -82,9 +82,10 @@ def last(store: Store, branch: str) -> int:
         number = int((folder / _NEAR).read_text())
     except (OSError, ValueError):
         number = 0
-    if not number and folder.is_dir():
+    # A folder that was copied while somebody committed to it may have a number whose entry it lacks.
+    if not _is_there(folder, number) and folder.is_dir():
         number = max((int(path.name) for path in folder.iterdir() if path.name.isdecimal()), default=0)
-    while (folder / _numbered(number + 1)).exists():
+    while _is_there(folder, number + 1):
         number += 1
     return number
 
@@ -235,6 +236,10 @@ def _made(store: Store, before: Commit | None, version: str, note: Note) -> Comm
     del record["id"]
     content = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
     return replace(made, id=store.put_commit(content))
+
+
+def _is_there(branch: Path, number: int) -> bool:
+    return number > 0 and (branch / _numbered(number)).exists()
 
 
 def _is_entry(path: Path, commit: str) -> bool:
