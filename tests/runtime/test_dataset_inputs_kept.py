@@ -117,6 +117,9 @@ def test_a_history_that_was_cut_is_no_obstacle(raw: Dataset) -> None:
     raw.store.path("commits", older).unlink()
     raw.collect(Rule(), grace_seconds=0)
     assert text(raw, newer) == {"a": "3"}
+    raw.label("used", newer)
+    raw.collect(Rule(), grace_seconds=0)
+    assert raw.resolve(raw.resolve("used").version[:9]).id == newer
 
 
 def test_an_input_that_is_no_version_is_passed_over(raw: Dataset) -> None:

@@ -6,15 +6,14 @@ import contextlib
 import copy
 import functools
 import hashlib
-import itertools
-import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from tensorplane.datasets import checkout, commit, durable, labels, reads, retention, scan, tree
+from tensorplane.datasets import checkout, commit, durable, labels, reads, references, retention, scan, tree
 from tensorplane.datasets.commit import After, Commit, Note
+from tensorplane.datasets.references import MAIN
 from tensorplane.datasets.refused import Gone, Refused
 from tensorplane.datasets.store import Store, blob_name
 from tensorplane.datasets.table import Table
@@ -23,10 +22,6 @@ from tensorplane.datasets.tree import File
 if TYPE_CHECKING:
     from tensorplane.datasets.tree import Change
 
-MAIN = "main"
-"""The branch of who names none."""
-_ID = re.compile(r"[0-9a-f]{6,64}")
-_BACK = re.compile(r"(.+)~(\d+)")
 _NO_NOTE = Note()
 
 Check = Callable[[Iterable[tuple[str, Path]]], None]
@@ -66,7 +61,8 @@ class Dataset:
         """
         folder = Path(folder)
         self.store.create()
-        known = self._resolve(base).version if base else None
+        references.allow_branch(self.store, branch)
+        known = references.resolve(self.store, base).version if base else None
         if not base and (now := commit.head(self.store, branch)):
             known = now.version
         index = index or self.store.root / "indexes" / hashlib.sha256(str(folder.absolute()).encode()).hexdigest()
@@ -109,7 +105,8 @@ class Dataset:
         the rest are as in `commit`.
         """
         self.store.create()
-        now = self._resolve(base) if base else commit.head(self.store, branch)
+        references.allow_branch(self.store, branch)
+        now = references.resolve(self.store, base) if base else commit.head(self.store, branch)
         known = now.version if now else None
         with self.store.attempt() as store:
             ours = tree.update(store, None if whole else known, changes).id
@@ -141,31 +138,13 @@ class Dataset:
 
         In a job that makes a model again, the commit that it named then.
         """
-        found = self._resolve(reads.pinned(self.store.root, reference))
+        found = references.resolve(self.store, reads.pinned(self.store.root, reference))
         reads.resolved(self.store.root, reference, found)
         return found
 
-    def _resolve(self, reference: str) -> Commit:
-        """The commit that a reference names now."""
-        if back := _BACK.fullmatch(reference):
-            found = list(itertools.islice(self.log(back[1]), int(back[2]) + 1))
-            if len(found) <= int(back[2]):
-                raise Refused(f"{reference}: {back[1]} has only {len(found)} commits")
-            return found[-1]
-        if commit.NAME.fullmatch(reference):
-            if now := commit.head(self.store, reference):
-                return now
-            if label := labels.read(self.store).get(reference):
-                return commit.read(self.store, label.commit)
-        if _ID.fullmatch(reference):
-            return self._by_id(reference)
-        names = sorted({*commit.heads(self.store), *labels.read(self.store)})
-        remedy = f"choose one of {', '.join(names)}" if names else "nothing was committed yet"
-        raise Refused(f"{reference}: is no branch, label, commit or version; {remedy}")
-
     def log(self, reference: str = MAIN) -> Iterator[Commit]:
         """A commit and those before it, newest first."""
-        return commit.log(self.store, self._resolve(reference).id)
+        return commit.log(self.store, references.resolve(self.store, reference).id)
 
     def since(self, branch: str, number: int) -> Iterator[tuple[int, Commit]]:
         """A branch's commits after this number of its log, oldest first, with their numbers. 0 is before the first."""
@@ -174,8 +153,8 @@ class Dataset:
 
     def diff(self, before: str | None, after: str = MAIN) -> list[Change]:
         """Files that differ between two references, by path; before None there were none."""
-        one = self._resolve(before).version if before else None
-        return sorted(tree.diff(self.store, one, self._resolve(after).version))
+        one = references.resolve(self.store, before).version if before else None
+        return sorted(tree.diff(self.store, one, references.resolve(self.store, after).version))
 
     def files(self, reference: str = MAIN) -> dict[str, File]:
         """All files of a version."""
@@ -185,7 +164,7 @@ class Dataset:
         """The commit that a reference names, whose version counts from now on as an input of what a training job
         publishes.
         """
-        found = self._resolve(reads.pinned(self.store.root, reference))
+        found = references.resolve(self.store, reads.pinned(self.store.root, reference))
         reads.note(self.store.root, reference, found)
         return found
 
@@ -208,7 +187,8 @@ class Dataset:
 
     def branch(self, name: str, reference: str = MAIN) -> Commit:
         """Create a branch that starts with an existing commit. Raises Refused if the branch exists."""
-        start = self._resolve(reference)
+        start = references.resolve(self.store, reference)
+        references.allow_branch(self.store, name)
         commit.fork(self.store, name, start)
         return start
 
@@ -228,7 +208,7 @@ class Dataset:
 
         The commit says where the files come from, in addition to the note. `check` is as in `commit`.
         """
-        found = self._resolve(reference)
+        found = references.resolve(self.store, reference)
         now = commit.head(self.store, branch)
         if now is None:
             raise Refused(f"{branch}: no such branch")
@@ -244,8 +224,13 @@ class Dataset:
         return {name: commit.read(self.store, each.commit) for name, each in labels.read(self.store).items()}
 
     def label(self, name: str, reference: str = MAIN, *, seconds: float | None = None, move: bool = False) -> Commit:
-        """Label a commit, whose version then is kept. `seconds`: the label is a lease, which ends by itself."""
-        found = self._resolve(reference)
+        """Label a commit, whose version then is kept.
+
+        `seconds`: the label is a lease, which ends by itself, unless the commit has it for longer. `move`: take it from
+        another commit.
+        """
+        found = references.resolve(self.store, reference)
+        references.allow_label(self.store, name)
         commit.present(self.store, found.version)
         until = time.time() + seconds if seconds is not None else None
         labels.write(self.store, name, labels.Label(found.id, until), move=move)
@@ -283,7 +268,7 @@ class Dataset:
 
     def damaged(self, reference: str = MAIN) -> Iterator[str]:
         """Files of a version whose contents are not what was committed."""
-        for path, file in tree.walk(self.store, self._resolve(reference).version):
+        for path, file in tree.walk(self.store, references.resolve(self.store, reference).version):
             if _digest(self.content(file)) != file.digest:
                 yield path
 
@@ -313,25 +298,6 @@ class Dataset:
     def _new(self, before: str | None, after: str) -> dict[str, Path]:
         """Files that `before` has not, and where their contents are."""
         return {path: self.store.blob(new) for path, _, new in tree.diff(self.store, before, after) if new}
-
-    def _by_id(self, prefix: str) -> Commit:
-        commits = {name for name in self.store.names("commits") if name.startswith(prefix)}
-        found = [commit.read(self.store, name) for name in sorted(commits)]
-        if not found:
-            every = (made for start in self._starts() for made in commit.log(self.store, start))
-            found = self._of_version(prefix, every) or self._of_version(prefix, commit.every(self.store))
-        if len(found) != 1:
-            problem = "several commits or versions begin so; write more digits" if found else "no commit or version"
-            raise Refused(f"{prefix}: {problem}")
-        return found[0]
-
-    @staticmethod
-    def _of_version(prefix: str, commits: Iterable[Commit]) -> list[Commit]:
-        """A commit of each version that begins so."""
-        return list({made.version: made for made in commits if made.version.startswith(prefix)}.values())
-
-    def _starts(self) -> set[str]:
-        return {*commit.heads(self.store).values(), *(one.commit for one in labels.read(self.store).values())}
 
 
 def _rolled_back(of: Commit) -> dict[str, Any]:

@@ -34,12 +34,18 @@ def read(store: Store) -> dict[str, Label]:
 
 
 def write(store: Store, name: str, label: Label, *, move: bool = False) -> None:
-    """Label a commit. Raises Refused if another commit has the label, unless `move`."""
+    """Label a commit. Raises Refused if another commit has the label, unless `move`.
+
+    If this one has it for longer, that stays: somebody else may count on it.
+    """
     if not NAME.fullmatch(name):
         raise Refused(f"{name!r}: is no name of a label; use letters, digits, '.', '_' and '-'")
-    content = json.dumps({"commit": label.commit, "until": label.until}).encode()
     path = store.root / "labels" / name
     other = read(store).get(name)
+    if other and other.commit == label.commit:
+        is_lease = other.until is not None and label.until is not None
+        label = Label(label.commit, max(other.until, label.until) if is_lease else None)
+    content = json.dumps({"commit": label.commit, "until": label.until}).encode()
     if move or (other and other.commit == label.commit) or (path.exists() and not other):
         durable.replace(path, content, store.parts)
         durable.sync(path.parent)

@@ -1,0 +1,78 @@
+"""Names of branches and labels: a new one does not change what a reference means."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+
+from tensorplane.datasets import Dataset, Refused, labels
+from tests.runtime.test_dataset import put, text
+
+
+def test_a_branch_cannot_have_the_name_of_a_label(dataset: Dataset) -> None:
+    first = put(dataset, a="1")
+    put(dataset, a="2")
+    dataset.label("rel", first)
+    expected = "^rel: is a label; choose another name for the branch, or remove the label first$"
+    with pytest.raises(Refused, match=expected):
+        dataset.branch("rel")
+    with pytest.raises(Refused, match=expected):
+        put(dataset, "rel", a="3")
+    assert text(dataset, "rel") == {"a": "1"}
+    dataset.unlabel("rel")
+    dataset.branch("rel")
+    assert text(dataset, "rel") == {"a": "2"}
+
+
+@pytest.mark.parametrize("name", ["main", "dev"])
+def test_a_label_cannot_have_the_name_of_a_branch(dataset: Dataset, name: str) -> None:
+    put(dataset, "dev", a="1")
+    with pytest.raises(Refused, match=f"^{name}: is a branch; choose another name for the label$"):
+        dataset.label(name, "dev")
+    assert not dataset.labels()
+
+
+def test_a_name_cannot_be_the_first_digits_of_an_id(dataset: Dataset, folder: Path) -> None:
+    put(dataset, a="1")
+    made = dataset.resolve(put(dataset, a="2"))
+    for digits in (made.id[:8], made.version[:10], made.id):
+        expected = f"^{digits}: is how a commit or a version begins; choose a name that hides none$"
+        with pytest.raises(Refused, match=expected):
+            dataset.label(digits, "main~1")
+        with pytest.raises(Refused, match=expected):
+            dataset.branch(digits, "main~1")
+        with pytest.raises(Refused, match=expected):
+            dataset.commit(folder, branch=digits)
+    assert dataset.resolve(made.id[:8]) == made
+    dataset.label("20261126", "main~1")  # digits, and no commit begins so
+    assert text(dataset, "20261126") == {"a": "1"}
+
+
+def test_names_that_an_older_tensorplane_allowed_keep_their_meaning(dataset: Dataset) -> None:
+    first, second = put(dataset, a="1"), put(dataset, a="2")
+    dataset.branch("both", first)
+    labels.write(dataset.store, "both", labels.Label(second))
+    assert dataset.resolve("both").id == first
+    dataset.label("both", first, move=True)
+    third = put(dataset, "both", a="3")
+    assert (dataset.resolve("both").id, dataset.labels()["both"].id) == (third, first)
+
+
+def test_a_lease_does_not_end_a_label_or_a_longer_lease(dataset: Dataset) -> None:
+    put(dataset, a="1")
+    dataset.label("paper")
+    dataset.label("reader", seconds=1000)
+    until = labels.read(dataset.store)["reader"].until
+    for move in (False, True):
+        dataset.label("paper", seconds=1, move=move)
+        dataset.label("reader", seconds=1, move=move)
+    assert labels.read(dataset.store) == {
+        "paper": labels.Label(dataset.resolve().id),
+        "reader": labels.Label(dataset.resolve().id, until),
+    }
+    dataset.label("reader", seconds=10**6)
+    assert (labels.read(dataset.store)["reader"].until or 0) > time.time() + 10**5
+    dataset.label("reader")
+    assert labels.read(dataset.store)["reader"].until is None
