@@ -171,6 +171,33 @@ def _unprivileged() -> Iterator[Path]:
             os.seteuid(user)
 
 
+@pytest.mark.parametrize("code", [errno.EROFS, errno.EACCES])
+def test_a_version_that_was_never_opened_says_so_where_nothing_can_be_written(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch, code: int
+) -> None:
+    version = dataset.resolve(put(dataset, a="1")).version
+    mkdir, unlink = Path.mkdir, Path.unlink
+
+    def refused(path: Path) -> None:
+        if path.is_relative_to(dataset.store.parts):
+            raise OSError(code, os.strerror(code), str(path))
+
+    monkeypatch.setattr(Path, "mkdir", lambda path, *given, **more: refused(path) or mkdir(path, *given, **more))
+    monkeypatch.setattr(Path, "unlink", lambda path, *given, **more: refused(path) or unlink(path, *given, **more))
+    problem = f"was not opened yet, and {dataset.store.root} cannot be written to here ({os.strerror(code)})"
+    with pytest.raises(Refused) as caught:
+        dataset.open()
+    assert str(caught.value) == f"{version[:12]}: {problem}; open it once where the volume is mounted for writing"
+    monkeypatch.undo()
+    assert text(dataset) == {"a": "1"}
+
+
+@pytest.mark.parametrize("path", ["\udcff", "a/\udcff/b"])
+def test_a_name_that_is_no_text_is_refused(dataset: Dataset, path: str) -> None:
+    with pytest.raises(Refused, match=r"udcff.*: its name is not UTF-8; rename it$"):
+        dataset.put({path: dataset.keep(io.BytesIO(b"1"))})
+
+
 def test_a_path_that_no_reader_could_have_is_refused_in_a_short_line(dataset: Dataset, folder: Path) -> None:
     path = "/".join(f"{number:02}".ljust(80, "x") for number in range(60))
     file = dataset.keep(io.BytesIO(b"1"))

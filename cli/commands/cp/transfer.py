@@ -163,7 +163,7 @@ def _receive_link(folder: int, name: str, target: str) -> None:
 @contextlib.contextmanager
 def _replacing(folder: int, name: str) -> Iterator[str]:
     """The name for a new file, which then gets the name of the former one. It is removed if that fails."""
-    part = f".{name[:64]}.{secrets.token_hex(4)}{_PART}"
+    part = f".{secrets.token_hex(8)}{_PART}"  # a name that already has the most bytes cannot get more
     try:
         yield part
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)

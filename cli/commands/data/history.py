@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import fnmatch
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -66,12 +66,18 @@ def files(question: Question, pattern: str, *, as_json: bool) -> None:
     """Prints the files of a version whose paths match the pattern."""
     with remote.opened(question, read_only=True) as dataset:
         found = dataset.ask("files", {"reference": question.reference or _MAIN})["files"]
-    chosen = {path: found[path] for path in sorted(found) if fnmatch.fnmatchcase(path, pattern)}
+    is_chosen = _pattern(pattern).fullmatch
+    chosen = {path: found[path] for path in sorted(found) if is_chosen(path)}
     if as_json:
         print(json.dumps(chosen, indent=2))
         return
     for line in listed(chosen):
         terminal.console().print(Text(line), soft_wrap=True)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    """Paths with any text for `*` and any character for `?`; everything else is meant as it is written."""
+    return re.compile("".join({"*": ".*", "?": "."}.get(each) or re.escape(each) for each in text), re.DOTALL)
 
 
 def listed(found: Mapping[str, Sequence[Any]]) -> list[str]:

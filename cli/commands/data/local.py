@@ -30,12 +30,22 @@ def files(folder: Path) -> dict[str, File]:
             path = Path(at) / name
             if path.is_symlink() or not path.is_file():
                 faults.append(f"{legible(str(path))}: is no regular file; a dataset holds files alone")
+            elif not _is_text(str(path.relative_to(folder))):
+                faults.append(f"{legible(str(path))}: its name is not UTF-8; rename it")
             else:
                 paths.append(str(path.relative_to(folder)))
     if faults:
         raise Fault(*faults)
     with ThreadPoolExecutor() as pool:
         return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
+
+
+def _is_text(path: str) -> bool:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _unreadable(error: OSError) -> str:
@@ -60,7 +70,7 @@ def of(path: Path) -> File | None:
 def written(path: Path, *, executable: bool) -> Iterator[BinaryIO]:
     """A new file, which replaces another of its name at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name[:64]}.{secrets.token_hex(4)}")
+    part = path.with_name(f".{secrets.token_hex(8)}")  # a name that already has the most bytes cannot get more
     try:
         with part.open("xb") as file:
             yield file

@@ -6,6 +6,7 @@ A version has one such folder, made when it is first opened and complete once it
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from tensorplane.datasets.store import Store, remove
 from tensorplane.datasets.tree import File
 
 _FOLDER_MODE = 0o555
+_NO_WRITER = (errno.EROFS, errno.EACCES, errno.EPERM)
 
 
 def opened(store: Store, version: str) -> Path:
@@ -28,15 +30,25 @@ def opened(store: Store, version: str) -> Path:
             return path
         with contextlib.suppress(OSError):
             (store.trash / f"versions-{version}").rename(path)
+    try:
+        _make(store, version, path)
+    except OSError as error:
+        if error.errno not in _NO_WRITER or not Path(error.filename or "").is_relative_to(store.parts):
+            raise
+        problem = f"was not opened yet, and {store.root} cannot be written to here ({error.strerror})"
+        raise Refused(f"{version[:12]}: {problem}; open it once where the volume is mounted for writing") from None
+    if not path.is_dir():
+        raise Refused(f"{path}: cannot be created; look at its folder's permissions")
+    return path
+
+
+def _make(store: Store, version: str, path: Path) -> None:
     with durable.part(store.parts) as part, _removed(part):
         write(store, part, tree.walk(store, version))
         part.chmod(0o755)  # a folder that is read-only cannot be moved
         with contextlib.suppress(OSError):
             part.rename(path)
             path.chmod(_FOLDER_MODE)
-    if not path.is_dir():
-        raise Refused(f"{path}: cannot be created; look at its folder's permissions")
-    return path
 
 
 def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:

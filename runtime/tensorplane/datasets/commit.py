@@ -234,7 +234,10 @@ def _made(store: Store, before: Commit | None, version: str, note: Note) -> Comm
     )
     record = asdict(made)
     del record["id"]
-    content = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    try:
+        content = json.dumps(record, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise Refused("message, author or provenance: is not UTF-8; write it in UTF-8") from None
     return replace(made, id=store.put_commit(content))
 
 

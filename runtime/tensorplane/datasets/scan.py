@@ -124,7 +124,7 @@ def _stamps(folder: Path) -> dict[str, Stamp]:
                     folders.append((each.path, f"{path}/"))
                 else:
                     faults.append(_fault(each, path))
-    faults += [f"{shortened(path)!r}: its name is not UTF-8; rename it" for path in stamps if not _is_text(path)]
+    faults += [f"{shortened(path)!r}: its name is not UTF-8; rename it" for path in stamps if not tree.is_text(path)]
     if faults:
         raise all_of(faults)
     return stamps
@@ -140,14 +140,6 @@ def _unreadable(place: Path, path: str) -> str:
     about = place.stat()
     whose = f"mode {stat.S_IMODE(about.st_mode):03o} of user {about.st_uid}"
     return f"{shortened(path)!r}: cannot be read by user {os.geteuid()} ({whose}); let what writes it set its mode"
-
-
-def _is_text(path: str) -> bool:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:

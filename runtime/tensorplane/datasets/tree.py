@@ -185,6 +185,15 @@ def merge(nodes: Nodes, base: str | None, ours: str, theirs: str | None, *, ours
         raise Conflict(error.paths) from None
 
 
+def is_text(name: str) -> bool:
+    """Whether a name is UTF-8, which names of files need not be."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_long(path: str) -> bool:
     """Whether a path is too long for a file of a dataset."""
     # A character has 4 bytes at most, and a name that is not UTF-8 is refused elsewhere.
@@ -214,6 +223,8 @@ def _nested(changes: Mapping[str, File | None]) -> dict[str, _Changes]:
         for name in path.split("/"):
             if name in ("", ".", "..") or "\0" in name:
                 raise Refused(f"{path!r}: is no path of a file in a dataset; use names without . and ..")
+            if not is_text(name):
+                raise Refused(f"{shortened(path)!r}: its name is not UTF-8; rename it")
             here = here.below.setdefault(name, _Changes())
         here.file, here.is_set = file, True
     return top.below

@@ -278,6 +278,47 @@ def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
         transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
 
 
+def test_names_with_the_most_bytes_come_back(
+    dataset: Remote, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("\N{GRINNING FACE}" * 63, "x" * 255):
+        (folder / name).write_text(name)
+    _put(dataset, folder, capsys)
+    transfer.checkout(dataset, _QUESTION, tmp_path / "got", Console())
+    assert {path.name for path in (tmp_path / "got").iterdir()} == {path.name for path in folder.iterdir()}
+
+
+def test_names_that_are_no_text_are_refused_before_anything_is_sent(dataset: Remote, folder: Path) -> None:
+    for name in (b"\xff.jpg", b"a/\xfe"):
+        Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("1")
+    with pytest.raises(Fault) as refused:
+        transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
+    expected = [rf"{folder}/{name}: its name is not UTF-8; rename it" for name in ("\\udcff.jpg", "a/\\udcfe")]
+    assert sorted(refused.value.lines) == sorted(expected)
+    (folder / os.fsdecode(b"\xff.jpg")).unlink()
+    (folder / "a" / os.fsdecode(b"\xfe")).unlink()
+    with pytest.raises(Fault, match=r"^message, author or provenance: is not UTF-8; write it in UTF-8$"):
+        transfer.commit(dataset, _QUESTION, folder, {**_ABOUT, "message": "\udcff"}, Console())
+
+
+def test_a_pattern_means_stars_and_question_marks_alone(
+    dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("[a].jpg", "a.jpg", "b\n.jpg"):
+        (folder / name).write_text("1")
+    _put(dataset, folder, capsys)
+    monkeypatch.setattr(remote, "opened", lambda *_, **__: nullcontext(dataset))
+    for pattern, expected in {
+        "[a].jpg": ["[a].jpg"],
+        "?.jpg": ["a.jpg"],
+        "*.jpg": ["[a].jpg", "a.jpg", "b\n.jpg"],
+        "a*": ["a.jpg", "a/0"],
+        "a.jp": [],
+    }.items():
+        history.files(_QUESTION, pattern, as_json=True)
+        assert [*json.loads(capsys.readouterr().out)] == expected, pattern
+
+
 def test_a_volume_that_is_full_is_named(
     dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

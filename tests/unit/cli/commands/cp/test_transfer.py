@@ -167,6 +167,13 @@ def test_a_stream_that_ends_early_leaves_the_former_file(source: Path, root: Pat
     assert {path.name: path.read_text() for path in root.iterdir()} == {"big": "former"}
 
 
+def test_names_with_the_most_bytes_arrive(source: Path, root: Path) -> None:
+    for name in ("\N{GRINNING FACE}" * 63, "x" * 255):
+        (source / name).write_text(name)
+    copied(source, root, "copy")
+    assert {path.name for path in (root / "copy").iterdir()} == {path.name for path in source.iterdir()}
+
+
 def test_a_file_does_not_replace_a_folder(source: Path, root: Path) -> None:
     (root / "a.txt").mkdir()
     with pytest.raises(Fault, match="DST: is a folder, and SRC is a file; end it with / to copy into it"):
