@@ -12,7 +12,7 @@ import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -176,14 +176,17 @@ def test_a_version_that_was_never_opened_says_so_where_nothing_can_be_written(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch, code: int
 ) -> None:
     version = dataset.resolve(put(dataset, a="1")).version
-    mkdir, unlink = Path.mkdir, Path.unlink
 
-    def refused(path: Path) -> None:
-        if path.is_relative_to(dataset.store.parts):
-            raise OSError(code, os.strerror(code), str(path))
+    def refused(change: Callable[..., None]) -> Callable[..., None]:
+        def changed(path: Path, *given: object, **more: object) -> None:
+            if path.is_relative_to(dataset.store.parts):
+                raise OSError(code, os.strerror(code), str(path))
+            change(path, *given, **more)
 
-    monkeypatch.setattr(Path, "mkdir", lambda path, *given, **more: refused(path) or mkdir(path, *given, **more))
-    monkeypatch.setattr(Path, "unlink", lambda path, *given, **more: refused(path) or unlink(path, *given, **more))
+        return changed
+
+    monkeypatch.setattr(Path, "mkdir", refused(Path.mkdir))
+    monkeypatch.setattr(Path, "unlink", refused(Path.unlink))
     problem = f"was not opened yet, and {dataset.store.root} cannot be written to here ({os.strerror(code)})"
     with pytest.raises(Refused) as caught:
         dataset.open()

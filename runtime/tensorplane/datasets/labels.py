@@ -43,8 +43,8 @@ def write(store: Store, name: str, label: Label, *, move: bool = False) -> None:
     path = store.root / "labels" / name
     other = read(store).get(name)
     if other and other.commit == label.commit:
-        is_lease = other.until is not None and label.until is not None
-        label = Label(label.commit, max(other.until, label.until) if is_lease else None)
+        ends = [each.until for each in (other, label) if each.until is not None]
+        label = Label(label.commit, max(ends) if len(ends) == 2 else None)
     content = json.dumps({"commit": label.commit, "until": label.until}).encode()
     if move or (other and other.commit == label.commit) or (path.exists() and not other):
         durable.replace(path, content, store.parts)
