@@ -11,6 +11,7 @@ import pytest
 from tensorplane import provenance
 from tensorplane.datasets import Dataset, Note, Refused, __main__
 from tensorplane.datasets.retention import Rule, used_by
+from tensorplane.datasets.store import Store
 from tests.runtime.test_dataset import put, text
 
 
@@ -127,3 +128,22 @@ def test_an_input_that_is_no_version_is_passed_over(raw: Dataset) -> None:
     note = Note(provenance={"inputs": ["a folder", {"model": "data:/m", "version": 3}, {"dataset": "raw"}]})
     derived.put({"b": derived.keep(io.BytesIO(b"2"))}, note=note)
     assert used_by([derived.store]) == {"3"}
+
+
+def test_a_collection_reads_each_commit_a_few_times_however_many_are_used(
+    raw: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    count = 20
+    for number in range(count):
+        put(raw, a=f"{number}")
+        derived = _derived(raw)
+        put(derived, b=f"{number}")
+    read, commit = list[str](), Store.commit
+
+    def noted(store: Store, name: str) -> bytes:
+        read.append(name)
+        return commit(store, name)
+
+    monkeypatch.setattr(Store, "commit", noted)
+    raw.collect(Rule(last=1), grace_seconds=0)
+    assert len(read) < 6 * count, "one pass over the dataset's commits, and one over those of the other"

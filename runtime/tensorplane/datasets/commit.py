@@ -12,7 +12,7 @@ import json
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -113,11 +113,12 @@ def log(store: Store, commit: str) -> Iterator[Commit]:
         here = next(iter(found.parents), None)
 
 
-def every(store: Store) -> Iterator[Commit]:
-    """All commits that are there, also those in no branch any more, in no order."""
+def every(store: Store, besides: Collection[str] = ()) -> Iterator[Commit]:
+    """All commits that are there, also those in no branch any more, in no order. `besides`: ids of those left out."""
     for name in store.names("commits"):
         with contextlib.suppress(Refused):  # deleted meanwhile
-            yield read(store, name)
+            if name not in besides:
+                yield read(store, name)
 
 
 def publish(

@@ -10,6 +10,7 @@ stays. `collect_now` spares less, so it says first that it begins: a commit that
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import re
@@ -75,10 +76,14 @@ def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> Kept:
             found.commits.add(made.id)
             if rule.keeps(place, made, now) or made.version in wanted:
                 found.versions.add(made.version)
-    for start in labeled.union(made.id for made in commit.every(store) if made.version in wanted):
-        found.versions.add(commit.read(store, start).version)
-        with contextlib.suppress(Refused):  # of a branch that was deleted, the older commits may be gone
-            found.commits.update(made.id for made in commit.log(store, start))
+    found.versions.update(commit.read(store, label).version for label in labeled)
+    # The others are in no branch any more.
+    for one in [*commit.every(store, besides=found.commits)]:
+        if one.version in wanted or one.id in labeled:
+            found.versions.add(one.version)
+            with contextlib.suppress(Refused):  # the commits before it may be gone
+                history = itertools.takewhile(lambda made: made.id not in found.commits, commit.log(store, one.id))
+                found.commits.update(made.id for made in history)
     return found
 
 
