@@ -13,6 +13,7 @@ from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.fault import Fault
 from embedded.images import package_layer
+from embedded.images.layer import is_used
 from embedded.paths import Instance
 from embedded.step import Step
 from embedded.tasks import command
@@ -79,9 +80,8 @@ class ImageStore:
 
 def _built(archives: Mapping[str, Path], name: str) -> Path:
     archive = archives.get(name)
-    if archive is None or not archive.exists():
+    if archive is None or not is_used(archive):
         raise Fault(f"image {name}: not built yet; run `make up`")
-    archive.touch()  # It stays in the cache while it is used.
     return archive
 
 

@@ -9,6 +9,7 @@ import stat
 import tarfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, cast
@@ -76,11 +77,8 @@ class Recipe:
 
     def cached(self) -> Layer | None:
         """The finished layer; None if it is not in the cache."""
-        path = next((cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}"), None)
-        if path is None:
-            return None
-        path.touch()
-        return Layer(path)
+        paths = (cache() / "layers").glob(f"{self.name}-{self.key}-*{_SUFFIX}")
+        return next((Layer(path) for path in paths if is_used(path)), None)
 
     def layer(self, step: Step) -> Layer:
         """The finished layer, from the cache or built now."""
@@ -98,11 +96,21 @@ class Recipe:
         return Layer(final)
 
 
+def is_used(path: Path) -> bool:
+    """Note that a file of the cache is used. False if it is not there, or another checkout has just removed it."""
+    try:
+        os.utime(path)
+    except FileNotFoundError:
+        return False
+    return True
+
+
 def keep_only(path: Path, pattern: str) -> None:
     """Removes the older versions that `path` replaces, but those of the last day: another checkout may need them."""
     for other in path.parent.glob(pattern):
-        if other != path and time.time() - other.stat().st_mtime > _USED_SECONDS:
-            other.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            if other != path and time.time() - other.stat().st_mtime > _USED_SECONDS:
+                other.unlink()
 
 
 def pack(folder: Path, target: Path) -> tuple[str, str]:

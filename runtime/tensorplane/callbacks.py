@@ -16,7 +16,7 @@ from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
-from tensorplane.keras import building, captured, csv_files, epochs, first_batch, repair, repeatable, steps
+from tensorplane.keras import building, captured, csv_files, epochs, first_batch, repair, repeatable, scope, steps
 from tensorplane.keras.fit_state import FitState, LocalMetrics, Others
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
@@ -91,6 +91,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._in_training = True
         self._exchange = steps.exchange_of(self.model)
         building.build(self.model, self._iterator)
+        scope.check_metrics(self.model)
         self._metrics = LocalMetrics(self.model)
         # Each worker has its own, also where `fit` is called in the strategy's scope.
         self._state = in_one_process(FitState)
@@ -102,7 +103,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             optimizer=self.model.optimizer,
             fit=self._state,
         )
-        self._others = Others(self._callbacks, self.model)
+        read = (self._iterator.batches.dataset, self._validated_data)
+        self._others = Others(self._callbacks, self.model, python_data=any(map(repeatable.runs_python, read)))
         self._captured = captured.of(self.model)
         self._captured.resumes = self._folder is not None
         self._captured.saved = captured.handles(self._checkpoints.tracked, *self._metrics.variables)
@@ -124,7 +126,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._exchange.compared = compiled
             counted = self._metrics.read()
             # A run that began with an earlier version goes on, whatever it computes.
-            first_batch.check(self.model, samples, refuse=self.resumed is None)
+            validates = self.validation_data is not None
+            first_batch.check(self.model, samples, refuse=self.resumed is None, validates=validates)
             self._metrics.write(counted)
 
     def _continue(self, folder: Path) -> None:
@@ -149,8 +152,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         # Now, as an epoch that has not begun begins with what they had at the end of the one before.
         self._others.remind(self._state.remembered())
         if values := self._state.captured():
-            building.trace(self.model, self._iterator, self._captured.trace)
-            self._captured.give(values)
+            self._give_captured(values)
         self.model._initial_epoch = self.params["epochs"] if self._finished else self._epoch
         for logger in self._csv_loggers:
             csv_files.end_before(logger, self.model._initial_epoch)
@@ -159,6 +161,16 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._iterator.start_at(at["step_in_epoch"], *self._position, finished=self._finished)
         self._iterator.last_logs = self._last_logs = self._state.logs()
         self._say(resumed=self.resumed)
+
+    def _give_captured(self, values: list[Any]) -> None:
+        """Give variables that the train step captures their values: a trace tells which they are."""
+        try:
+            building.trace(self.model, self._iterator, self._captured.trace)
+        except Exception as error:  # the step itself may be traced with other sizes
+            line = str(error).partition("\n")[0] or type(error).__name__
+            warn(f"train_step: {len(values)} variables of no object of the checkpoint begin anew: {line}")
+            return
+        self._captured.give(values)
 
     def _tell_of_caches(self) -> None:
         """Say where it is unknown what a cache in memory was filled with."""
@@ -239,7 +251,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         if self._unvalidated and batches is not None:
             self._unvalidated = False
             batches.start_at(self._validations, 0, made=self._advanced)
-        self._before = _BeforeValidation(self.model, self._metrics.read())
+        self._before = _BeforeValidation(self.model, self._metrics.read(), self._captured.values())
         if any(_acts_on_validation(one) for one in self._callbacks):
             self._before.take(self._others.changed())
 
@@ -295,7 +307,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
         before = self._before.callbacks if self._before else None
         changed = self._others.changed() if before is None else before
-        self._state.remember(changed, self._last_logs, self._captured.values())
+        values = self._before.captured if self._before else self._captured.values()
+        self._state.remember(changed, self._last_logs, values)
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:
@@ -318,8 +331,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 class _BeforeValidation:
     """What training was when a validation began."""
 
-    def __init__(self, model: Any, metrics: np.ndarray) -> None:
-        self.metrics = metrics
+    def __init__(self, model: Any, metrics: np.ndarray, captured: list[Any]) -> None:
+        self.metrics, self.captured = metrics, captured
         self.callbacks: list[Any] | None = None
         """What `Others.changed` was; None if no callback changes anything in a validation."""
         self._model = model

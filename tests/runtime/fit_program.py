@@ -20,17 +20,22 @@ EPOCHS, BATCH = int(os.environ.get("EPOCHS", "4")), 25
 
 
 class KillAt(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
-    """A signal to this process after so many steps. Resume restores attributes of callbacks, so it has none."""
+    """A signal to this process after so many steps. Resume restores what callbacks have and lists that they share with
+    the program, so they are counted elsewhere.
+    """
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
-        STEPS_LEFT[0] -= 1
-        if STEPS_LEFT[0] == 0:
+        Steps.left -= 1
+        if Steps.left == 0:
             os.kill(os.getpid(), signal.SIGTERM if "GENTLY" in os.environ else signal.SIGKILL)
             while not tensorplane.StopRequest().came:  # another thread notes it; this one may be much faster
                 time.sleep(0.01)
 
 
-STEPS_LEFT = [int(os.environ.get("KILL_AFTER", "0"))]
+class Steps:
+    """Until the signal."""
+
+    left = int(os.environ.get("KILL_AFTER", "0"))
 
 
 def kill_in_save(after: int) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -77,25 +78,53 @@ def test_metrics_that_replicas_cannot_add_up_are_named(capfd: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize(
-    ("optimizer", "metrics", "line"),
+    ("optimizer", "line"),
     [
-        (lambda: keras.optimizers.Adam(), list, "optimizer: adam"),
-        (
-            lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD()),
-            list,
-            "optimizer: loss_scale_optimizer",
-        ),
-        (
-            lambda: "sgd",
-            lambda: [keras.metrics.Recall(name="one"), "mae", keras.metrics.AUC(name="two")],
-            "metrics: one, two",
-        ),
+        (lambda: keras.optimizers.Adam(), "optimizer: adam"),
+        (lambda: keras.optimizers.LossScaleOptimizer(keras.optimizers.SGD()), "optimizer: loss_scale_optimizer"),
     ],
 )
-def test_what_replicas_would_share_is_refused(optimizer: Any, metrics: Any, line: str) -> None:
-    updates, counted = optimizer(), metrics()
+def test_an_optimizer_that_replicas_would_share_is_refused(optimizer: Any, line: str) -> None:
+    updates = optimizer()
     with two_replicas.strategy().scope():
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, activation="sigmoid")])
-        model.compile(updates, "mse", metrics=counted)
-    with pytest.raises(ValueError, match=f"^{line}(_\\d+)?.* created outside of the strategy's scope"):
+        model.compile(updates, "mse")
+    with pytest.raises(ValueError, match=f"^{line}(_\\d+)?: created outside of the strategy's scope"):
         tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
+
+
+def test_metrics_that_replicas_would_share_are_named(capfd: pytest.CaptureFixture[str]) -> None:
+    metrics = [keras.metrics.Recall(name="one"), "mae", keras.metrics.AUC(name="two")]
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, activation="sigmoid")])
+        model.compile("sgd", "mse", metrics=metrics)
+    tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
+    said = [line for line in capfd.readouterr().err.splitlines() if line.startswith("tensorplane: metrics: ")]
+    assert len(said) == 1
+    assert said[0].startswith("tensorplane: metrics: one, two: created outside of the strategy's scope")
+
+
+def test_losses_of_any_shape_are_compared(capfd: pytest.CaptureFixture[str]) -> None:
+    """A value for each word of the batch is neither one number nor one for each sample."""
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((5, 2)), keras.layers.Dense(3)])
+        model.compile("sgd", lambda y, p: tf.reduce_mean(tf.square(tf.reshape(y - p, [-1, 3])), axis=1))
+    batch = (tf.random.stateless_normal([4, 5, 2], (1, 2)), tf.random.stateless_normal([4, 5, 3], (3, 4)))
+    building.build_from(model, batch)
+    capfd.readouterr()
+    first_batch.check(model, batch, refuse=True)
+    assert "tensorplane: " not in capfd.readouterr().err
+
+
+def test_classes_are_weighted_in_training_alone() -> None:
+    random = np.random.default_rng(1)
+    x, y = random.normal(size=(20, 3)), random.integers(0, 3, 20)
+    histories = []
+    for library in (False, True):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, activation="softmax")])
+        model.compile("sgd", "sparse_categorical_crossentropy")
+        how = {"batch_size": 5, "epochs": 2, "shuffle": False, "validation_split": 0.5, "class_weight": {1: 7.0}}
+        fit = functools.partial(tensorplane.fit, model) if library else model.fit
+        histories.append(fit(x, y, verbose=0, **how).history)
+    assert histories[0] == histories[1]

@@ -163,21 +163,17 @@ class _Moved(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         return x - tf.stop_gradient(self.queue.mean)
 
 
-@pytest.mark.parametrize("replicas", [1, pytest.param(2, marks=_NIGHTLY)])
 def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_killed(
-    tmp_path: Path, replicas: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    strategy = two_replicas.strategy() if replicas == 2 else tf.distribute.get_strategy()
-
     def fit(folder: str, *others: Any) -> list[Any]:
         keras.utils.set_random_seed(1)
         _Anneals.seen.clear()
         shared: list[float] = []
-        with strategy.scope():
-            loss, beta = _Adaptive(), tf.Variable(0.0, trainable=False)
-            layers = [keras.Input((3,)), keras.layers.Dense(4, "tanh"), _Moved(_Queue()), keras.layers.Dense(1)]
-            model = keras.Sequential(layers)
-            model.compile("sgd", lambda y, predicted: loss(y, predicted) + beta * tf.reduce_mean(tf.abs(predicted), -1))
+        loss, beta = _Adaptive(), tf.Variable(0.0, trainable=False)
+        layers = [keras.Input((3,)), keras.layers.Dense(4, "tanh"), _Moved(_Queue()), keras.layers.Dense(1)]
+        model = keras.Sequential(layers)
+        model.compile("sgd", lambda y, predicted: loss(y, predicted) + beta * tf.reduce_mean(tf.abs(predicted), -1))
         losses: list[float] = []
         notes = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: losses.append(logs["loss"]))
         anneals = keras.callbacks.LambdaCallback(on_epoch_end=lambda epoch, logs: beta.assign_add(0.25))
@@ -202,6 +198,20 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
     callbacks._used.clear()
     assert repr(fit("run")) == repr(whole)
     assert "not kept" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_variables_outside_of_the_model_are_named_on_several_replicas(
+    tmp_path: Path, outside: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with two_replicas.strategy().scope():
+        beta = tf.Variable(1.0, trainable=False)
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("adam", lambda y, predicted: tf.square(y - predicted) * (beta if outside else 1.0))
+    tensorplane.fit(model, tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5), epochs=1, folder=tmp_path)
+    told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tensorplane: train_step: ")]
+    assert len(told) == outside, told
+    assert all("(on several replicas)" in line for line in told)
 
 
 class Halving(keras.Model):  # type: ignore[misc]  # Keras has no types

@@ -31,7 +31,6 @@ def build(model: Any, iterator: Any) -> None:
             _build_layers(model, iterator, spec)
         if _needs_trace(model):
             _trace(model, spec)
-    scope.check_metrics(model)
 
 
 def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:

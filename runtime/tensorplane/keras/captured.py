@@ -17,11 +17,14 @@ import tensorflow as tf
 from tensorflow.python.checkpoint.graph_view import ObjectGraphView
 
 from tensorplane.keras import repeatable
-from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
+from tensorplane.keras.kept_values import from_json, to_json
 from tensorplane.log import warn
 
-_MOST_BYTES = 64 << 20
-"""Of a variable; larger ones would make saves slow."""
+_MOST_BYTES, _MOST_READ_BYTES = 64 << 20, 1 << 20
+"""Of a variable that the step changes, and of one that it only reads: larger ones are weights of a teacher or a table,
+not numbers that a callback changes.
+"""
+_READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 _OF_REPLICAS = tf.distribute.DistributedValues
 
@@ -30,12 +33,13 @@ class Captured:
     """The variables that the train step of a model captures, in the order in which its trace does."""
 
     def __init__(self) -> None:
+        self.replicas = 1
         self.saved: set[int] = set()
         """Identities of the handles of the variables that the checkpoint has."""
         self.resumes = False
         """Whether training is saved."""
         self._handles: list[tf.Tensor] = []
-        self._told = self._told_of_size = False
+        self._told = self._told_of_lost = False
 
     def forget(self) -> None:
         """The train step will be another: its captures are unknown until it is traced."""
@@ -44,38 +48,36 @@ class Captured:
     def give(self, values: Iterable[Any]) -> None:
         """Give the variables what `values` returned."""
         values = list(values)
-        # On several replicas, what exchanges results has variables of its own, after those of the train step.
-        if len(values) < len(self._handles):
+        if len(values) != len(self._handles):
             warn(
                 f"train_step: uses {len(self._handles)} variables of no object of the checkpoint, which has "
                 f"{len(values)}: they begin anew; make them attributes of the model"
             )
             return
-        for handle, value in zip(self._handles, values, strict=False):
-            if value is not None:
-                _write(handle, from_json(value))
+        for handle, value in zip(self._handles, values, strict=True):
+            _write(handle, from_json(value))
 
     def values(self) -> list[Any]:
-        """The values of the variables, as JSON; None for one that is too large, which is said."""
-        found = [_kept(handle) for handle in self._handles]
-        if None in found and not self._told_of_size:
-            self._told_of_size = True
-            warn(
-                f"train_step: {found.count(None)} of the variables that it uses are in no object of the checkpoint and "
-                f"have more than {_MOST_BYTES >> 20} MiB: a resumed fit begins with what the program gives them; "
-                "make them attributes of the model"
-            )
-        return found
+        """The values of the variables, as JSON."""
+        return [to_json(_read(handle)) for handle in self._handles]
 
     def trace(self) -> None:
         """Called at the end of the trace of a train step."""
         if tf.executing_eagerly():
             return
         graph = tf.compat.v1.get_default_graph()
-        for handle, _ in graph.captures:
-            known = id(handle) in self.saved or any(handle is one for one in self._handles)
-            if not known and repeatable.is_variable(handle):
-                self._handles.append(handle)
+        known = {*self.saved, *map(id, self._handles)}
+        used = [outer for outer, inner in graph.captures if id(outer) not in known and _may_change(outer, inner)]
+        kept = [handle for handle in used if self.replicas == 1 and _bytes(handle) <= _MOST_BYTES]
+        self._handles += kept
+        if self.resumes and len(kept) < len(used) and not self._told_of_lost:
+            self._told_of_lost = True
+            why = "on several replicas" if self.replicas > 1 else f"more than {_MOST_BYTES >> 20} MiB"
+            warn(
+                f"train_step: {len(used) - len(kept)} of the variables that it uses are in no object of the "
+                f"checkpoint ({why}), so a resumed fit begins with what the program gives them; make them attributes "
+                "of the model"
+            )
         if self.resumes and not self._told and (names := repeatable.draws_in(graph)):
             self._told = True
             warn(
@@ -95,7 +97,7 @@ def of(model: Any) -> Captured:
 def noted(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
     """A train step whose captures are noted as it is traced."""
     captured = of(model)
-    captured.forget()
+    captured.replicas = model.distribute_strategy.num_replicas_in_sync
 
     @functools.wraps(step)
     def run(*arguments: Any) -> Any:
@@ -112,6 +114,20 @@ def handles(root: Any, *more: Any) -> set[int]:
     values = [one.value if isinstance(one, keras.Variable) else one for one in [*found, *more]]
     parts = [part for one in values for part in (one.values if isinstance(one, _OF_REPLICAS) else [one])]
     return {id(part.handle) for part in parts if isinstance(part, tf.Variable)}
+
+
+def _may_change(handle: tf.Tensor, inner: tf.Tensor) -> bool:
+    """Whether a captured tensor is a variable of the program that a step or a callback may change."""
+    # The exchange between replicas has variables of its own.
+    uses = [op.type for op in inner.consumers() if not op.type.startswith("Collective")]
+    if not uses or not repeatable.is_variable(handle) or not (_dtype(handle).is_numeric or _dtype(handle).is_bool):
+        return False
+    return _bytes(handle) <= _MOST_READ_BYTES or any(one not in _READS for one in uses)
+
+
+def _bytes(handle: tf.Tensor) -> int:
+    shape = tf.TensorShape(handle._handle_data.shape_and_type[0].shape)
+    return int(shape.num_elements() or 0) * int(_dtype(handle).size)
 
 
 def _dtype(handle: tf.Tensor) -> tf.DType:
@@ -131,11 +147,3 @@ def _write(handle: tf.Tensor, value: np.ndarray) -> None:
         )
         return
     tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(value))
-
-
-def _kept(handle: tf.Tensor) -> Any:
-    value = _read(handle)
-    try:
-        return to_json(value) if value.nbytes <= _MOST_BYTES else None
-    except CannotKeep:
-        return None

@@ -197,9 +197,10 @@ def apply_gradients(original: Function) -> Function:
         try:
             found = sums(grads) if first else grads
             # At the end of the data there is no batch: a step that has none counts no iteration, and decays no weight.
-            batch = [grad for grad in found if grad is not None]
+            # One barrier: each operation would depend on each gradient.
+            barrier = tf.group(*(grad for grad in found if grad is not None))
             # Inner ones are called in other threads.
-            with summed_already(*_inner(self)), tf.control_dependencies(batch):
+            with summed_already(*_inner(self)), tf.control_dependencies([barrier]):
                 return original(self, found, trainable_variables)
         finally:
             _reduced.depth -= 1

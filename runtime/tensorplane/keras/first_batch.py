@@ -33,17 +33,23 @@ def has_own_step(model: Any) -> bool:
     return type(model).train_step is not keras.Model.train_step
 
 
-def check(model: Any, batch: Any, *, refuse: bool) -> None:
+def has_own_test_step(model: Any) -> bool:
+    """Whether the model's class has a test_step of its own."""
+    return type(model).test_step is not keras.Model.test_step
+
+
+def check(model: Any, batch: Any, *, refuse: bool, validates: bool = False) -> None:
     """Compare one step on some samples. All workers must call it, with the same samples.
 
-    Raises ValueError for losses whose value of a batch is not the mean of its samples' values; says so if not
-    `refuse`, or in a train_step of one's own. Says whether gradients differ. BatchNormalization that normalizes each
-    replica's samples alone is meant to differ, and is compared as if it did not. Weights and seeds are left as they
-    were; metrics are reset.
+    Raises ValueError for losses whose value of a batch is not the mean of its samples' values, and says so if not
+    `refuse`; those of a train_step of one's own are seen in its gradients alone. Says what else differs: gradients,
+    what the step reports, also a test_step of one's own if the fit `validates`, and variables that are not trained.
+    BatchNormalization that normalizes each replica's samples alone is meant to differ, and is compared as if it did
+    not. Weights and seeds are left as they were; metrics are reset.
     """
     try:
         with _synchronized(model):
-            known, others = _faults(model, batch)
+            known, others = _faults(model, batch, validates=validates and has_own_test_step(model))
     except Exception as error:  # what cannot be compared can still be trained
         line = str(error).partition("\n")[0] or type(error).__name__
         line = f"a step on several replicas could not be compared with one process: {line}; training goes on"
@@ -55,40 +61,40 @@ def check(model: Any, batch: Any, *, refuse: bool) -> None:
         warn(fault)
 
 
-def _faults(model: Any, batch: Any) -> tuple[list[str], list[str]]:
+def _faults(model: Any, batch: Any, *, validates: bool) -> tuple[list[str], list[str]]:
     """What replicas are known not to be able to compute, and what else differs."""
     if has_own_step(model):
-        step = self_check.compare(model, batch)
-        return [], _differences(model, step, batch, told=())
+        step = self_check.compare(model, batch, validates=validates)
+        return [], _differences(model, step, told=())
     losses, dependent = _alone(_faulty_losses, model, batch)
     if losses:
         return losses, []
-    step = self_check.compare(model, batch)
+    step = self_check.compare(model, batch, validates=validates)
     if self_check.differs(model, step.worst) and (added := _alone(_added_losses_of_no_mean, model, batch)):
         return added, []
     metrics = _alone(_metrics_of_no_mean, model, batch)
     return [], [
         *dependent,
         *metrics.values(),
-        *_differences(model, step, batch, told=[*metrics, *(dependent and ["loss"])]),
+        *_differences(model, step, told=[*metrics, *(dependent and ["loss"])]),
     ]
 
 
-def _differences(model: Any, step: self_check.Compared, batch: Any, told: Collection[str]) -> list[str]:
+def _differences(model: Any, step: self_check.Compared, told: Collection[str]) -> list[str]:
     """How a step differs from one process: in its gradients, else in the rest. `told`: reports to leave out."""
     if self_check.differs(model, step.worst):
         return [f"{self_check.fault(model, step.worst, step.where)} (tensorplane.verify compares any batch)"]
-    return _outcomes_that_differ(model, step, batch, told)
+    return _outcomes_that_differ(model, step, told)
 
 
-def _outcomes_that_differ(model: Any, step: self_check.Compared, batch: Any, told: Collection[str]) -> list[str]:
+def _outcomes_that_differ(model: Any, step: self_check.Compared, told: Collection[str]) -> list[str]:
     """What a step keeps or reports, where it is not what one process does."""
     if state := _that_differ(model, "a step", step.outcome.state, step.of_one.state, (), _STATE):
         # Reports may depend on it.
         return state
     found = _that_differ(model, "a step", step.outcome.logs, step.of_one.logs, told, _METRIC)
-    if type(model).test_step is not keras.Model.test_step:
-        found += _that_differ(model, "a validation", *self_check.compare_logs_of_test(model, batch), told, _METRIC)
+    if step.validation:
+        found += _that_differ(model, "a validation", *step.validation, told, _METRIC)
     return found
 
 
@@ -146,6 +152,8 @@ def _metrics_of_no_mean(model: Any, batch: Any, replicas: int) -> dict[str, str]
     """
     compiled = model._compile_metrics.metrics if model._compile_metrics else []
     functions = [one for one in compiled if isinstance(one, keras.metrics.MeanMetricWrapper)]
+    if not functions:
+        return {}
     x, y, weight = keras.utils.unpack_x_y_sample_weight(batch)
     with calls_noted(functions, "_fn") as calls, measured_apart(model):
         model.compute_metrics(x, y, model(x, training=False), weight)

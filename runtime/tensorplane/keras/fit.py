@@ -84,8 +84,6 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
         raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
     whole = tuple(part for part in (x, y, weight) if part is not None)
     count = _samples(whole)
-    if (classes := rest.pop("class_weight", None)) is not None:
-        whole = (*whole, _weights_of(classes, whole))
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
         raise ValueError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
@@ -96,6 +94,9 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     if split:
         held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], arrays))
         rest.setdefault("validation_data", held.batch(rest["validation_batch_size"]))
+    if (classes := rest.get("class_weight")) is not None and (weights := _weights_of(classes, whole)) is not None:
+        # Validation is not weighted by class.
+        arrays, rest = (*arrays, tf.convert_to_tensor(weights)), {**rest, "class_weight": None}
     order = tf.data.Dataset.range(end)
     if shuffle:
         order = order.shuffle(end, seed=seeds.of_run())
@@ -104,9 +105,12 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
 
 
 def _weights_of(classes: Any, arrays: tuple[Any, ...]) -> Any:
-    """The samples' weights by class: Keras weights a dataset only if all classes are named."""
-    if len(arrays) != 2 or tf.nest.is_nested(arrays[1]):
-        raise ValueError("class_weight: needs y, one array of labels, and no sample_weight; pass sample_weight instead")
+    """The samples' weights by class, as Keras weights arrays; None for what Keras weights as a dataset, or refuses.
+
+    Of a dataset, Keras takes them only if all classes are named.
+    """
+    if len(arrays) != 2 or tf.nest.is_nested(arrays[1]) or arrays[1].ndim > 2:
+        return None
     return import_module(_ADAPTERS).class_weight_to_sample_weights(arrays[1], classes)
 
 

@@ -89,11 +89,14 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
 class Others:
     """The other callbacks of a `fit`: what they have changed since training began."""
 
-    def __init__(self, callbacks: Sequence[Any], model: Any = None) -> None:
-        """`model`: the one that trains, which has a checkpoint of its own."""
+    def __init__(self, callbacks: Sequence[Any], model: Any = None, *, python_data: bool = False) -> None:
+        """`model`: the one that trains, which has a checkpoint of its own. `python_data`: Python code yields its data,
+        is read ahead, and replays what it drew from the program's seed: the states of generators are not for it.
+        """
         self._callbacks, self._model = list(callbacks), model
         self._initial = [_kept(one) for one in callbacks]
         self._random, self._numbers, self._told = _random_states(), _numbers(model), False
+        self._python_data = python_data
         self._begin_again: set[int] = set()
 
     def state(self) -> list[dict[str, Any]]:
@@ -107,7 +110,7 @@ class Others:
             kept = _kept(one)
             changed = {name: value for name, value in kept.items() if before.get(name, ...) != value}
             found.append({"kind": _kind(one), "changed": changed, "lost": bool(self._lost(one, kept))})
-        if (states := _random_states()) != self._random:
+        if not self._python_data and (states := _random_states()) != self._random:
             found.append(_entry(_RANDOM, states))
         if numbers := self._changed_numbers():
             found.append(_entry(_MODEL, numbers))
@@ -196,6 +199,8 @@ class Others:
                 for variable, value in zip(_variables_of(now), kept["values"], strict=True):
                     variable.assign(from_json(value))
             elif not _refilled(now, value := from_json(kept)):
+                if not name.isidentifier():
+                    raise CannotKeep("the program no longer has it")
                 setattr(callback, name, value)
         except (CannotKeep, ValueError) as error:
             warn(f"callbacks: {type(callback).__name__}.{name} is not as it was: {error}; it begins anew")
@@ -215,7 +220,7 @@ def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
     """The attributes of a callback, and what it shares with its class and the program."""
     yield from outer_values.of(callback)
     for owner in reversed(type(callback).__mro__):
-        if not owner.__module__.startswith(("keras.", "builtins")):
+        if not owner.__module__.startswith(("keras.", "builtins", "tensorplane.")):
             yield from ((name, one) for name, one in vars(owner).items() if _is_shared(name, one, callback))
     yield from _own_attributes(callback)
 

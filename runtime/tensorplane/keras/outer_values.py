@@ -12,16 +12,25 @@ import tensorflow as tf
 
 CONTAINERS = (list, dict, set, deque)
 """Types whose objects a program changes in place."""
+_MOST_ENTRIES = 10_000
+"""Of a container; a larger one is more likely data than state, and each save would read it."""
 
 
 def of(callback: Any) -> Iterator[tuple[str, Any]]:
     """The containers and variables that a callback shares with its program, each with a name."""
     for function in [*vars(callback).values(), *_own(callback)]:
         if inspect.isfunction(function) and _is_of_program(function):
-            names = inspect.getclosurevars(function)
+            try:
+                names = inspect.getclosurevars(function)
+            except ValueError:  # a local of the program that has no value yet
+                continue
             for name, value in [*names.nonlocals.items(), *names.globals.items()]:
-                if isinstance(value, (*CONTAINERS, tf.Variable, keras.Variable)):
+                if isinstance(value, (tf.Variable, keras.Variable)) or _is_small_container(value):
                     yield f"{function.__qualname__}: {name}", value
+
+
+def _is_small_container(value: Any) -> bool:
+    return isinstance(value, CONTAINERS) and len(value) <= _MOST_ENTRIES
 
 
 def _own(callback: Any) -> list[Any]:

@@ -208,7 +208,8 @@ def _function(original: Function) -> Function:
 
     @functools.wraps(original)
     def make(self: Any, step_function: Any) -> Any:
-        training = step_function == self.train_step
+        if training := step_function == self.train_step:
+            captured.of(self).forget()
         if not several(self.distribute_strategy):
             return original(self, captured.noted(self, step_function) if training else step_function)
         _refuse_xla(self)

@@ -50,6 +50,13 @@ def endless_shuffles(dataset: Any) -> list[tf.data.Dataset]:
     return [one for one in _parts(dataset) if getattr(one, "_reshuffle_each_iteration", False)]
 
 
+def runs_python(dataset: Any) -> bool:
+    """Whether Python code yields or changes elements of a dataset."""
+    graphs = [function.function.graph.as_graph_def() for one in _parts(dataset) for function in one._functions()]
+    nodes = [nodes for graph in graphs for nodes in (graph.node, *(one.node_def for one in graph.library.function))]
+    return any(node.op in ("PyFunc", "EagerPyFunc", "PyFuncStateless") for part in nodes for node in part)
+
+
 def draws_below_memory_caches(dataset: Any) -> list[tf.data.Dataset]:
     """The caches in memory of a dataset whose contents are drawn anew when they are filled again."""
     return [one for one in _parts(dataset) if _is_memory_cache(one) and any(map(_draws, _parts(one)))]

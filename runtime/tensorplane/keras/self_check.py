@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 from unittest.mock import patch
@@ -38,6 +38,9 @@ _PROBES = 10
 
 One probe sees a single ReLU near 0 in about half of the cases.
 """
+
+
+_VARIABLES = (tf.Variable, keras.Variable)
 
 
 class Differs(RuntimeError):
@@ -85,7 +88,9 @@ class Outcome:
     @classmethod
     def of(cls, model: Any, logs: Any) -> Outcome:
         """Of a step that has just been computed."""
-        return cls(logs, {one.path: tf.convert_to_tensor(one.value).numpy() for one in model.non_trainable_weights})
+        # Not those of frozen layers, which are many.
+        own = [one for layer in model._flatten_layers() for one in layer._non_trainable_variables]
+        return cls(logs, {one.path: tf.convert_to_tensor(one.value).numpy() for one in own})
 
 
 @dataclass(frozen=True)
@@ -100,29 +105,35 @@ class Compared:
     """What the step on all replicas leaves and returns."""
     of_one: Outcome
     """The same in one process."""
+    validation: tuple[Any, Any] | None = None
+    """What a step of validation returns on all replicas, and in one process; None if it was not compared."""
 
 
-def compare(model: Any, batch: Any) -> Compared:
-    """Compute one training step on all replicas and in one process."""
+def compare(model: Any, batch: Any, *, validates: bool = False) -> Compared:
+    """Compute one training step on all replicas and in one process, and with `validates` one of validation."""
     with untouched(model):
         mine, outcome = _on_replicas(model, batch)
+    validation = _validation(model, batch) if validates else None
     with untouched(model):
-        reference, of_one = in_one_process(_of_one_process, model, batch)
+        reference, logs = in_one_process(_of_one_process, model, batch)
+        of_one = Outcome.of(model, logs)
         worst, where = _largest(model, mine, reference, {})
         if differs(model, worst):
             for rounding in _roundings(model, batch, reference):
                 worst, where = _largest(model, mine, reference, rounding)
                 if not differs(model, worst):
                     break
-    return Compared(worst, where, outcome, of_one)
+    return Compared(worst, where, outcome, of_one, validation)
 
 
-def compare_logs_of_test(model: Any, batch: Any) -> tuple[Any, Any]:
-    """The logs of one step of validation on all replicas, and in one process."""
-    with untouched(model):
-        logs = steps.function(model, model.test_step, training=False)(_iterator(model, batch))
-    with untouched(model), measured_apart(model):
-        return logs, in_one_process(model.test_step, batch)
+def _validation(model: Any, batch: Any) -> tuple[Any, Any] | None:
+    """The logs of a step of validation on all replicas, and in one process; None if it takes other data."""
+    with suppress(Exception), untouched(model):
+        several = steps.function(model, model.test_step, training=False)(_iterator(model, batch))
+        model.reset_metrics()
+        with measured_apart(model):
+            return several, in_one_process(model.test_step, batch)
+    return None
 
 
 def _iterator(model: Any, batch: Any) -> Any:
@@ -204,11 +215,11 @@ def in_one_process(function: Callable[..., Any], *arguments: Any) -> Any:
         return thread.submit(compared, function, *arguments).result()
 
 
-def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> tuple[dict[str, np.ndarray], Outcome]:
-    """The gradients of the whole batch, without the strategy, computed from `factor` times the loss; and the rest."""
+def _of_one_process(model: Any, batch: Any, factor: float = 1.0) -> tuple[dict[str, np.ndarray], Any]:
+    """The gradients of the whole batch, without the strategy, computed from `factor` times the loss; and the logs."""
     with _recorded(model) as found, measured_apart(model), _multiplied(factor):
         logs = model.train_step(batch)
-    return {path: gradient / factor for path, gradient in found.items()}, Outcome.of(model, logs)
+    return {path: gradient / factor for path, gradient in found.items()}, logs
 
 
 @contextmanager
@@ -329,6 +340,8 @@ def _restored(model: Any) -> Iterator[None]:
     own = [
         value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, tf.Variable)
     ]
+    losses = model._compile_loss._flat_losses if model._compile_loss else []
+    own += [value for one in losses for value in vars(one.loss).values() if isinstance(value, _VARIABLES)]
     variables = [*model.weights, *own, *seed_generators.states_of(model)]
     before = [variable.numpy() for variable in variables]
     model.reset_metrics()
