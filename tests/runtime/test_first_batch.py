@@ -124,7 +124,13 @@ def test_classes_are_weighted_in_training_alone() -> None:
         keras.utils.set_random_seed(1)
         model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3, activation="softmax")])
         model.compile("sgd", "sparse_categorical_crossentropy")
-        how = {"batch_size": 5, "epochs": 2, "shuffle": False, "validation_split": 0.5, "class_weight": {1: 7.0}}
+        how: dict[str, Any] = {
+            "batch_size": 5,
+            "epochs": 2,
+            "shuffle": False,
+            "validation_split": 0.5,
+            "class_weight": {1: 7.0},
+        }
         fit = functools.partial(tensorplane.fit, model) if library else model.fit
         histories.append(fit(x, y, verbose=0, **how).history)
     assert histories[0] == histories[1]
