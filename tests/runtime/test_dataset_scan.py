@@ -12,7 +12,7 @@ from typing import BinaryIO
 import pytest
 
 from tensorplane.datasets import Dataset, Refused, scan, tree
-from tests.runtime.test_dataset import text, write
+from tests.runtime.test_dataset import put, text, write
 
 _MEMORY = Path("/dev/shm")
 
@@ -104,3 +104,63 @@ def test_a_file_that_is_written_to_while_it_is_read_is_refused(
     monkeypatch.setattr(dataset.store, "copy", written_to)
     with pytest.raises(Refused, match=r"^'a': changes while it is read; commit once its writer has finished$"):
         dataset.commit(folder)
+
+
+@pytest.mark.parametrize("more", ["12", "2"])
+def test_an_adopted_file_that_is_written_to_while_it_is_read_is_refused(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch, more: str
+) -> None:
+    """A writer that appends, and one that changes what is there."""
+    _written_to_when_adopted(dataset, folder, monkeypatch, [more * number for number in range(1, 9)])
+    with pytest.raises(Refused, match=r"^'a': changes while it is read; commit once its writer has finished$"):
+        dataset.commit(folder, adopt=True)
+    assert not dataset.branches()
+
+
+def test_an_adopted_file_that_has_changed_is_not_kept_as_its_former_content(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _written_to_when_adopted(dataset, folder, monkeypatch, ["new"])
+    dataset.commit(folder, adopt=True)
+    assert text(dataset) == {"a": "new"}
+    put(dataset, "other", a="old")
+    assert text(dataset, "other")["a"] == "old"
+    assert not [*dataset.damaged(), *dataset.damaged("other")]
+
+
+def test_an_adopted_file_whose_content_another_commit_uses_meanwhile_has_not_changed(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Such as another file of the same content, which is taken at the same time."""
+    write(folder, a="1", b="1")
+    adopt = dataset.store.adopt
+
+    def used(path: Path, source: BinaryIO, *, executable: bool) -> tree.File:
+        made = adopt(path, source, executable=executable)
+        assert dataset.store.has("objects", made.digest)
+        return made
+
+    monkeypatch.setattr(dataset.store, "adopt", used)
+    dataset.commit(folder, adopt=True)
+    assert text(dataset) == {"a": "1", "b": "1"}
+
+
+def _written_to_when_adopted(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch, contents: list[str]
+) -> None:
+    """File `a` is `old`, and gets these contents in turn: each between a look at its content and at its times."""
+    write(folder, a="old")
+    adopt = dataset.store.adopt
+
+    def written_to(path: Path, source: BinaryIO, *, executable: bool) -> tree.File:
+        made = adopt(path, source, executable=executable)
+        if contents:
+            mode = path.stat().st_mode
+            path.chmod(0o644)  # as for a writer that had opened it before
+            with path.open("r+") as writer:
+                writer.write(contents.pop(0))
+            path.chmod(mode)
+            os.utime(path, ns=(1, time.time_ns()))
+        return made
+
+    monkeypatch.setattr(dataset.store, "adopt", written_to)

@@ -182,6 +182,20 @@ class Store:
             file = _hashed(source, executable)
             return self._keep_file(file, part, source.fileno())
 
+    def is_own(self, file: File, source: BinaryIO) -> bool:
+        """Whether an open file is the object itself, and has this content still: it is read again."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(os.fstat(source.fileno()), self.blob(file).stat()):
+                source.seek(0)
+                return _hashed(source, file.executable) == file
+        return False
+
+    def disown(self, file: File, about: os.stat_result) -> None:
+        """Remove the name of an adopted file that has changed since: it is not the content that its name says."""
+        with contextlib.suppress(FileNotFoundError):
+            if os.path.samestat(about, self.blob(file).stat()):
+                self.blob(file).unlink()
+
     def _keep_file(self, file: File, part: Path, opened: int) -> File:
         if not self._is_kept("objects", blob_name(file)):
             os.fchmod(opened, durable.READ_ONLY | (0o111 if file.executable else 0))
