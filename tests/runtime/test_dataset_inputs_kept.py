@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import io
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from tensorplane import provenance
-from tensorplane.datasets import Dataset, Note, Refused, __main__
+from tensorplane.datasets import Dataset, Note, Refused, __main__, requests
 from tensorplane.datasets.retention import Rule, used_by
 from tensorplane.datasets.store import Store
 from tests.runtime.test_dataset import put, text
+from tests.runtime.test_dataset_refused import unprivileged
 
 
 @pytest.fixture
@@ -147,3 +149,27 @@ def test_a_collection_reads_each_commit_a_few_times_however_many_are_used(
     monkeypatch.setattr(Store, "commit", noted)
     raw.collect(Rule(last=1), grace_seconds=0)
     assert len(read) < 6 * count, "one pass over the dataset's commits, and one over those of the other"
+
+
+@pytest.mark.parametrize("hidden", [".", "commits", "commits/??", "trees/??"])
+def test_what_a_dataset_that_cannot_be_read_was_made_from_stays(
+    hidden: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with unprivileged() as place:
+        raw, derived = Dataset(place / "raw"), Dataset(place / "derived")
+        (place / "lost+found").mkdir(0)
+        first = put(raw, a="1")
+        inputs = [{"dataset": "raw", "version": raw.resolve(first).version}]
+        derived.put({"b": derived.keep(io.BytesIO(b"2"))}, note=Note(provenance={"inputs": inputs}))
+        put(raw, a="2")
+        (folder,) = derived.store.root.glob(hidden) if hidden != "." else [derived.store.root]
+        folder.chmod(0)
+        problem = rf"^{derived.store.root}: cannot be read by user {os.geteuid()} \(.*Permission denied\), and may need"
+        with pytest.raises(Refused, match=problem):
+            raw.collect(Rule(last=1), grace_seconds=0)
+        requests.collect_if_due(raw, {"retention": {"last": 1}})
+        said = capsys.readouterr().err
+        assert re.match(rf"^raw: retention was not applied: {problem[1:]}.*; let that user read it\n$", said)
+        folder.chmod(0o755)
+        raw.collect(Rule(last=1), grace_seconds=0)
+        assert text(raw, first) == {"a": "1"}

@@ -139,7 +139,7 @@ def test_a_commit_during_a_collection_keeps_its_files(
 
 def test_files_that_cannot_be_read_are_named_together() -> None:
     """As another user than root, who may read everything."""
-    with _unprivileged() as place:
+    with unprivileged() as place:
         dataset, folder = Dataset(place / "dataset"), place / "folder"
         folder.mkdir()
         write(folder, a="1", b__c="2", d="3")
@@ -158,8 +158,22 @@ def test_files_that_cannot_be_read_are_named_together() -> None:
         (folder / "b").chmod(0o755)
 
 
+@pytest.mark.parametrize("hidden", ["branches", "labels", "runs"])
+def test_a_collection_deletes_nothing_where_it_cannot_list_what_is_needed(hidden: str) -> None:
+    with unprivileged() as place:
+        dataset = Dataset(place / "raw")
+        put(dataset, a="1")
+        (dataset.store.root / "runs").mkdir()
+        (dataset.store.root / hidden).chmod(0o300)
+        with pytest.raises(PermissionError, match=hidden):
+            dataset.collect(Rule(last=1), grace_seconds=0)
+        (dataset.store.root / hidden).chmod(0o755)
+        assert text(dataset) == {"a": "1"}
+
+
 @contextlib.contextmanager
-def _unprivileged() -> Iterator[Path]:
+def unprivileged() -> Iterator[Path]:
+    """A folder of a user who is not root."""
     with tempfile.TemporaryDirectory(dir="/var/tmp") as made:  # that of the tests is root's
         user = os.geteuid()
         if user == 0:

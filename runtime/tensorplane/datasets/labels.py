@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tensorplane.datasets import durable
 from tensorplane.datasets.commit import NAME
 from tensorplane.datasets.refused import Refused
-from tensorplane.datasets.store import Store
+from tensorplane.datasets.store import Store, listed
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Label:
 def read(store: Store) -> dict[str, Label]:
     """All labels in force."""
     found = {}
-    for path in sorted((store.root / "labels").glob("*")):
+    for path in listed(store.root / "labels"):
         with contextlib.suppress(FileNotFoundError):
             label = Label(**json.loads(path.read_text()))
             if label.until is None or label.until > time.time():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable, Mapping
 from itertools import islice
@@ -169,11 +170,17 @@ class _Part:
 
 
 def collect_if_due(dataset: Dataset, asked: Asked) -> None:
-    """Apply the retention that the settings declare, once in a grace period: it looks at all objects."""
+    """Apply the retention that the settings declare, once in a grace period: it looks at all objects. If it is refused,
+    that is said, a line for each fault, and the next period tries again: the commit before it exists.
+    """
     mark = Path(dataset.store.root / _COLLECTED)
     if asked.get("retention") and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
         mark.touch()
-        dataset.collect(_rule(asked), others=asked.get("others", ()))
+        try:
+            dataset.collect(_rule(asked), others=asked.get("others", ()))
+        except Refused as error:
+            for line in str(error).splitlines():
+                print(f"{dataset.store.root.name}: retention was not applied: {line}", file=sys.stderr, flush=True)
 
 
 def collect(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, int]:

@@ -22,8 +22,8 @@ from pathlib import Path
 
 from tensorplane.datasets import commit, labels, tree
 from tensorplane.datasets.commit import Commit
-from tensorplane.datasets.refused import Refused
-from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, used_since
+from tensorplane.datasets.refused import Refused, all_of
+from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, listed, used_since
 from tensorplane.datasets.tree import File
 
 GRACE_SECONDS = 24 * 3600.0
@@ -36,6 +36,8 @@ _SLOWLY = "slowly"
 """What is written in `tmp` although it looks old: folders of versions, and other names of files."""
 _UNFINISHED_SECONDS = 14 * 86400.0
 """A run of a stage that began longer ago was abandoned."""
+_LOST = "lost+found"
+"""Folder that file systems make, for root alone."""
 _KEY = re.compile(r'"key": "([0-9a-f]{64})"')
 
 
@@ -89,29 +91,54 @@ def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> Kept:
 
 def used_by(others: Iterable[Store]) -> set[str]:
     """Versions that commits of other datasets, whose own files are there, were made from: the `inputs` of their
-    provenance, a list of `{dataset, version}`.
+    provenance, a list of `{dataset, version}`. Raises Refused, with all that this user may not read: nobody knows what
+    those were made from.
 
     The names of datasets in them are those of then, and do not count: the same version has the same files anyway.
     """
-    return {
+    found, faults = set[str](), list[str]()
+    for store in others:
+        try:
+            found.update(_inputs(store))
+        except PermissionError as error:
+            faults.append(_unreadable(store.root, error))
+    if faults:
+        raise all_of(faults)
+    return found
+
+
+def _inputs(store: Store) -> Iterator[str]:
+    return (
         str(each["version"])
-        for store in others
         for made in commit.every(store)
         if store.path("trees", made.version).exists()
         for each in made.provenance.get("inputs", ())
         if isinstance(each, Mapping) and "version" in each
-    }
+    )
 
 
 def neighbours(store: Store) -> list[Store]:
-    """The other datasets in the same folder, as far as this user may read them."""
-    root, found = store.root.absolute(), []
-    with contextlib.suppress(PermissionError):
-        for path in sorted(root.parent.iterdir()):
-            with contextlib.suppress(PermissionError):
-                if path != root and Store(path).exists:
-                    found.append(Store(path))
-    return found
+    """The other datasets in the same folder, and folders that this user may not look into, which may be some. Raises
+    Refused if this user may not list the folder.
+    """
+    root = store.root.absolute()
+    try:
+        paths = sorted(root.parent.iterdir())
+    except PermissionError as error:
+        raise Refused(_unreadable(root.parent, error)) from None
+    return [Store(path) for path in paths if path not in (root, root.parent / _LOST) and _may_be_dataset(path)]
+
+
+def _may_be_dataset(path: Path) -> bool:
+    try:
+        return Store(path).exists
+    except PermissionError:
+        return True
+
+
+def _unreadable(path: Path, error: OSError) -> str:
+    problem = f"cannot be read by user {os.geteuid()} ({error.filename}: {error.strerror})"
+    return f"{path}: {problem}, and may need versions of this dataset, so nothing is deleted; let that user read it"
 
 
 def collect(
@@ -197,7 +224,7 @@ def _marked(store: Store, stays: Kept) -> dict[str, set[str]]:
 def _of_unfinished_runs(store: Store) -> Iterator[File]:
     """Files of results that a run of a stage will commit, whose plan names them (the library's `stages`)."""
     is_recent = used_since(time.time() - _UNFINISHED_SECONDS)
-    for plan in (store.root / "runs").glob("*.json"):
+    for plan in (path for path in listed(store.root / "runs") if path.suffix == ".json"):
         with contextlib.suppress(FileNotFoundError):  # finished meanwhile
             for key in _KEY.findall(plan.read_text() if is_recent(plan) else ""):
                 yield from _of_result(store, key)

@@ -117,7 +117,7 @@ class Store:
         if kind == VERSIONS:
             yield from sorted(path.name for path in (self.root / kind).iterdir())
             return
-        for folder in sorted((self.root / kind).glob("*")):
+        for folder in listed(self.root / kind):
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def get(self, node: str) -> bytes:
@@ -331,6 +331,16 @@ class Store:
 def blob_name(file: File) -> str:
     """The name of a file's content among the objects."""
     return file.digest + (_EXECUTABLE if file.executable else "")
+
+
+def listed(folder: Path) -> list[Path]:
+    """What is in a folder; nothing if it does not exist. Not by a pattern, which finds nothing where this user may not
+    list it.
+    """
+    try:
+        return sorted(folder.iterdir())
+    except FileNotFoundError:
+        return []
 
 
 def _hashed(source: BinaryIO, executable: bool, target: BinaryIO | None = None) -> File:
