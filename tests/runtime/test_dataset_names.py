@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tensorplane.datasets import Dataset, Refused, labels
+from tensorplane.datasets import Dataset, Refused, labels, references
+from tensorplane.datasets.store import Store
 from tests.runtime.test_dataset import put, text
 
 
@@ -76,3 +78,36 @@ def test_a_lease_does_not_end_a_label_or_a_longer_lease(dataset: Dataset) -> Non
     assert (labels.read(dataset.store)["reader"].until or 0) > time.time() + 10**5
     dataset.label("reader")
     assert labels.read(dataset.store)["reader"].until is None
+
+
+def test_a_whole_id_of_a_commit_is_found_without_a_list_of_all(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = put(dataset, a="1")
+    made = dataset.resolve(put(dataset, a="2"))
+
+    def refuse(store: Store, kind: str) -> Iterator[str]:
+        raise AssertionError(f"lists all {kind}")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "names", refuse)
+        assert dataset.resolve(made.id) == made
+        assert dataset.resolve(f"{made.id}~1").id == first
+    assert dataset.resolve(made.version) == made
+    with pytest.raises(Refused, match=f"^{'0' * 64}: no commit or version$"):
+        dataset.resolve("0" * 64)
+
+
+def test_a_new_name_of_digits_reads_each_commit_once(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(5):
+        put(dataset, a=f"{number}")
+    made = [each.id for each in dataset.log()]
+    read, commit = list[str](), Store.commit
+
+    def noted(store: Store, name: str) -> bytes:
+        read.append(name)
+        return commit(store, name)
+
+    monkeypatch.setattr(Store, "commit", noted)
+    references.allow_label(dataset.store, "20261126")
+    assert sorted(read) == sorted(made)

@@ -15,6 +15,8 @@ from tensorplane.datasets.store import Store
 MAIN = "main"
 """The branch of who names none."""
 _ID = re.compile(r"[0-9a-f]{6,64}")
+_DIGITS = 64
+"""Of a whole id."""
 _BACK = re.compile(r"(.+)~(\d+)")
 
 
@@ -56,7 +58,9 @@ def allow_label(store: Store, name: str) -> None:
 
 
 def _allow_digits(store: Store, name: str) -> None:
-    if _ID.fullmatch(name) and _with_id(store, name):
+    if not _ID.fullmatch(name):
+        return
+    if any(made.id.startswith(name) or made.version.startswith(name) for made in commit.every(store)):
         raise Refused(f"{name}: is how a commit or a version begins; choose a name that hides none")
 
 
@@ -70,8 +74,10 @@ def _by_id(store: Store, prefix: str) -> Commit:
 
 def _with_id(store: Store, prefix: str) -> list[Commit]:
     """The commits whose ids begin so; if there is none, one for each version that does."""
-    commits = {name for name in store.names("commits") if name.startswith(prefix)}
-    if commits:
+    if len(prefix) == _DIGITS:
+        with contextlib.suppress(Refused):  # it is a version's
+            return [commit.read(store, prefix)]
+    elif commits := {name for name in store.names("commits") if name.startswith(prefix)}:
         return [commit.read(store, name) for name in sorted(commits)]
     # Of branches that were deleted, too: what was made from such a version keeps it.
     return _of_version(prefix, _reachable(store)) or _of_version(prefix, commit.every(store))
