@@ -113,6 +113,17 @@ def test_former_results_are_those_of_the_program_that_was_taken_back(volume: Vol
     assert volume.run(newer, version, work=_tagged("3")) == {"a.txt": "1"}
 
 
+@pytest.mark.parametrize("tag", "123")
+def test_a_rollback_of_the_output_undoes_no_results(volume: Volume, tag: str) -> None:
+    """They come back with `reprocess: new`, unless the stage is the former one again."""
+    version = volume.put(a="one")
+    for each in "12":
+        volume.run(volume.stage(decisive={"image": each}), version, work=_tagged(each))
+    volume.made.rollback("main~1")
+    stage = volume.stage(decisive={"image": tag}, reprocess="new")
+    assert volume.run(stage, version, work=_tagged(tag)) == {"a.txt": "1" if tag == "1" else "2"}
+
+
 def test_former_results_are_those_of_a_version_not_those_of_a_run_that_failed(volume: Volume) -> None:
     version = volume.put(a="one", b="poison")
     volume.run(volume.stage(decisive={"image": "1"}), version, work=_tagged("1"))

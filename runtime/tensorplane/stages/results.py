@@ -1,7 +1,7 @@
 """Results of parts: the files that a stage made of one part, by what decides them.
 
     results/    files of results by their keys
-    inputs/     the result of each input in the newest version that has one, whatever made it
+    inputs/     the result of each input in the newest version that a run made with it; a rollback does not undo this
 
 They are in the folder of the output dataset, and their contents among its objects. A result is written once: of two
 pods that work on the same part, one wins, and the other's files are not used.
@@ -54,7 +54,7 @@ class Results:
         return {folder.name + path.name for folder in folders for path in folder.iterdir()}
 
     def of_input(self, about: str) -> str | None:
-        """The key of the result of an input in the newest version that has one; None if no version ever had."""
+        """The key of the result of an input in the newest version that a run made with it; None if none ever did."""
         try:
             return self._path("inputs", about).read_text()
         except FileNotFoundError:
