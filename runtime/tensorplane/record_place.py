@@ -67,8 +67,8 @@ def unwritten(dataset: Dataset, branch: str, files: Mapping[str, File], before: 
     """
     if before is None:
         return
-    after = tree.update(dataset.store, before.version, files).id
-    taken = sorted(path for path, old, _ in tree.diff(dataset.store, before.version, after) if old)
+    there = {path: tree.find(dataset.store, before.version, path) for path in sorted(files)}
+    taken = [path for path, found in there.items() if isinstance(found, File) and found != files[path]]
     if taken:
         more = f" and {len(taken) - 1} more" if taken[1:] else ""
         problem = f"has {taken[0]}{more}, which this recorder did not write and would replace"

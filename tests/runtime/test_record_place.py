@@ -9,6 +9,8 @@ import pytest
 
 from tensorplane import record_place
 from tensorplane.datasets import Commit, Dataset, Note, Refused
+from tensorplane.datasets.store import Store
+from tensorplane.datasets.tree import File
 from tensorplane.record_place import Moved, Place, Source
 
 _CLICKS = Source("events", "clicks", "recorder")
@@ -93,6 +95,18 @@ def test_files_that_it_did_not_write_are_not_replaced(dataset: Dataset) -> None:
     assert dataset.resolve().id == before.id
     dataset.put({"0/5": None})
     assert _record(dataset, _CLICKS, 5, 9).files == 2
+
+
+def test_a_look_for_files_of_others_writes_nothing(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = dataset.resolve(_record(dataset, _CLICKS, 0, 5).id)
+    files = {"0/0": dataset.files()["0/0"], "0/5": File("0" * 64, 1), "0/0/below": File("1" * 64, 1)}
+    with monkeypatch.context() as patched:
+        patched.setattr(Store, "put", lambda *_: pytest.fail("writes a tree"))
+        record_place.unwritten(dataset, "main", files, before)
+        with pytest.raises(Refused, match="has 0/0, which this recorder did not write"):
+            record_place.unwritten(dataset, "main", {**files, "0/0": File("2" * 64, 1)}, before)
+    with pytest.raises(Refused, match="would be a file and a folder"):  # said by the commit itself
+        dataset.put({"0/0/below": dataset.keep(io.BytesIO(b"1"))})
 
 
 def test_offsets_are_kept_with_the_id_of_their_topic(dataset: Dataset) -> None:
