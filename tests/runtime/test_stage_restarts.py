@@ -89,6 +89,27 @@ def test_a_job_that_resumes_on_another_input_begins_with_no_results(volume: Volu
     assert not list((volume.root / again["out"]).iterdir())
 
 
+def test_a_job_that_resumes_finds_what_a_try_by_an_older_tensorplane_wrote(volume: Volume) -> None:
+    """That one named the folders by the numbers in its plan."""
+    stage = volume.stage(shared_out=True, decisive={"training": {"checkpoints": "8f3a"}})
+    for item in plan.plan(stage, "words-1", {"texts": volume.put(b="one", c="two")}):
+        older = volume.made.store.root / "runs/words-1-upper.out" / item["item"]
+        older.parent.mkdir(exist_ok=True)
+        (volume.root / item["out"]).rename(older)
+        (older / "partial.txt").write_text(item["item"])
+    again = plan.plan(stage, "words-1", {"texts": volume.put(a="new", b="one", c="two")})
+    found = [[path.read_text() for path in (volume.root / each["out"]).iterdir()] for each in again]
+    assert found == [[], ["0"], ["1"]]
+
+
+def test_a_job_without_checkpoints_leaves_no_results_of_its_former_tries(volume: Volume) -> None:
+    stage, version = volume.stage(shared_out=True, decisive={"training": {"command": "3c1b"}}), volume.put(a="one")
+    for _ in range(3):
+        (item,) = plan.plan(stage, "words-1", {"texts": version})
+        (volume.root / item["out"] / "weights").write_text("large")
+    assert list((volume.made.store.root / "runs").glob("*.out-*")) == [volume.root / item["out"]]
+
+
 def test_a_job_without_checkpoints_begins_anew_when_the_run_is_started_again(volume: Volume) -> None:
     stage, version = volume.stage(shared_out=True, decisive={"training": {"command": "3c1b"}}), volume.put(a="one")
     (item,) = plan.plan(stage, "words-1", {"texts": version})

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -154,6 +155,9 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
         grows = stage.cache and all(planned[number].why == NEW for number in todo)
         remedy = too_many.remedy(stage, found, MOST, grows=grows)
         raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; {remedy}")
+    ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
+    # Before the plan of a former try is replaced, which has the numbers of its folders.
+    outs = _outs(stage, run, ids, planned) if stage.shared_out else {}
     store = stage.output().store
     Plan(tuple(planned), about, left_out).write(path_of(stage, run), store.parts)
     pods = {number: Due(planned[number].key, planned[number].about) for number in todo}
@@ -161,8 +165,6 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     # What a former try of the run has noted: its results may be gone, and its numbers those of other items.
     kept_of(stage, run).write_bytes(b"")
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
-    ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
-    outs = _outs(stage, run, ids) if stage.shared_out else {}
     return [
         {
             "item": str(number),
@@ -218,15 +220,36 @@ def _planned(stage: Stage, run: str, items: list[Item]) -> Iterator[Planned]:
             yield Planned(item.name, own, about, CHANGED if former else NEW)
 
 
-def _outs(stage: Stage, run: str, ids: Mapping[int, str]) -> dict[int, str]:
+def _outs(stage: Stage, run: str, ids: Mapping[int, str], planned: Sequence[Planned]) -> dict[int, str]:
     """Folders for results, from the volume's root: empty ones, unless the job resumes, for which a former try of the
     same item may have written files.
     """
-    attempt = "" if stage.resumes else f"-{secrets.token_hex(4)}"
-    made = {number: _of_run(stage, run, f"out-{ids[number]}{attempt}") for number in ids}
+    if stage.resumes:
+        made = {number: _of_run(stage, run, f"out-{ids[number]}") for number in ids}
+        _rename_older(stage, run, {planned[number].key: stage.root / path for number, path in made.items()})
+    else:
+        # The pods of a former try are gone, and what they wrote may be large.
+        for former in stage.root.glob(_of_run(stage, run, "out*")):
+            with suppress(OSError):
+                remove(former)
+        made = {number: _of_run(stage, run, f"out-{ids[number]}-{secrets.token_hex(4)}") for number in ids}
     for path in made.values():
         (stage.root / path).mkdir(parents=True, exist_ok=True)
     return {number: f"{stage.folder}/{path}" for number, path in made.items()}
+
+
+def _rename_older(stage: Stage, run: str, outs: Mapping[str, Path]) -> None:
+    """Give folders for results, by the keys of their items, the files of a try by an older tensorplane, whose folders
+    have the numbers in its plan.
+    """
+    try:
+        former = due(stage, run)
+    except FileNotFoundError:
+        return
+    for number, item in former.items():
+        older = stage.root / _of_run(stage, run, "out") / str(number)
+        if item.key in outs and not outs[item.key].exists() and older.exists():
+            older.rename(outs[item.key])
 
 
 def _folders(source: Input, run: str, stage: Stage, todo: Mapping[int, Item], made: commit.Commit) -> dict[int, str]:
