@@ -7,7 +7,7 @@ a large folder, it is `split` into nodes by hashes of the names. Nothing in it e
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,11 +32,15 @@ def new(root: Path, before: str, after: str) -> Files:
         return Files(0, 0)
     was_split, one = _node(root, before)
     is_split, other = _node(root, after)
-    if was_split != is_split:
-        one = _gathered(root, before) if was_split else one
-        other = _gathered(root, after) if is_split else other
-    found = [_new(root, one.get(name), entry) for name, entry in other.items()]
-    return Files(sum(each.number for each in found), sum(each.size for each in found))
+    if was_split and not is_split:
+        leaves = _leaves(root, before)
+        one = {name: entry for leaf in leaves for name, entry in leaf.items() if name in other}
+    others = _leaves(root, after) if is_split and not was_split else [other]
+    number = size = 0
+    for name, entry in (named for entries in others for named in entries.items()):
+        found = _new(root, one.get(name), entry)
+        number, size = number + found.number, size + found.size
+    return Files(number, size)
 
 
 def _new(root: Path, before: list[Any] | None, after: list[Any]) -> Files:
@@ -55,9 +59,11 @@ def _node(root: Path, node: str) -> tuple[bool, _Entries]:
     return split, shape["split" if split else "entries"]
 
 
-def _gathered(root: Path, node: str) -> _Entries:
-    """The entries of a folder by name, also if it is split."""
+def _leaves(root: Path, node: str) -> Iterator[_Entries]:
+    """The entries of a folder by name: of a split one node by node, since all at once may not fit into memory."""
     split, entries = _node(root, node)
     if not split:
-        return entries
-    return {name: entry for each in entries.values() for name, entry in _gathered(root, each[1]).items()}
+        yield entries
+        return
+    for each in entries.values():
+        yield from _leaves(root, each[1])

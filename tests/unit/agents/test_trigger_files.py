@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import random
+import tracemalloc
 from pathlib import Path
 
 import pytest
@@ -93,3 +94,19 @@ def test_what_differs_is_what_the_library_says(tmp_path: Path) -> None:
         changes = [new for _, _, new in dataset.diff(one.id, other.id) if new]
         expected = files.Files(len(changes), sum(each.size for each in changes))
         assert files.new(tmp_path, one.version, other.version) == expected
+
+
+def test_a_large_folder_beside_a_small_one_does_not_come_into_memory(tmp_path: Path) -> None:
+    """The agent has 128 MiB."""
+    dataset = Dataset(tmp_path)
+    kept = dataset.keep(io.BytesIO(b"x"))
+    small = dataset.put({"0": kept}, whole=True)
+    large = dataset.put({str(number): kept for number in range(20_000)}, whole=True)
+    tracemalloc.start()
+    try:
+        assert files.new(tmp_path, small.version, large.version) == files.Files(19_999, 19_999)
+        assert files.new(tmp_path, large.version, small.version) == files.Files(0, 0)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 2**20
