@@ -83,9 +83,11 @@ class _SetTwiceError(Exception):
 class _Loader(yaml.SafeLoader):
     """Reads YAML, and refuses fields that are there twice."""
 
-    def construct_mapping(self, node: yaml.MappingNode, deep: bool = False) -> dict[Any, Any]:
+    def compose_mapping_node(self, anchor: dict[Any, yaml.Node]) -> yaml.MappingNode:
+        # Its construction adds the fields of merge keys, each time that an alias names it.
+        node = super().compose_mapping_node(anchor)
         _once([key.value for key, _ in node.value])
-        return super().construct_mapping(node, deep)
+        return node
 
 
 def _once(keys: list[Any]) -> None:

@@ -71,6 +71,14 @@ def test_files_that_are_no_specs_are_refused_in_a_line(name: str, content: str, 
     assert [one[: len(line)] for one in caught.value.lines] == [line]
 
 
+def test_merge_keys_of_yaml_set_no_field_twice(tmp_path: Path) -> None:
+    shared = "b: &b {k: 1, l: 1}\nx: {a: &a {<<: *b, k: 2}}\nc: {<<: *a}\n"
+    (tmp_path / "a.yaml").write_text(f"{yaml.safe_dump(_spec())}{shared}")
+    (found,) = reading.read([tmp_path / "a.yaml"])
+    merged = {"k": 2, "l": 1}
+    assert found.model_extra == {"b": {"k": 1, "l": 1}, "x": {"a": merged}, "c": merged}
+
+
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(
         Fault, match=r"no\.json: cannot be read: No such file or directory; name a file of pipeline specs"
