@@ -15,10 +15,12 @@ from agents.triggers.counted import Counted
 from agents.triggers.decide import Seen, asked, ripe, to_compare
 from agents.triggers.described import Described
 from agents.triggers.kept import Decision, Kept, Run
-from agents.triggers.outputs import Outputs
+from agents.triggers.outputs import Outputs, Standing
 
 STARTED, NOTHING_NEW = "RunStarted", "NothingNew"
 _EVENT_SECONDS = 3600
+_ASK_AGAIN_SECONDS = 30
+"""After how long without news a look asks again whether somebody has started a run."""
 
 
 class Objects(Protocol):
@@ -43,6 +45,18 @@ class _Wanted:
     """Runs that have not ended, for which it has to wait."""
     anew: str = ""
     """Why it is due though no version is new."""
+    is_remembered: bool = False
+    """Whether the cluster was asked at a former look: somebody may have started one since."""
+
+
+@dataclass(frozen=True)
+class _NoRun:
+    """The cluster's answer that it has no run on the newest versions, and none that has not ended."""
+
+    run: Run
+    """The one that would be there."""
+    standing: Standing
+    asked_at: float
 
 
 @dataclass
@@ -65,6 +79,8 @@ class Controller:
     """When each trigger first asked for the next run."""
     _looked: dict[str, int] = field(default_factory=dict)
     """The minute up to which each schedule was looked at without being due."""
+    _no_run: _NoRun | None = None
+    """The last answer, if there was no run."""
     _announced: int = 0
     _waiting: str = ""
 
@@ -102,6 +118,7 @@ class Controller:
         return found
 
     def _decide(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> Kept:
+        kept = self._catch_up(kept, template, heads)
         wanted = self._wanted(kept, template, heads)
         run = wanted.run
         if wanted.is_there and kept.last != run:
@@ -115,6 +132,9 @@ class Controller:
         found = ripe(self.described.triggers, seen)
         if not found:
             return kept
+        if wanted.is_remembered:
+            self._no_run = None
+            return self._decide(kept, template, heads)
         schedules = {**kept.schedules, **{name: seen.due[name] for name in found if name in seen.due}}
         why = "; ".join(f"trigger {name}: {reason}" for name, reason in sorted(found.items()))
         if wanted.is_there:
@@ -128,6 +148,17 @@ class Controller:
         self.cluster.keep(after)
         return self._start(after, template)
 
+    def _catch_up(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> Kept:
+        """The state with a run that somebody started, before these versions came, since the cluster was last asked."""
+        known = self._no_run
+        if known is None or (known.run.heads, known.run.pipeline) == (heads, runs.pipeline_of(template)):
+            return kept
+        self._no_run = None
+        if self.cluster.has(known.run.name):
+            kept = replace(kept, last=known.run)
+            self.cluster.keep(kept)
+        return kept
+
     def _wanted(self, kept: Kept, template: Mapping[str, Any], heads: Mapping[str, Head]) -> _Wanted:
         """The run on these versions."""
         commits = {name: head.commit for name, head in heads.items()}
@@ -135,22 +166,33 @@ class Controller:
         last = kept.last if kept.last and runs.begins(kept.last.name, beginning) else None
         if last and self._is_newest(last, template, beginning):
             return _Wanted(last, is_there=True)
-        # Before the outputs: a run that ends meanwhile has made its versions.
-        going = self.cluster.unfinished()
         standing = self._outputs.standing(beginning)
+        is_remembered = self._is_remembered(standing)
+        going: list[str] = []
+        if not is_remembered:
+            # Before the outputs: a run that ends meanwhile has made its versions.
+            going = self.cluster.unfinished()
+            standing = self._outputs.standing(beginning)
         name = runs.workflow(template, commits, standing.replaces)["metadata"]["name"]
         same = [one for one in going if runs.begins(one, beginning)]
         begun = same[0] if same else standing.made_by
         run = Run(begun or name, runs.pipeline_of(template), heads)
         # Another run may still replace whatever these versions have made: nobody knows before it has ended.
-        is_there = len(same) == len(going) and (bool(begun) or self.cluster.has(name))
+        is_there = not is_remembered and len(same) == len(going) and (bool(begun) or self.cluster.has(name))
+        if not is_remembered:
+            self._no_run = None if going or is_there else _NoRun(run, standing, self.clock())
         anew = ""
         if kept.last and not is_there:
             if kept.last.pipeline != run.pipeline:
                 anew = "the pipeline changed"
             elif last and standing.replaced:
                 anew = "another run replaced its results"
-        return _Wanted(run, is_there, going, anew)
+        return _Wanted(run, is_there, going, anew, is_remembered)
+
+    def _is_remembered(self, standing: Standing) -> bool:
+        """Whether the cluster said not long ago that there is no run, and the outputs are as they were."""
+        known = self._no_run
+        return bool(known and known.standing == standing and self.clock() - known.asked_at < _ASK_AGAIN_SECONDS)
 
     def _is_newest(self, last: Run, template: Mapping[str, Any], beginning: str) -> bool:
         """Whether no run on these versions would follow the last one: it has made the newest results, or failed to."""
@@ -172,6 +214,7 @@ class Controller:
         after = replace(kept, last=last, starting=False)
         self.cluster.keep(after)
         self._asked_at.clear()
+        self._no_run = None
         self._waiting = ""
         return after
 

@@ -43,6 +43,8 @@ class World:
     text: str = ""
     """What is remembered."""
     most_at_once: int = 0
+    questions: int = 0
+    """How often a controller asked for runs."""
     _version: int = 0
     _commits: int = 0
 
@@ -114,10 +116,12 @@ class World:
 
     def has(self, run: str) -> bool:
         """Whether a run exists."""
+        self.questions += 1
         return run in self.runs
 
     def unfinished(self) -> list[str]:
         """Runs that have not ended."""
+        self.questions += 1
         return [name for name, ended in self.runs.items() if not ended]
 
     def create(self, workflow: Mapping[str, Any]) -> None:
