@@ -1,0 +1,38 @@
+"""Errors of a volume that no repetition changes are refused in a line that says what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from tensorplane.datasets import Refused, lasting
+
+
+@pytest.mark.parametrize(
+    ("code", "line"),
+    [
+        (errno.EACCES, "/data/x: Permission denied; let user {user} read and write it"),
+        (errno.EPERM, "/data/x: Operation not permitted; let user {user} read and write it"),
+        (errno.EROFS, "/data/x: Read-only file system; mount its volume for writing"),
+        (errno.ENAMETOOLONG, "/data/x: File name too long; use shorter names"),
+        (errno.EDQUOT, "raw: a file does not fit on volume data, whose quota is used up; raise the quota"),
+    ],
+)
+def test_an_error_that_no_repetition_changes_says_what_to_do(tmp_path: Path, code: int, line: str) -> None:
+    with (
+        pytest.raises(Refused) as refused,
+        lasting.refused(tmp_path, what="raw: a file", volume="volume data"),
+    ):
+        raise OSError(code, os.strerror(code), "/data/x")
+    assert str(refused.value) == line.format(user=os.geteuid())
+
+
+def test_a_volume_with_its_most_files_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.statvfs_result((4096, 4096, 9, 9, 9, 1000, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: full)
+    expected = r"^raw: a file does not fit on its volume, which has no room for another file \(most: 1,000\); make"
+    with pytest.raises(Refused, match=expected), lasting.refused(tmp_path, what="raw: a file"):
+        raise OSError(errno.ENOSPC, "No space left on device")
