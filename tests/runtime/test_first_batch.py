@@ -55,6 +55,7 @@ def _said(metrics: Callable[[], list[Any]], capfd: pytest.CaptureFixture[str]) -
     return [line for line in capfd.readouterr().err.splitlines() if line.startswith("tensorplane: ")]
 
 
+@pytest.mark.nightly("drawn fits tell it of some of Keras' metrics; this one of all, which takes half a minute")
 def test_keras_metrics_are_those_of_one_process(capfd: pytest.CaptureFixture[str]) -> None:
     assert len(_of_keras()) > 30
     assert _said(_of_keras, capfd) == []
