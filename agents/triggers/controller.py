@@ -43,7 +43,7 @@ class _Wanted:
     is_there: bool
     going: Sequence[str] = ()
     """Runs that have not ended, for which it has to wait."""
-    anew: str = ""
+    reason: str = ""
     """Why it is due though no version is new."""
     is_remembered: bool = False
     """Whether the cluster was asked at a former look: somebody may have started one since."""
@@ -181,13 +181,13 @@ class Controller:
         is_there = not is_remembered and len(same) == len(going) and (bool(begun) or self.cluster.has(name))
         if not is_remembered:
             self._no_run = None if going or is_there else _NoRun(run, standing, self.clock())
-        anew = ""
+        reason = ""
         if kept.last and not is_there:
             if kept.last.pipeline != run.pipeline:
-                anew = "the pipeline changed"
+                reason = "the pipeline changed"
             elif last and standing.replaced:
-                anew = "another run replaced its results"
-        return _Wanted(run, is_there, going, anew, is_remembered)
+                reason = "another run replaced its results"
+        return _Wanted(run, is_there, going, reason, is_remembered)
 
     def _is_remembered(self, standing: Standing) -> bool:
         """Whether the cluster said not long ago that there is no run, and the outputs are as they were."""
@@ -236,7 +236,7 @@ class Controller:
             counts[name] = counted.since(before.get(name), head)
         for name in to_compare(self.described.triggers, counts):
             counts[name] = self._counted[name].compared()
-        return Seen(counts, wanted.anew, self.clock() - self._changed_at, due=self._due(kept))
+        return Seen(counts, wanted.reason, self.clock() - self._changed_at, due=self._due(kept))
 
     def _due(self, kept: Kept) -> dict[str, int]:
         minute, found = int(self.now() // 60), {}

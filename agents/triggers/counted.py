@@ -1,4 +1,4 @@
-"""What is new in a branch since the last run, by what triggers count. Each commit is read once."""
+"""What is new in a branch since the last run, by what triggers count: sums over its commits, then what differs."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ class Seen:
 
     counts: Mapping[str, Mapping[str, int]]
     """What is new since the last run, by the run's parameters."""
-    anew: str
+    reason: str
     """Why a run is due though no version is new; empty for no reason."""
     quiet: float
     """Seconds since a commit was last seen to come."""
@@ -50,7 +50,7 @@ def _why(trigger: Trigger, seen: Seen) -> str:
     count = _count(trigger, seen.counts)
     if count >= trigger.at_least:
         return _amount(trigger.counts, count)
-    return seen.anew if trigger.counts == VERSIONS else ""
+    return seen.reason if trigger.counts == VERSIONS else ""
 
 
 def _count(trigger: Trigger, counts: Mapping[str, Mapping[str, int]]) -> int:

@@ -163,6 +163,19 @@ class _Moved(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
         return x - tf.stop_gradient(self.queue.mean)
 
 
+def _assert_interrupted_is_whole(fit: Callable[..., list[Any]], at_batch: int) -> None:
+    """A fit in a folder, with more callbacks, ends alike whether or not it was interrupted as a batch began."""
+
+    def fail() -> None:
+        raise KeyboardInterrupt
+
+    whole = fit("whole")
+    with pytest.raises(KeyboardInterrupt):
+        fit("run", _At("on_train_batch_begin", at_batch, fail))
+    callbacks._used.clear()
+    assert repr(fit("run")) == repr(whole)
+
+
 def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_killed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -189,14 +202,7 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
             list(_Anneals.seen),
         ]
 
-    def fail() -> None:
-        raise KeyboardInterrupt
-
-    whole = fit("whole")
-    with pytest.raises(KeyboardInterrupt):
-        fit("run", _At("on_train_batch_begin", 7, fail))
-    callbacks._used.clear()
-    assert repr(fit("run")) == repr(whole)
+    _assert_interrupted_is_whole(fit, at_batch=7)
     assert "not kept" not in capsys.readouterr().err
 
 
@@ -243,14 +249,7 @@ def test_numbers_of_an_eager_model_are_kept_and_those_of_a_compiled_one_are_name
         tensorplane.fit(model, data, epochs=3, callbacks=halves, folder=tmp_path / folder, every_steps=1)
         return list(model.get_weights())
 
-    def fail() -> None:
-        raise KeyboardInterrupt
-
-    whole = fit("whole")
-    with pytest.raises(KeyboardInterrupt):
-        fit("run", _At("on_train_batch_begin", 4, fail))
-    callbacks._used.clear()
-    assert repr(fit("run")) == repr(whole)
+    _assert_interrupted_is_whole(fit, at_batch=4)
     assert ("model: scale changed while it trained" in capsys.readouterr().err) == (not eagerly)
 
 

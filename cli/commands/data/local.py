@@ -41,6 +41,7 @@ def files(folder: Path) -> dict[str, File]:
 
 
 def _is_text(path: str) -> bool:
+    """As `tensorplane.datasets.tree.is_text`: commands run without the library of the pods."""
     try:
         path.encode()
     except UnicodeEncodeError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 import logging
@@ -282,8 +283,15 @@ def _numbers(model: Any) -> dict[str, Any]:
     """The attributes of a model that are numbers or text, but for Keras' own."""
     if model is None:
         return {}
-    own = {*vars(keras.Model()), *_OF_TRAINER}
+    own = _of_any_model()
     return {name: one for name, one in vars(model).items() if type(one) in (bool, int, float, str) and name not in own}
+
+
+@functools.cache
+def _of_any_model() -> frozenset[str]:
+    """The attributes that Keras gives every model."""
+    # With a name, so that it takes none of those that Keras counts.
+    return frozenset((*vars(keras.Model(name="any")), *_OF_TRAINER))
 
 
 def _is_variable(value: Any) -> bool:

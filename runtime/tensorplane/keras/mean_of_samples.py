@@ -57,8 +57,10 @@ def _holds(function: Callable[..., Any], values: Any, replicas: int) -> bool:
     """Whether it is the mean, or that cannot be known: not all numbers are labels, and some functions have a state."""
     with suppress(Exception):
         whole, parts = _whole_and_parts(function, values, replicas)
+        if _agree(whole, parts):
+            return True
         again, _ = _whole_and_parts(function, values, replicas)
-        return _agree(whole, parts) or not np.array_equal(whole, again, equal_nan=True)
+        return not np.array_equal(whole, again, equal_nan=True)
     return True
 
 
