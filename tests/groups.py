@@ -22,8 +22,12 @@ from embedded.paths import PROJECT
 from tests.support.counts import shard
 
 _INTERRUPTED = 130
-_ERRORS = 20
-"""Lines of a group's errors that are told again at the end."""
+_ERRORS = 12
+"""Different lines of a group's errors that are told again at the end: CI shows the last twenty of its output."""
+_OF_ONE = 8
+"""Lines told of one error."""
+_NAMES = 3
+"""Names told of tests that failed for one reason, such as a fixture of all of them."""
 
 
 @dataclass(frozen=True)
@@ -79,15 +83,17 @@ def run(groups: Mapping[str, Group], *options: str, checks: Mapping[str, Sequenc
         return _INTERRUPTED
     for tail in tails.values():
         tail.join()
-    for name, tail in tails.items():
-        print(*(f"{name}: {line}" for line in tail.summary()), sep="\n")
     # A shard may have nothing left in a group.
     fine = {0, *([pytest.ExitCode.NO_TESTS_COLLECTED] if shard() else [])}
+    # Those that failed last, where they are found.
+    for name in sorted(tails, key=lambda name: codes[name] not in fine):
+        print(*(f"{name}: {line}" for line in tails[name].summary()), sep="\n")
     return int(not fine.issuperset(codes.values()))
 
 
 def _started(argv: Sequence[str], instance: str) -> subprocess.Popen[str]:
-    environment = {**os.environ, "TENSORPLANE_TESTS": instance, "PYTHONUNBUFFERED": "1"}
+    # pytest cuts a failure's reason at the width of the terminal.
+    environment = {**os.environ, "TENSORPLANE_TESTS": instance, "PYTHONUNBUFFERED": "1", "COLUMNS": "240"}
     return subprocess.Popen(
         argv, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -102,22 +108,31 @@ class _Tail(threading.Thread):
         self._output: IO[str] | None = process.stdout
         self._last = ""
         self._errors: list[str] = []
-        self._failed: list[str] = []
+        self._failed: dict[str, list[str]] = {}
         self.start()
 
     def run(self) -> None:
+        lines = 0
         for line in map(str.rstrip, self._output or ()):
             print(f"{self.name:>8} | {line}", flush=True)
             if line.startswith(("FAILED ", "ERROR ")):
-                self._failed.append(line)
-            # pytest's marks of a failure, and mypy's errors; an engine's own words are among a test's last lines.
-            if (line.startswith("E ") and "error" in line.lower()) or ": error: " in line:
+                test, _, reason = line.partition(" - ")
+                self._failed.setdefault(reason, []).append(test)
+            # pytest's marks of a failure, and mypy's errors.
+            lines = lines + 1 if line.startswith("E ") else 0
+            if 0 < lines <= _OF_ONE or ": error: " in line:
                 self._errors.append(line)
             self._last = line or self._last
 
     def summary(self) -> list[str]:
-        """The errors of the tests that failed, their names, and the last line, in which pytest and mypy count."""
-        return [*self._errors[:_ERRORS], *self._failed, self._last]
+        """The tests that failed, by their reasons, their errors, and the last line, in which pytest and mypy count."""
+        return [*map(_told, self._failed.items()), *list(dict.fromkeys(self._errors))[:_ERRORS], self._last]
+
+
+def _told(failed: tuple[str, list[str]]) -> str:
+    reason, tests = failed
+    more = [f"and {len(tests) - _NAMES} more"] if len(tests) > _NAMES else []
+    return f"{', '.join([*tests[:_NAMES], *more])} - {reason}"
 
 
 def folders_with_tests() -> list[str]:

@@ -42,11 +42,38 @@ class _Passed(Group):
 def test_a_group_that_fails_is_the_run_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "test_planted.py").write_text("def test_it():\n    raise AssertionError('no such cluster')\n")
     assert groups.run({"planted": _Planted((str(tmp_path),)), "fine": _Passed(())}) == 1
-    printed = capsys.readouterr().out
-    assert "planted: FAILED" in printed
-    assert "planted: E       AssertionError" in printed
-    assert printed.splitlines()[-2].startswith("planted: ") and "1 failed" in printed.splitlines()[-2]
-    assert printed.splitlines()[-1] == "fine: 1 passed in 0.01s"
+    # Last, where CI shows it: that one failed, why, and the count.
+    *_, fine, failed, error, count = capsys.readouterr().out.splitlines()
+    assert fine == "fine: 1 passed in 0.01s"
+    assert failed.startswith("planted: FAILED ")
+    assert error == "planted: E       AssertionError: no such cluster"
+    assert count.startswith("planted: ") and "1 failed" in count
+
+
+_ONE_FIXTURE = """
+import pytest
+
+class Fault(Exception):
+    pass
+
+@pytest.fixture(scope="module")
+def cluster():
+    raise Fault("pulumi up: failed (exit 1)\\n  error: no webhook")
+
+@pytest.mark.parametrize("number", range(24))
+def test_it(cluster, number):
+    pass
+"""
+
+
+def test_what_fails_many_tests_is_told_once(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_planted.py").write_text(_ONE_FIXTURE)
+    assert groups.run({"planted": _Planted((str(tmp_path),))}) == 1
+    *_, errors, first, second, count = capsys.readouterr().out.splitlines()
+    assert errors.startswith("planted: ERROR ") and errors.count("test_it[") == 3
+    assert errors.endswith("and 21 more - test_planted.Fault: pulumi up: failed (exit 1)")
+    assert first.endswith("Fault: pulumi up: failed (exit 1)") and second.endswith("error: no webhook")
+    assert "24 errors" in count
 
 
 def test_groups_that_all_pass_are_the_run_s_success(capsys: pytest.CaptureFixture[str]) -> None:
