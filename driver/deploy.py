@@ -274,9 +274,11 @@ def _value(entry: dict[str, Any] | None) -> Any:
 def diagnostics(output: str) -> list[str]:
     """The errors of the update in `output`: for each resource its name, then what is wrong with it.
 
-    Empty if the update ended before its first resource.
+    Empty if the update ended before its first resource. A preview before it, as on a stack's first update with
+    policies, has diagnostics of its own.
     """
-    section = protected.explained(output.partition("\nDiagnostics:\n")[2].partition("\nResources:\n")[0])
+    _, heading, last = output.rpartition("\nDiagnostics:\n")
+    section = protected.explained(last.partition("\nResources:\n")[0]) if heading else ""
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line below it had only noise.
     following = [*lines, ""][1:]

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from embedded import cluster, images, toolchain
+from embedded.cluster import cgroups
 from embedded.cluster.lock import only_one
 from embedded.paths import Instance
 from embedded.step import Step
@@ -54,4 +55,17 @@ def running(
             if task.name in ("debian packages", "csi", "kwok", "gpu charts", "image add-ons"):
                 task.run(Step(task.name))
         cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes, storage=storage)
+        _prefer(instance)
         yield instance
+
+
+def _prefer(instance: Instance) -> None:
+    """Ten times the default weight for the cluster's processes, beside those of the other groups of tests.
+
+    In a container each program may be a peer of the whole cluster. Beside dozens of them, Kueue cannot renew its lease
+    in time and ends, and nothing answers at its webhooks.
+    """
+    for folder in cgroups.folders(instance):
+        for file, weight in (("cpu.shares", "10240"), ("cpu.weight", "1000")):
+            if (folder / file).exists():
+                (folder / file).write_text(weight)

@@ -43,6 +43,23 @@ def test_errors_come_with_their_resource_and_without_notices() -> None:
     ]
 
 
+_PREVIEWED = """\
+Previewing update (dev):
+ +  pulumi:pulumi:Stack tensorplane-dev create 1 warning
+Diagnostics:
+  pulumi:pulumi:Stack (tensorplane-dev):
+    warning: using pulumi-language-python from $PATH at /x/pulumi-language-python
+
+Resources:
+    + 2 to create
+
+"""
+
+
+def test_errors_are_those_of_the_update_and_not_of_the_preview_before_it() -> None:
+    assert diagnostics(_PREVIEWED + _FAILED) == diagnostics(_FAILED)
+
+
 def test_an_update_that_ended_before_its_first_resource_has_none() -> None:
     assert diagnostics("error: could not load the current stack: no such passphrase\n") == []
 
