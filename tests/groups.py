@@ -93,7 +93,7 @@ def run(groups: Mapping[str, Group], *options: str, checks: Mapping[str, Sequenc
 
 def _started(argv: Sequence[str], instance: str) -> subprocess.Popen[str]:
     # pytest cuts a failure's reason at the width of the terminal.
-    environment = {**os.environ, "TENSORPLANE_TESTS": instance, "PYTHONUNBUFFERED": "1", "COLUMNS": "240"}
+    environment = {**os.environ, "TENSORPLANE_TESTS": instance, "PYTHONUNBUFFERED": "1", "COLUMNS": "160"}
     return subprocess.Popen(
         argv, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )

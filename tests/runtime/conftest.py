@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import gc
 import signal
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -38,7 +38,22 @@ def _own_sigterm() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True, scope="module")
-def _no_old_iterators() -> Iterator[None]:
-    """Deleting an iterator of tf.data now and then waits for its autotuning, up to as long as the iterator is old."""
-    yield
-    gc.collect()
+def _no_autotuning() -> Iterator[None]:
+    """Deleting an iterator of tf.data now and then waits for its autotuning, up to a minute, which no test is about.
+
+    Every iterator is made from what `_apply_debug_options` returns.
+    """
+    if "tensorflow" not in sys.modules:  # tests that need none start without it
+        yield
+        return
+    import tensorflow as tf
+    from tensorflow.python.data.ops import dataset_ops
+
+    def without(dataset: tf.data.Dataset) -> tf.data.Dataset:
+        options = tf.data.Options()
+        options.autotune.enabled = False
+        return dataset.with_options(options)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dataset_ops.DatasetV2, "_apply_debug_options", without)
+        yield

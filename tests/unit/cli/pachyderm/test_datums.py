@@ -132,7 +132,10 @@ def _worked_on(made: Imported, trees: Trees, tmp_path: Path) -> set[Datum]:
                     (folder / name / path).parent.mkdir(parents=True, exist_ok=True)
                     (folder / name / path).touch()
             script += ["(", stage["command"][-1].replace("/pfs", f"{folder}").replace("DONE", f"{index}"), ")"]
-        done = subprocess.run(["sh", "-c", "\n".join(script)], capture_output=True, text=True, check=True)
+        program = tmp_path / f"{number}.sh"  # longer than an argument may be
+        tmp_path.mkdir(parents=True, exist_ok=True)
+        program.write_text("\n".join(script))
+        done = subprocess.run(["sh", program], capture_output=True, text=True, check=True)
         for index in map(int, done.stdout.split()):
             folder = tmp_path / f"{number}-{index}"
             names = ((name, folder / name) for name in inputs)
