@@ -71,6 +71,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def belong_to(self, callbacks: Sequence[Any]) -> None:
         """Called before training begins, with all its callbacks. They may evaluate or predict when it begins."""
+        epochs.check_resumes(self.model.distribute_strategy)
         self._callbacks = [one for one in callbacks if one is not self]
         self._iterator: Any = epochs.newest.get(self.model)
         resumes = self._folder is not None and bool(CheckpointFiles(self._folder).steps())

@@ -67,8 +67,14 @@ class Place:
         """The strategy for this cluster and its GPUs.
 
         ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
-        several GPUs, else the default strategy. An evaluator's are its own GPUs.
+        several GPUs, else the default strategy. An evaluator's are its own GPUs. Raises ValueError on TPUs: none of these
+        uses them.
         """
+        if self._has_tpus():
+            raise ValueError(
+                "strategy: this machine has TPUs, on which the library does not train; create a "
+                "tf.distribute.TPUStrategy, and resume with keras.callbacks.BackupAndRestore"
+            )
         if self.servers:
             from tensorplane.parameter_server import servers
 
@@ -78,6 +84,12 @@ class Place:
         if len(tf.config.list_physical_devices("GPU")) > 1:
             return tf.distribute.MirroredStrategy()
         return tf.distribute.get_strategy()
+
+    def _has_tpus(self) -> bool:
+        # Devices must not be looked for before several workers are connected; their pods have the variable.
+        return "TPU_WORKER_HOSTNAMES" in os.environ or (
+            self.workers == 1 and bool(tf.config.list_physical_devices("TPU"))
+        )
 
 
 def _of_workers() -> tf.distribute.Strategy:
@@ -96,8 +108,8 @@ def strategy(environment: Mapping[str, str] = os.environ) -> tf.distribute.Strat
     """The strategy for this process: from TF_CONFIG and the visible GPUs. Call it before any other use of TensorFlow.
 
     With several workers or a folder for checkpoints, it also seeds TensorFlow, NumPy and Python, unless TensorFlow has
-    a seed, so that all workers and all restarts shuffle in the same order. Raises ValueError if TF_CONFIG is invalid,
-    and UnknownKeras if the installed Keras cannot be repaired.
+    a seed, so that all workers and all restarts shuffle in the same order. Raises ValueError if TF_CONFIG is invalid
+    and on TPUs, and UnknownKeras if the installed Keras cannot be repaired.
     """
     place = Place.current(environment)
     if place.workers > 1 or environment.get("CHECKPOINT_DIR"):

@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tensorplane
-from tensorplane.keras import building, first_batch
+from tensorplane.keras import building, epochs, first_batch
 from tests.runtime import two_replicas
 from tests.runtime.drawn_models import Peak
 
@@ -91,6 +91,16 @@ def test_an_optimizer_that_replicas_would_share_is_refused(optimizer: Any, line:
         model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1, activation="sigmoid")])
         model.compile(updates, "mse")
     with pytest.raises(ValueError, match=f"^{line}(_\\d+)?: created outside of the strategy's scope"):
+        tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
+
+
+def test_a_strategy_that_distributes_the_data_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    monkeypatch.setattr(epochs, "_EXCLUDED", (type(strategy),))
+    with strategy.scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"^strategy: fit cannot resume with it; use MirroredStrategy"):
         tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
 
 

@@ -82,6 +82,13 @@ def test_a_strategy_after_the_first_operation_is_refused(monkeypatch: pytest.Mon
         Place.current(environment).strategy()
 
 
+def test_tpus_are_refused_and_not_left_idle(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TPU_WORKER_HOSTNAMES", "a,b")
+    for place in (Place(), Place(2, 1)):
+        with pytest.raises(ValueError, match=r"^strategy: this machine has TPUs, .*; create a .*TPUStrategy"):
+            place.strategy()
+
+
 def test_each_pass_over_the_data_has_every_example_once_in_a_new_order() -> None:
     order = Order(examples=12, global_batch=4, seed=1)
     steps = [order.indices(tf.constant(step, tf.int64), 0, 1).numpy().tolist() for step in range(6)]

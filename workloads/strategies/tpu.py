@@ -40,7 +40,8 @@ class Tpu(Strategy):
     """One pod for each machine of a TPU slice on GKE; `resources.accelerator` names its chips, such as `tpu-v5e`.
 
     A node group of the stack must have this accelerator and topology. The job needs an `image` with TensorFlow for TPUs
-    (the package `tensorflow-tpu`). With several machines, the pods have TF_CONFIG, TPU_WORKER_ID and
+    (the package `tensorflow-tpu`), and its program creates a `tf.distribute.TPUStrategy`: tensorplane's `strategy` and
+    `fit` refuse TPUs. With several machines, the pods have TF_CONFIG, TPU_WORKER_ID and
     TPU_WORKER_HOSTNAMES. This project has no TPUs: it only tests the manifests against Kubernetes' API server.
     """
 

@@ -11,9 +11,16 @@ import tensorflow as tf
 from tensorplane.keras.batches import Batches
 
 _EXCLUDED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy)
+_CANNOT_RESUME = "strategy: fit cannot resume with it; use MirroredStrategy or MultiWorkerMirroredStrategy"
 
 newest: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The epoch iterator of the newest call to `fit` or `evaluate` of each model."""
+
+
+def check_resumes(strategy: tf.distribute.Strategy) -> None:
+    """Raises ValueError for strategies that distribute the data themselves: where they are in them is unknown."""
+    if isinstance(strategy, _EXCLUDED):
+        raise ValueError(_CANNOT_RESUME)
 
 
 def over_batches(original: Any) -> Any:
@@ -79,5 +86,5 @@ class _Position:
     @property
     def _batches(self) -> Batches:
         if self.batches is None:
-            raise ValueError("strategy: fit cannot resume with it; use MirroredStrategy or MultiWorkerMirroredStrategy")
+            raise ValueError(_CANNOT_RESUME)
         return self.batches
