@@ -8,6 +8,8 @@ tensorplane.datasets` is the same for programs in other languages.
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import Dataset
 from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.retention import Rule
+from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import Conflict, File
 
-__all__ = ["Commit", "Conflict", "Dataset", "File", "Note", "Refused"]
+__all__ = ["Commit", "Conflict", "Dataset", "File", "Note", "Refused", "Rule", "Table"]
