@@ -57,7 +57,8 @@ class RetentionArgs(Model):
 
 
 class DatasetArgs(Model):
-    """A named, versioned collection of files on a volume."""
+    """A named, versioned collection of files on a volume. `conflicts`, `table` and `retention` hold for `tensorplane
+    data`, stages and recorders; a program that commits with the library passes them itself."""
 
     volume: Name
     """The volume that has all its versions."""

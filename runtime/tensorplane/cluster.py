@@ -67,8 +67,7 @@ class Place:
         """The strategy for this cluster and its GPUs.
 
         ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
-        several GPUs, else the default strategy. An evaluator's are its own GPUs. Raises ValueError on TPUs: none of these
-        uses them.
+        several GPUs, else the default strategy. An evaluator's are its own GPUs. Raises ValueError on TPUs.
         """
         if self._has_tpus():
             raise ValueError(

@@ -175,9 +175,9 @@ def _rollback(dataset: str, stack: str, account: str, branch: str, message: str,
 def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
     """Delete what no version of a DATASET has, and versions that its `retention` does not keep.
 
-    What was written or read in the last 24 hours stays, because a commit may need it. With --now, contents that belong
-    to no version are deleted whatever their age, such as what a commit that was killed has left on a full volume.
-    Commits may go on meanwhile; one that is hit by it fails and can be repeated.
+    What was written or read in the last 24 hours stays, because a commit may need it. With --now, contents that no kept
+    version has are deleted whatever their age, such as what a commit that was killed has left on a full volume. Commits
+    may go on meanwhile; one that is hit by it fails and can be repeated.
     """
     from cli.commands.data import collect
     from cli.commands.data.remote import Question

@@ -28,5 +28,5 @@ def collect(dataset: Remote, question: Question, console: Console, *, now: bool)
     if deleted["versions"]:
         line += f", {counted(deleted['versions'], 'folder')} of versions"
     if not now:
-        line += "; what was written or read in the last 24 hours stays (--now deletes what belongs to no version)"
+        line += "; what was written or read in the last 24 hours stays (--now deletes what no kept version has)"
     console.print(Text(line), soft_wrap=True)

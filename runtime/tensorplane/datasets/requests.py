@@ -184,7 +184,7 @@ def collect_if_due(dataset: Dataset, asked: Asked) -> None:
 
 
 def collect(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, int]:
-    """Apply the retention, and delete what belongs to no version: what is older than a grace period, or all with
+    """Apply the retention, and delete what no kept version has: what is older than a grace period, or all with
     `now`. Versions that `others`, folders of datasets, were made from stay. How many were deleted of each kind, and how
     many `bytes`.
     """

@@ -152,8 +152,8 @@ def collect(
 def collect_now(
     store: Store, rule: Rule, *, used: Iterable[str] = (), pause: Callable[[float], object] = time.sleep
 ) -> dict[str, int]:
-    """The same, and delete also what was written lately and belongs to no version, such as what a commit that was
-    killed has left. Versions that were opened in the last day stay.
+    """The same, and delete also what was written lately and no kept version has, such as what a commit that was killed
+    has left. Versions that were opened in the last day stay.
 
     `pause`: between the begin and the first look, in seconds.
     """

@@ -339,7 +339,7 @@ def test_what_no_version_has_is_deleted(
     collect.collect(dataset, _QUESTION, Console(), now=False)
     assert capsys.readouterr().out == (
         "digits: deleted 0 B: 0 contents; what was written or read in the last 24 hours stays "
-        "(--now deletes what belongs to no version)\n"
+        "(--now deletes what no kept version has)\n"
     )
     monkeypatch.setattr(retention, "_ENTERED_SECONDS", 0.0)
     collect.collect(dataset, _QUESTION, Console(), now=True)
