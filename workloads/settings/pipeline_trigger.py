@@ -31,7 +31,8 @@ class TriggerArgs(Model):
     windows: Annotated[int, Field(ge=1, le=10**6)] | None = None
     """So many windows of a stream, which a recorder has made versions of."""
     schedule: Annotated[NonEmptyStr, AfterValidator(_schedule)] | None = None
-    """Cron schedule of five fields, in UTC: `0 2 * * *` for two each night. If nothing is new, no run starts."""
+    """Cron schedule of five fields, in UTC: `0 2 * * *` for two each night. No run starts if the newest versions of the
+    outputs are already what the pipeline makes of the newest inputs."""
     quiet_seconds: Annotated[float, Field(ge=0, le=86400)] = 0
     """How long no further version may come before the run starts, which then has all of them. Versions that come while
     a run goes on wait for its end anyway, and have one run together."""
