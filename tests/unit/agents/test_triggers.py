@@ -280,6 +280,20 @@ def test_a_schedule_starts_a_run_at_its_time_if_there_is_something_new(world: Wo
     assert _files_of_runs(world) == [1, 2]
 
 
+def test_a_schedule_makes_results_anew_that_somebody_replaced_by_hand(world: World) -> None:
+    hourly = {"schedule": [[30], None, None, None, None]}
+    world.commit()
+    settle(world, fresh=FRESH, hourly=hourly)
+    world.end_runs()
+    world.commit("made")
+    world.clock += 3600
+    settle(world, fresh=FRESH, hourly=hourly)
+    world.end_runs()
+    _, second = world.runs
+    assert world.maker() == second
+    assert world.events[2].reason == "trigger hourly: its schedule"
+
+
 def test_a_branch_that_was_deleted_and_made_anew_is_new(world: World) -> None:
     world.commit()
     world.commit()
