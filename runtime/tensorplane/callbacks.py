@@ -140,8 +140,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._iterator.batches.check_repeatable()
         if repeatable.endless_shuffles(self._validated_data):
             warn(
-                "validation_data: shuffled and without an end, so after a restart validations may read other samples; "
-                "validate on data that end"
+                "validation_data: is shuffled and endless, so validations after a restart may read other samples; "
+                "pass data that end"
             )
         self._tell_of_caches()
         self.resumed = self._checkpoints.restore()
@@ -169,7 +169,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             building.trace(self.model, self._iterator, self._captured.trace)
         except Exception as error:  # the step itself may be traced with other sizes
             line = str(error).partition("\n")[0] or type(error).__name__
-            warn(f"train_step: {len(values)} variables of no object of the checkpoint begin anew: {line}")
+            captured.not_restored(f"train_step cannot be traced: {line}")
             return
         self._captured.give(values)
 
@@ -181,8 +181,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         if shared or (caches and self.validation_steps):
             why = "training reads it too" if shared else "validation_steps may end before it is filled"
             warn(
-                f"validation_data: its cache keeps in memory what it reads first, and {why}, so after a restart its "
-                "order may differ; call cache() before shuffle() and random operations, or pass it a file"
+                f"validation_data: is cached in memory after random operations, and {why}, so its order may differ "
+                "after a restart; call cache() before them, or pass it a file"
             )
 
     @property
@@ -221,8 +221,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
     def _tell_what_is_lost(self) -> None:
         if self._folder is not None and (lost := self._others.not_kept()):
             warn(
-                f"callbacks: {', '.join(lost)}: not kept when training resumes; keep numbers, text, arrays, "
-                "and lists, dicts, sets or dataclasses of them"
+                f"callbacks: {', '.join(lost)}: will be lost when training resumes; use numbers, text, arrays, or "
+                "lists, dicts, sets and dataclasses of them"
             )
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:

@@ -67,13 +67,12 @@ def test_metrics_that_replicas_cannot_add_up_are_named(capfd: pytest.CaptureFixt
 
     ratio, peak = _said(lambda: ["mae", dice, Peak()], capfd)
     assert ratio == (
-        "tensorplane: dice: is one number for a batch, which is not the mean over its samples, so replicas cannot "
-        "compute it from their parts of the batch; return a value for each sample, or count sums in a "
-        "keras.metrics.Metric"
+        "tensorplane: metrics: dice returns one number for a batch that is not the mean over its samples, so replicas "
+        "cannot compute it; return a value per sample, or add up sums in a keras.metrics.Metric"
     )
     assert re.fullmatch(
-        r"tensorplane: peak: a step on several replicas makes it [\d.]+ where one process makes it [\d.]+; "
-        r"let a metric add up values of samples, or train on one replica \(strategy: single\)",
+        r"tensorplane: peak: is [\d.]+ after a step on several replicas, and [\d.]+ in one process; "
+        r"let metrics add up a value per sample, or train on one replica \(strategy: single\)",
         peak,
     )
 

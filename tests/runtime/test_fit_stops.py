@@ -203,7 +203,7 @@ def test_state_outside_of_model_and_optimizer_is_that_of_a_fit_that_was_not_kill
         ]
 
     _assert_interrupted_is_whole(fit, at_batch=7)
-    assert "not kept" not in capsys.readouterr().err
+    assert "will be lost" not in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("outside", [True, False])
@@ -217,7 +217,7 @@ def test_variables_outside_of_the_model_are_named_on_several_replicas(
     tensorplane.fit(model, tf.data.Dataset.from_tensor_slices((_X, _Y)).batch(5), epochs=1, folder=tmp_path)
     told = [line for line in capsys.readouterr().err.splitlines() if line.startswith("tensorplane: train_step: ")]
     assert len(told) == outside, told
-    assert all("(on several replicas)" in line for line in told)
+    assert all("(training has several replicas)" in line for line in told)
 
 
 class Halving(keras.Model):  # type: ignore[misc]  # Keras has no types
@@ -250,7 +250,7 @@ def test_numbers_of_an_eager_model_are_kept_and_those_of_a_compiled_one_are_name
         return list(model.get_weights())
 
     _assert_interrupted_is_whole(fit, at_batch=4)
-    assert ("model: scale changed while it trained" in capsys.readouterr().err) == (not eagerly)
+    assert ("model: scale changed during training and will be lost" in capsys.readouterr().err) == (not eagerly)
 
 
 def test_draws_of_a_train_step_that_no_checkpoint_has_are_named(
@@ -265,7 +265,7 @@ def test_draws_of_a_train_step_that_no_checkpoint_has_are_named(
         model.compile("sgd", "mse")
         tensorplane.fit(model, _X, _Y, epochs=1, folder=tmp_path / str(number))
     (line,) = capsys.readouterr().err.splitlines()
-    assert line.startswith("tensorplane: train_step: RandomStandardNormal draws from a state that no checkpoint has")
+    assert line.startswith("tensorplane: train_step: the random state of RandomStandardNormal is not saved")
 
 
 _EXAMPLES = 100

@@ -61,8 +61,8 @@ class Batches:
         shuffles = repeatable.endless_shuffles(self.dataset)
         if any(one in _shuffled_before for one in shuffles):
             warn(
-                "dataset: an earlier fit has read it too, and it never ends: after a restart its order may differ; "
-                "make a dataset for each fit"
+                "dataset: is endless and was read by an earlier fit, so its order may differ after a restart; "
+                "create a dataset for each fit"
             )
         _shuffled_before.update(shuffles)
 

@@ -70,11 +70,11 @@ def _read(iterator: Any) -> Any:
     """The first batch, as the first replica of this worker gets it."""
     batch = next(iter(iterator.batches), None)
     if batch is None:
-        raise ValueError("dataset: it has no batches; pass one with at least one")
+        raise ValueError("dataset: has no batches; pass at least one")
     if iterator.batches.is_shuffled:
         warn(
-            "dataset: sizes are unknown without reading a batch, so a shuffled dataset begins with its second order; "
-            "call the model on a batch before fit"
+            "dataset: sizes are unknown until a batch is read, so training begins with the second shuffled order; call "
+            "the model on a batch before fit"
         )
     values = batch.values if isinstance(batch, Batch) else batch
     strategy = iterator._distribute_strategy

@@ -24,6 +24,7 @@ _MOST_BYTES, _MOST_READ_BYTES = 64 << 20, 1 << 20
 """Of a variable that the step changes, and of one that it only reads: larger ones are weights of a teacher or a table,
 not numbers that a callback changes.
 """
+_REMEDY = "make them attributes of the model"
 _READS = ("ReadVariableOp", "ResourceGather", "ResourceGatherNd")
 
 _OF_REPLICAS = tf.distribute.DistributedValues
@@ -49,10 +50,7 @@ class Captured:
         """Give the variables what `values` returned."""
         values = list(values)
         if len(values) != len(self._handles):
-            warn(
-                f"train_step: uses {len(self._handles)} variables of no object of the checkpoint, which has "
-                f"{len(values)}: they begin anew; make them attributes of the model"
-            )
+            not_restored(f"the checkpoint has {len(values)} of them, and train_step uses {len(self._handles)}")
             return
         for handle, value in zip(self._handles, values, strict=True):
             _write(handle, from_json(value))
@@ -72,17 +70,16 @@ class Captured:
         self._handles += kept
         if self.resumes and len(kept) < len(used) and not self._told_of_lost:
             self._told_of_lost = True
-            why = "on several replicas" if self.replicas > 1 else f"more than {_MOST_BYTES >> 20} MiB"
+            why = "training has several replicas" if self.replicas > 1 else f"larger than {_MOST_BYTES >> 20} MiB"
             warn(
-                f"train_step: {len(used) - len(kept)} of the variables that it uses are in no object of the "
-                f"checkpoint ({why}), so a resumed fit begins with what the program gives them; make them attributes "
-                "of the model"
+                f"train_step: {len(used) - len(kept)} variables that are not attributes of the model will not be saved "
+                f"({why}); {_REMEDY}"
             )
         if self.resumes and not self._told and (names := repeatable.draws_in(graph)):
             self._told = True
             warn(
-                f"train_step: {', '.join(names)} draws from a state that no checkpoint has, so a resumed fit draws "
-                "other numbers; draw with keras.random and a SeedGenerator that is an attribute of the layer"
+                f"train_step: the random state of {', '.join(names)} is not saved, so a resumed fit draws other "
+                "numbers; use keras.random with a SeedGenerator that is an attribute of the layer"
             )
 
 
@@ -106,6 +103,11 @@ def noted(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
         return result
 
     return run
+
+
+def not_restored(reason: str) -> None:
+    """Say why captured variables keep the values that the program gives them."""
+    warn(f"train_step: variables that are not attributes of the model are not restored: {reason}; {_REMEDY}")
 
 
 def handles(root: Any, *more: Any) -> set[int]:
@@ -141,9 +143,7 @@ def _read(handle: tf.Tensor) -> np.ndarray:
 def _write(handle: tf.Tensor, value: np.ndarray) -> None:
     before = _read(handle)
     if (before.shape, before.dtype) != (value.shape, value.dtype):
-        warn(
-            f"train_step: a variable that no object of the checkpoint has is not as it was: it had the shape "
-            f"{value.shape} and the type {value.dtype}, and has {before.shape} and {before.dtype}; it begins anew"
-        )
+        was, is_now = (f"{one.dtype} of shape {one.shape}" for one in (value, before))
+        not_restored(f"one was {was}, and is {is_now}")
         return
     tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(value))

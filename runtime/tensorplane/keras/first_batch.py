@@ -20,9 +20,9 @@ from tensorplane.keras.mean_of_samples import calls_noted, is_mean, rows_between
 from tensorplane.log import warn
 
 Found = TypeVar("Found")
-_NUMBER = "which is not the mean over its samples, so replicas cannot compute it from their parts of the batch"
-_METRIC = "let a metric add up values of samples"
-_STATE = "each replica updates it from its own samples: update it from a sum over all (tf.distribute's all_reduce)"
+_NUMBER = "one number for a batch that is not the mean over its samples, so replicas cannot compute it"
+_METRIC = "let metrics add up a value per sample"
+_STATE = "update it from a sum over all replicas (all_reduce of tf.distribute)"
 _ROUNDS = 10.0
 """How many times more than a gradient a metric may round, such as a ratio of differences."""
 _SINGLE = "train on one replica (strategy: single)"
@@ -102,8 +102,8 @@ def _that_differ(model: Any, what: str, several: Any, one: Any, told: Collection
     most = _ROUNDS * self_check.tolerance(model)
     of_one = dict(keras.tree.flatten_with_path(one))
     return [
-        f"{'/'.join(map(str, path))}: {what} on several replicas makes it {_shown(value)} where one process makes it "
-        f"{_shown(of_one[path])}; {remedy}, or {_SINGLE}"
+        f"{'/'.join(map(str, path))}: is {_shown(value)} after {what} on several replicas, and {_shown(of_one[path])} "
+        f"in one process; {remedy}, or {_SINGLE}"
         for path, value in keras.tree.flatten_with_path(several)
         if path[-1:] not in [(name,) for name in told]
         and not np.allclose(value, of_one[path], rtol=most, atol=most, equal_nan=True)
@@ -131,14 +131,13 @@ def _faulty_losses(model: Any, batch: Any, replicas: int) -> tuple[list[str], li
         model._compute_loss(x=x, y=y, y_pred=model(x), sample_weight=weight, training=False)
     faulty = [one for one in calls if not is_mean(one, replicas)]
     numbers = [
-        f"loss: {one.holder.name} is one number for a batch, {_NUMBER}; return a value for each sample "
-        f"(keras.losses.Dice: axis=(1, 2, 3)), or {_SINGLE}"
+        f"loss: {one.holder.name} returns {_NUMBER}; return a value per sample (keras.losses.Dice: axis=(1, 2, 3)), or "
+        f"{_SINGLE}"
         for one in faulty
         if one.is_number
     ]
     dependent = [
-        f"loss: {one.holder.name} gives a sample a value that depends on the others of the batch, of which a replica "
-        f"has its own alone; {_SINGLE}"
+        f"loss: {one.holder.name} compares the samples of a batch, and a replica sees only its own; {_SINGLE}"
         for one in faulty
         if not one.is_number
     ]
@@ -158,8 +157,8 @@ def _metrics_of_no_mean(model: Any, batch: Any, replicas: int) -> dict[str, str]
     with calls_noted(functions, "_fn") as calls, measured_apart(model):
         model.compute_metrics(x, y, model(x, training=False), weight)
     return {
-        metric.name: f"{metric.name}: is one number for a batch, {_NUMBER}; return a value for each sample, or count "
-        "sums in a keras.metrics.Metric"
+        metric.name: f"metrics: {metric.name} returns {_NUMBER}; return a value per sample, or add up sums in a "
+        "keras.metrics.Metric"
         for metric in (one.holder for one in calls if one.is_number and not is_mean(one, replicas))
     }
 
@@ -176,7 +175,7 @@ def _added_losses_of_no_mean(model: Any, batch: Any, replicas: int) -> list[str]
             mine = _added(model, rows_between(x, begin, end))
             parts = [total + (end - begin) / count * one for total, (_, one) in zip(parts, mine, strict=True)]
     return [
-        f"add_loss: the loss that {name} adds is a number, {_NUMBER}; add the mean over the samples, or {_SINGLE}"
+        f"add_loss: {name} adds {_NUMBER}; add the mean over the samples, or {_SINGLE}"
         for (name, value), part in zip(whole, parts, strict=True)
         if abs(part - value) > 1e-4 * max(abs(value), 1e-3)
     ]

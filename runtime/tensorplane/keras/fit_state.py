@@ -124,10 +124,7 @@ class Others:
             return changed
         if not self._told:
             self._told = True
-            warn(
-                f"model: {', '.join(changed)} changed while it trained, and is not kept when training resumes; use a "
-                "variable of the model"
-            )
+            warn(f"model: {', '.join(changed)} changed during training and will be lost when it resumes; use variables")
         return {}
 
     def remind(self, remembered: Sequence[Any]) -> None:
@@ -201,10 +198,10 @@ class Others:
                     variable.assign(from_json(value))
             elif not _refilled(now, value := from_json(kept)):
                 if not name.isidentifier():
-                    raise CannotKeep("the program no longer has it")
+                    raise CannotKeep("it is no longer in the program")
                 setattr(callback, name, value)
         except (CannotKeep, ValueError) as error:
-            warn(f"callbacks: {type(callback).__name__}.{name} is not as it was: {error}; it begins anew")
+            warn(f"callbacks: {type(callback).__name__}.{name} is not restored ({error}); it starts as in a new run")
             return False
         return True
 

@@ -103,7 +103,7 @@ def _by_name(value: Any, is_kind: Callable[[Any], bool] = callable) -> Any:
     """The class or function that a value names, if it is what the value's kind is made of: no file calls others."""
     found = _found(value["module"], value["name"])
     if found is None or not is_kind(found):
-        raise CannotKeep(f"the program has no {value['module']}.{value['name']} of this kind")
+        raise CannotKeep(f"{value['module']}.{value['name']} is missing, or something else now")
     return found
 
 

@@ -15,6 +15,7 @@ _SHUFFLES = ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3", "ShuffleA
 _REMEDY = (
     "pass seed= to it, or call tensorplane.strategy() or keras.utils.set_random_seed() before you create the dataset"
 )
+_STATELESS = "use tf.random.stateless_* with a seed from the element"
 
 
 class NotRepeatable(ValueError):
@@ -97,14 +98,13 @@ def check(dataset: Any) -> None:
             )
     for name in _draws_in_any_order(dataset):
         warn(
-            f"dataset: {name} draws in parallel calls, so its numbers differ from one reading to the next; draw with "
-            "tf.random.stateless_* and a seed from the element, or leave out num_parallel_calls"
+            f"dataset: {name} draws in parallel calls, so its numbers differ at each reading; {_STATELESS}, or remove "
+            "num_parallel_calls"
         )
     if names := _changed_variables(dataset):
         warn(
-            f"dataset: its functions change the variables {', '.join(names)}, which are not saved, because they are "
-            "read ahead, so a resumed fit draws other numbers; put random layers into the model, or draw with "
-            "tf.random.stateless_* and a seed from the element"
+            f"dataset: its functions change variables that are not saved ({', '.join(names)}), so a resumed fit draws "
+            f"other numbers; move random layers into the model, or {_STATELESS}"
         )
     for name, *numbers in seeds(dataset):
         if not any(numbers):

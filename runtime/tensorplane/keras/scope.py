@@ -34,6 +34,6 @@ def _line(key: str, model: Any, parts: Iterable[tuple[Any, list[keras.Variable]]
     if not outside:
         return ""
     return (
-        f"{key}: {', '.join(dict.fromkeys(outside))}: created outside of the strategy's scope, in which the model was; "
+        f"{key}: {', '.join(dict.fromkeys(outside))}: created outside of the strategy's scope, unlike the model; "
         "create both in `with tensorplane.strategy().scope():`"
     )

@@ -284,10 +284,8 @@ def _remedy(model: Any) -> str:
     if alone:
         return f"set synchronized=True on {', '.join(alone)}, which normalizes each replica's part of the batch alone"
     if type(model).train_step is keras.Model.train_step:
-        return "what compares the samples of a batch with each other sees one replica's alone; train on one replica"
-    return (
-        "let the loss of a custom train_step be the mean over the samples that it gets, as self.compute_loss gives it"
-    )
+        return "what compares the samples of a batch sees only those of one replica; train on one replica"
+    return "let the loss of a custom train_step be the mean over its samples, as self.compute_loss returns it"
 
 
 @contextmanager
