@@ -17,7 +17,7 @@ _AFTER = re.compile(r"tensorplane: (the command has succeeded, but onSuccess fai
 _LATE = re.compile(r"tensorplane: (totalDeadlineSeconds, \d+, have passed since the run's first start)")
 _KILLED = 137
 _OOM = "OOMKilled"
-_NO_SETTING = "Argo has this container in each pod of a stage, and no setting has its memory; run the stage again"
+_NO_SETTING = "it is Argo's own, whose memory no setting changes; run the stage again"
 _OVER_LIMIT = {"keep": "give each part fewer files", "init": _NO_SETTING, "wait": _NO_SETTING}
 """What to do for containers of a stage's pods whose memory is not that of its settings (`manifests/stage_pods.py`)."""
 _DOCS = "docs/training.md#run-a-job-again"

@@ -142,7 +142,7 @@ class Controller:
             self.cluster.keep(after)
             return after
         if wanted.going:
-            self._wait(f"{' and '.join(wanted.going)} to end, and then starts one for the newest versions")
+            self._wait(f"{' and '.join(wanted.going)} to end, and then starts a run on the newest versions")
             return kept
         after = kept.decided(self.now(), STARTED, run.name, why, schedules=schedules, last=run, starting=True)
         self.cluster.keep(after)

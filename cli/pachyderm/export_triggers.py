@@ -31,7 +31,7 @@ def starts(pipeline: str, settings: PipelineSettings, source: StageInput) -> tup
         made["commits"] = min(versions)
     notes += _together(pipeline, settings)
     if len(schedules) > (0 if made else 1):
-        problem = "Pachyderm has one schedule, or other conditions"
+        problem = "Pachyderm takes one schedule or other conditions"
         notes.append(Note(pipeline, "triggers", f"{problem}, so a schedule is left out", "use one of them"))
     return {"trigger": made or {"cronSpec": schedules[0]}}, notes
 

@@ -149,7 +149,7 @@ def plan(
                 problem = "its variable has the folder of the group, in Pachyderm one of the files"
                 made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "let the program read all files in it"))
         elif variables.reads(text, leaf.name):
-            problem = "no variable of a shell can have this name, so the program does not get the path of its datum"
+            problem = "is no name of a shell variable, so the program does not get the path of its datum"
             made.notes.append(Note(pipeline, f"{leaf.at}.name", problem, "use underscores for other characters"))
     return made
 
@@ -186,7 +186,7 @@ def _splits(pipeline: str, leaves: Sequence[Leaf], notes: list[Note]) -> _Splits
     for leaf in apart:
         if leaf.at not in keys:
             splits[leaf.at] = "whole"
-            problem = "a join is not crossed with other parts, so the program gets all of its files with each"
+            problem = "is not crossed with the join, so the program gets all of its files with each part"
             notes.append(Note(pipeline, f"{leaf.at}.glob", problem, "let it work on all of them"))
     return _Splits(splits, "name", keys)
 
@@ -204,14 +204,14 @@ def _together(leaves: Sequence[Leaf]) -> Mapping[Inside, list[Leaf]]:
 def _without_key(pipeline: str, inside: Inside, members: Sequence[Leaf]) -> Note:
     """The note of a join or group whose keys have no equal, or that comes after another one."""
     is_join = inside.kind == "join"
-    problem = "its keys are not what one pair of parentheses of each glob takes, or it is the second of a stage"
+    problem = "a stage has one join, by one pair of parentheses in each glob"
     if not is_join:
-        problem = "its keys are not folders at the top, nor what alone differs in the names of files"
-    remedy = "commit files of a key into a folder of its name, and set split: directory"
+        problem = "its keys are neither folders at the top nor all that differs in the names of files"
+    remedy = "commit the files of each key into a folder of its name, and set split: directory"
     remedy += " and join: name" if len(members) > 1 else ""
     if inside.nested:
-        problem = f"has a {inside.nested} in it, whose parts have no equal"
-        remedy = "make what is nested a pipeline of its own, which this one reads"
+        problem = f"has a {inside.nested} in it, which stages do not support"
+        remedy = "make what is nested a pipeline, whose output this one reads"
     field_of = inside.at if inside.nested else f"{inside.at}.{'joinOn' if is_join else 'groupBy'}"
     return Note(pipeline, field_of, f"{problem}, so the program gets all files at once", remedy)
 
@@ -237,12 +237,12 @@ def _of_leaf(pipeline: str, leaf: Leaf, split: str, *, joined: bool) -> Iterator
     elif leaf.source.repo_type not in (None, "", "user"):
         yield Note(pipeline, f"{leaf.at}.repoType", "left out: datasets have no such parts", "read another dataset")
     elif not leaf.source.glob:
-        problem = "is missing, which Pachyderm refuses; here the program gets all files at once"
+        problem = "is missing, so the program gets all files at once (Pachyderm refuses it)"
         yield Note(pipeline, at, problem, "if files are parts, set split")
     elif not joined:
         yield from _of_glob(pipeline, at, glob, split)
     if split == "file":
-        problem = "each file is a part; in Pachyderm, folders that match are parts, too"
+        problem = "only files are parts, in Pachyderm also folders that match"
         yield Note(pipeline, at, problem, "commit such folders at the top of a dataset, and set split: directory")
 
 

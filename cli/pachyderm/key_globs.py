@@ -28,7 +28,7 @@ def differs(key: JoinKey, by: str) -> str | None:
     try:
         glob_syntax.read(glob(key, by))
     except glob_syntax.Beyond:
-        return "some of its characters include a slash in Pachyderm"
+        return "in Pachyderm, its characters include a slash"
     ends = key.endings or ()
     for ending in ends:
         if shorter := [one for one in ends if one != ending and ending.endswith(one)]:

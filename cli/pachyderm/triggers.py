@@ -84,7 +84,7 @@ def _conditions(source: Source, trigger: Trigger, notes: list[Note]) -> Iterator
             problem = f"{schedule!r} is no schedule of five fields, and left out"
             notes.append(_note(source, field, problem, "set schedule of the trigger"))
     if not found and trigger == Trigger(branch=trigger.branch):
-        problem = "has no condition, with which Pachyderm starts no job; here, every commit starts a run"
+        problem = "has no condition, so every commit starts a run (in Pachyderm, none does)"
         notes.append(Note(source.pipeline, f"{source.leaf.at}.trigger", problem, "remove it, or set a condition"))
     if trigger.all and len(found) > 1:
         problem = "each condition starts runs by itself, not all together"

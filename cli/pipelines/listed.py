@@ -61,7 +61,7 @@ class StageRun:
         found = " and ".join(f"{count} of {name}" for name, count in sorted(self.left_out.items()) if count)
         if self.parts:
             return f"left out {counted(self.alone, 'part')} without a partner: {found}"
-        return f"the join found nothing, so there is no part to work on: {found} have no partner; compare their names"
+        return f"the join found nothing: {found} have no partner; compare their names"
 
 
 @dataclass(frozen=True)

@@ -192,7 +192,7 @@ def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]
         value = None if faults.below(path, [fault.path for fault in found]) else _field(model, path)
         if isinstance(value, str):
             kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
-            yield Fault(path, f"Pulumi makes {value} of the {kind} {faults.legible(written)}; quote it")
+            yield Fault(path, f"Pulumi turns the {kind} {faults.legible(written)} into {value}; quote it")
         elif value is not None and (decimal := _LEADING_ZEROS.fullmatch(written)) and value != int(decimal[1]):
             reason = f"Pulumi reads {faults.legible(written)} as an octal number, {value:g}"
             yield Fault(path, f"{reason}; write {int(decimal[1])} or {value:g}")

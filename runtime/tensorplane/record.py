@@ -36,10 +36,8 @@ _FETCHED_KIB = 16 * 1024
 """Records that the client reads ahead, in memory."""
 _PARTITIONS_SECONDS = 30.0
 """Time after which the topic is asked for new partitions."""
-_GAP = (
-    "retention deleted records before they were recorded, or the topic was recreated; the next start of the pod says "
-    "which it was, and what to do"
-)
+_DELETED = "retention deleted records before they were recorded"
+_GAP = f"{_DELETED}, or the topic was recreated; the next start of the pod says which"
 
 T = TypeVar("T")
 
@@ -185,7 +183,7 @@ class Recorder:
         now = self._ids.now()
         if topic_id.differ(self._topic_id, now):
             problem = topic_id.problem(self._topic, self._topic_id, now)
-            raise ReadingError(f"{problem}, and its offsets are of other records; {record_place.REMEDY}")
+            raise ReadingError(f"{problem}; {record_place.REMEDY}")
         self._topic_id = self._topic_id or now
         return True
 
@@ -204,11 +202,10 @@ class Recorder:
         wanted = self._place.next.get(partition, first)
         where = f"topic {self._topic}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}"
         if wanted > end:
-            raise ReadingError(f"{where}: the topic was recreated, or has lost its end; {record_place.REMEDY}")
+            raise ReadingError(f"{where}: the topic was recreated, or lost its newest records; {record_place.REMEDY}")
         if wanted < first:
             if not self._skips:
-                problem = "retention deleted records before they were recorded"
-                raise ReadingError(f"{where}; {problem}; set `lost: skip` to go on with the first record that is there")
+                raise ReadingError(f"{where}: {_DELETED}; set `lost: skip` to continue with the first that Kafka has")
             self._skipped[partition] = first - wanted
             say(skipped=first - wanted, partition=partition)
         return max(wanted, first)

@@ -14,7 +14,7 @@ from tensorplane.datasets.tree import File
 KEY = "stream"
 """Key of a commit's provenance."""
 _TOPIC_ID = "topicId"
-REMEDY = "set another `dataset` or `branch`, where the recorder begins with the first record that is there"
+REMEDY = "set another `dataset` or `branch`, where the recorder begins with the first record that Kafka has"
 
 
 class Moved(Refused):
@@ -71,8 +71,8 @@ def unwritten(dataset: Dataset, branch: str, files: Mapping[str, File], before: 
     taken = [path for path, found in there.items() if isinstance(found, File) and found != files[path]]
     if taken:
         more = f" and {len(taken) - 1} more" if taken[1:] else ""
-        problem = f"has {taken[0]}{more}, which this recorder did not write and would replace"
-        raise Refused(f"{_named(dataset, branch)}: {problem}; remove it from the dataset, or {REMEDY}")
+        problem = f"has {taken[0]}{more}, which this recorder did not write, but would replace"
+        raise Refused(f"{_named(dataset, branch)}: {problem}; remove such files from the dataset, or {REMEDY}")
 
 
 def provenance(
@@ -102,7 +102,7 @@ def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, kn
             offsets = {int(partition): offset for partition, offset in about["to"].items()}
             return Place(made.id, offsets, about.get(_TOPIC_ID))
         if about and newest and _are_in(dataset, made, newest):
-            problem = f"has the records of {about['name']}/{about['topic']} that group {about['group']} recorded"
+            problem = f"has records of {about['name']}/{about['topic']}, recorded by group {about['group']}"
             raise Refused(f"{_named(dataset, branch)}: {problem}; set that source again, or {REMEDY}")
     return Place(None, {})
 

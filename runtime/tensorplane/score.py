@@ -175,7 +175,7 @@ class Scorer:
         """Raises ReadingError if the topic is another one than that which the pod reads."""
         if topic_id.differ(self._topic_id, now):
             # Kafka has deleted the group's offsets with the topic.
-            remedy = "the next start of the pod begins with the first record that has no result in this topic"
+            remedy = "the next start of the pod begins with the first record that has no result"
             raise ReadingError(f"{topic_id.problem(self._topic, self._topic_id, now)}; {remedy}")
         self._topic_id = self._topic_id or now
 

@@ -28,7 +28,7 @@ _RESTART_SECONDS = 300.0
 """How long a broker that restarts may take to answer. To fail earlier would cost a start of TensorFlow each time."""
 _REMEDY = "start a new run (`attempt` in the job's settings), which begins at the group's offsets"
 _DELETED = (
-    "retention deleted unread records; reset the group's offsets, and if this run has a checkpoint, start a new one "
+    "retention deleted unread records; reset the group's offsets, and if the run has a checkpoint, start a new run "
     "(`attempt` in the job's settings)"
 )
 _MOVING = {KafkaError.NOT_COORDINATOR, KafkaError.COORDINATOR_NOT_AVAILABLE, KafkaError.COORDINATOR_LOAD_IN_PROGRESS}
@@ -148,7 +148,7 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         """Raises StreamError if the topic, whose id is this now, is another one than that of the offsets."""
         if topic_id.differ(self._topic_id, now):
             problem = topic_id.problem(self.topic.name, self._topic_id, now)
-            raise StreamError(f"{problem}, and its offsets are of other records; {_REMEDY}")
+            raise StreamError(f"{problem}; {_REMEDY}")
         self._topic_id = self._topic_id or now
 
     # An attribute of this object, not one more in the checkpoint, so that checkpoints of earlier versions are complete.
@@ -268,9 +268,9 @@ def _begin(topic: Topic, consumer: Consumer, offsets: np.ndarray) -> dict[int, i
         first, end = _watermarks(consumer, topic, partition)
         wanted = int(offsets[partition])
         if not first <= wanted <= end:
-            why = _DELETED if wanted < first else f"the topic was recreated, or has lost its end; {_REMEDY}"
+            why = _DELETED if wanted < first else f"the topic was recreated, or lost its newest records; {_REMEDY}"
             where = f"topic {topic.name}, partition {partition}"
-            raise StreamError(f"{where}: the next record is {wanted}, Kafka has {first} to {end}; {why}")
+            raise StreamError(f"{where}: the next record is {wanted}, Kafka has {first} to {end}: {why}")
         begin[partition] = wanted
     return begin
 
@@ -315,8 +315,6 @@ def _answer(ask: Callable[[], T]) -> T:
 
 def _explained(topic: Topic, partition: int | None, error: KafkaError) -> StreamError:
     if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        why = (
-            "retention deleted unread records, or the topic was recreated; the next start of the job says which it was"
-        )
-        return StreamError(f"topic {topic.name}, partition {partition}: {why}, and what to do ({error.str()})")
+        why = "retention deleted unread records, or the topic was recreated; the next start of the job says which"
+        return StreamError(f"topic {topic.name}, partition {partition}: {why} ({error.str()})")
     return StreamError(f"topic {topic.name}: {error.str()}")

@@ -40,7 +40,7 @@ def test_a_name_cannot_be_the_first_digits_of_an_id(dataset: Dataset, folder: Pa
     put(dataset, a="1")
     made = dataset.resolve(put(dataset, a="2"))
     for digits in (made.id[:8], made.version[:10], made.id):
-        expected = f"^{digits}: is how a commit or a version begins; choose a name that hides none$"
+        expected = f"^{digits}: is the beginning of a commit's or version's id; choose another name$"
         with pytest.raises(Refused, match=expected):
             dataset.label(digits, "main~1")
         with pytest.raises(Refused, match=expected):

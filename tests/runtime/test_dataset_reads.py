@@ -99,7 +99,7 @@ def test_a_version_that_was_not_read_then_is_named(
     assert not capfd.readouterr().err
     job.again()
     assert [_read(dataset, each) for each in ("main", "other", "other")] == ["1", "2", "2"]
-    line = "the model that this job makes again did not read it, so the new one may differ"
+    line = "the model that this job reproduces did not read it, so the new one may differ"
     assert capfd.readouterr().err == f"dataset@other: version {version[:12]}: {line}\n"
 
 

@@ -149,8 +149,8 @@ def test_files_that_cannot_be_read_are_named_together() -> None:
         with pytest.raises(Refused) as refused:
             dataset.commit(folder)
         assert str(refused.value).splitlines() == [
-            f"'a': cannot be read by user {user} (mode 000 of user {user}); let what writes it set its mode",
-            f"'d': cannot be read by user {user} (mode 200 of user {user}); let what writes it set its mode",
+            f"'a': cannot be read by user {user} (mode 000 of user {user}); let its writer make it readable",
+            f"'d': cannot be read by user {user} (mode 200 of user {user}); let its writer make it readable",
         ]
         (folder / "b").chmod(0)
         with pytest.raises(Refused, match=rf"^'b/': cannot be read by user {user} \(mode 000 of user {user}\)"):

@@ -71,7 +71,7 @@ def test_a_table_takes_only_files_that_fit(tmp_path: Path) -> None:
 
 _SAME = {"x": "float32", "label": "int64"}
 _MORE = {**_SAME, "more": "int64"}
-_FORMER = "were committed before the columns changed; commit all files with the columns of the settings at once"
+_FORMER = "were committed before the columns changed; commit all of them with the new columns at once"
 
 
 def _write(folder: Path, *names: str, table: str = "points.parquet") -> None:

@@ -33,6 +33,6 @@ def test_an_error_that_no_repetition_changes_says_what_to_do(tmp_path: Path, cod
 def test_a_volume_with_its_most_files_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     full = os.statvfs_result((4096, 4096, 9, 9, 9, 1000, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda path: full)
-    expected = r"^raw: a file does not fit on its volume, which has no room for another file \(most: 1,000\); make"
+    expected = r"^raw: a file does not fit on its volume, which has no free inode of 1,000; make"
     with pytest.raises(Refused, match=expected), lasting.refused(tmp_path, what="raw: a file"):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -101,9 +101,9 @@ def test_parts_of_one_key_that_is_not_stated_are_refused_before_a_pod_starts(tmp
         joined.plan()
     assert str(refused.value).split("\n") == [
         "pair.inputs.photos: 2 parts have the key 'a' ('a.jpg', 'a.png'); "
-        "set inputs.photos.key to a pattern, which takes each of them, or rename them",
+        "set inputs.photos.key to a pattern, which allows equal keys, or rename them",
         "pair.inputs.labels: 2 parts have the key 'v1' ('v1.0', 'v1.1'); "
-        "set inputs.labels.key to a pattern, which takes each of them, or rename them",
+        "set inputs.labels.key to a pattern, which allows equal keys, or rename them",
     ]
 
 
@@ -146,7 +146,7 @@ def test_a_cross_compares_no_names_so_nothing_is_left_out(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("join", "key", "remedy"),
     [
-        ("name", r"([^_]*)_.*", "use keys that fewer parts have"),
+        ("name", r"([^_]*)_.*", "use keys that fewer parts share"),
         ("cross", None, "set inputs.photos.split or inputs.labels.split to larger batches"),
     ],
 )
@@ -158,7 +158,10 @@ def test_more_combinations_than_an_agent_can_plan_are_refused_before_one_is_made
     monkeypatch.setattr(joins, "Item", None)
     with pytest.raises(Refused) as refused:
         joins.items(stage, {"photos": parts, "labels": parts})
-    assert str(refused.value) == f"pair: photos and labels make 1,000,000 parts together, more than 200,000; {remedy}"
+    assert (
+        str(refused.value)
+        == f"pair: photos and labels have 1,000,000 combinations of parts, more than 200,000; {remedy}"
+    )
 
 
 def test_parts_with_one_partner_each_are_as_many_as_the_inputs_have(

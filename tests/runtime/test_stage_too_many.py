@@ -82,7 +82,7 @@ def _batch_of(refused: pytest.ExceptionInfo[Refused]) -> int:
     return int(size)
 
 
-@pytest.mark.parametrize(("cache", "more"), [(True, ", or commit at most 2 new ones before each run"), (False, "")])
+@pytest.mark.parametrize(("cache", "more"), [(True, ", or commit at most 2 new parts before each run"), (False, "")])
 def test_too_many_joined_parts_have_a_remedy_that_join_name_accepts(
     volume: Volume, monkeypatch: pytest.MonkeyPatch, cache: bool, more: str
 ) -> None:
@@ -90,7 +90,7 @@ def test_too_many_joined_parts_have_a_remedy_that_join_name_accepts(
     source = volume.stage().inputs[0]
     stage = volume.stage(inputs=(source, replace(source, name="more")), join="name", cache=cache)
     version = _many(volume, "a", "b", "c")
-    folders = "put the files of several keys into one folder, of equal names in texts and more,"
+    folders = "group the files of several keys into folders, with equal names in texts and more,"
     with pytest.raises(Refused, match=f"^upper: 3 parts, more than 2; {folders} and set split: directory{more}$"):
         plan.plan(stage, "r", {"texts": version, "more": version})
     grouped = _many(volume, "1/a", "1/b", "2/c")

@@ -140,9 +140,9 @@ def test_what_retention_took_is_an_error_and_no_gap(broker: Broker, here: Topic)
     position, unread = Position(here), Position(here)
     assert len(_numbers(position, 2)) == 10
     broker.delete_before(here.name, 20)
-    with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30; retention deleted"):
+    with pytest.raises(StreamError, match="the next record is 10, Kafka has 20 to 30: retention deleted"):
         _numbers(position, 1)
-    with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30; retention deleted"):
+    with pytest.raises(StreamError, match="the next record is 0, Kafka has 20 to 30: retention deleted"):
         _numbers(unread, 1)
 
 

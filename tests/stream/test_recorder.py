@@ -131,7 +131,7 @@ def test_records_that_retention_deleted_stop_it_unless_they_may_be_lost(
     broker.delete_before(topic, 3)
     with recording.running() as (process,):
         assert process.wait(PATIENT_SECONDS) == 1
-    assert f"topic {topic}, partition 0: the next record is 1, Kafka has 3 to 4; retention deleted" in recording.said()
+    assert f"topic {topic}, partition 0: the next record is 1, Kafka has 3 to 4: retention deleted" in recording.said()
     with Recording(broker, topic, tmp_path, lost="skip").running():
         eventually(lambda: recording.values() == [0, 3], about=recording.said)
     assert recording.windows()[-1]["skipped"] == {"0": 2}
@@ -158,7 +158,7 @@ def test_a_recreated_topic_is_refused_until_another_branch_is_set(
     with recording.running() as (process,):
         assert process.wait(PATIENT_SECONDS) == 1
     assert f"topic {topic}: was recreated, or is in another Kafka cluster (its id is " in recording.said()
-    assert "and its offsets are of other records; set another `dataset` or `branch`" in recording.said()
+    assert "); set another `dataset` or `branch`, where the recorder begins" in recording.said()
     assert recording.values() == list(range(10))
     remedied = Recording(broker, topic, tmp_path, branch="new")
     with remedied.running():
@@ -209,7 +209,7 @@ def test_another_group_does_not_record_what_the_dataset_has(
     other = Recording(broker, topic, tmp_path, group="other", window=_of_records(records))
     with other.running() as (process,):
         assert process.wait(PATIENT_SECONDS) == 1
-    problem = f"has the records of events/{topic} that group {recording.group} recorded"
+    problem = f"has records of events/{topic}, recorded by group {recording.group}"
     assert (
         f"tensorplane: dataset dataset, branch main: {problem}; set that source again, or set another" in other.said()
     )

@@ -31,7 +31,7 @@ def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
             # Two stages of one pipeline are told by its own checks.
             if other.workload != writer.workload:
                 name = branch[0] if branch[1] == MAIN else f"{branch[0]}@{branch[1]}"
-                reason = f"is {name}, to which {other.shown} writes too, and each would undo what the other made"
+                reason = f"{other.shown} writes to {name} too, and each would undo what the other made"
                 yield Fault(writer.at, f"{reason}; use a dataset for each", given=(other.at,))
     yield from _circles({at: one for at, workload in workloads.items() for one in _pipeline(workload)})
 
@@ -61,7 +61,7 @@ def _circles(pipelines: Mapping[Key, PipelineSettings]) -> Iterator[Fault]:
             told |= {*circle}
             trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
             names = " -> ".join(each[-1] for each in circle)
-            reason = f"makes a circle of pipelines that start each other for ever, {names}"
+            reason = f"starts runs in an endless circle, {names}"
             remedy = "limit it to other datasets, or give one of them a schedule"
             given = tuple((*each, key) for each in circle for key in ("stages", "triggers"))
             yield Fault((*at, "triggers", trigger), f"{reason}; {remedy}", given=given)

@@ -98,7 +98,7 @@ def expression(pattern: str) -> str:
     if "(" not in _plain(pattern):
         refuse("a pattern with the key in parentheses, such as (*).tar.gz")
     if sum(sign in ("*", "**") for sign in _SIGN.findall(pattern)) > _MOST_STARS:
-        refuse(f"a pattern with at most {_MOST_STARS} stars, since names take long to compare with more")
+        refuse(f"a pattern with at most {_MOST_STARS} stars (more take too long to match)")
     return made
 
 
@@ -118,14 +118,14 @@ def _translated(pattern: str) -> Iterator[str]:
         else:
             yield _WORDS.get(sign) or _text(sign)
     if opened:
-        _unreadable(f"{opened} that is not closed")
+        _unreadable(f"an unclosed {opened}")
 
 
 def _opened(before: str, bracket: str) -> str:
     """The bracket that is open after this one. None is inside another."""
     if bracket in _CLOSING.values():
         if _CLOSING.get(before) != bracket:
-            _unreadable(f"{bracket} that nothing opens")
+            _unreadable(f"an unopened {bracket}")
         return ""
     if before:
         _unreadable(f"{bracket} inside {before}")
@@ -135,7 +135,7 @@ def _opened(before: str, bracket: str) -> str:
 def _text(sign: str) -> str:
     """One character, or one of several."""
     if len(sign) == 1:
-        lone = {"[": "[ that is not closed", "\\": "\\ that nothing follows"}
+        lone = {"[": "an unclosed [", "\\": "a backslash at its end"}
         return _unreadable(lone[sign]) if sign in lone else re.escape(sign)
     return re.escape(sign[1]) if sign[0] == "\\" else _class(sign)
 
@@ -149,7 +149,7 @@ def _class(sign: str) -> str:
 
     def plain(found: re.Match[str]) -> str:
         if found["named"]:
-            return _CLASSES.get(found["named"]) or _unreadable(f"{found['named']}, which is no class of characters")
+            return _CLASSES.get(found["named"]) or _unreadable(f"{found['named']}, which is no character class")
         # A backslash is there with what it makes plain.
         return re.escape(found["escaped"] or found["plain"])
 
@@ -158,9 +158,9 @@ def _class(sign: str) -> str:
     try:
         re.compile(found)
     except re.error:
-        _unreadable(f"the characters {sign}, which are none or in the wrong order")
+        _unreadable(f"{sign}, which is empty or in the wrong order")
     return found
 
 
 def _unreadable(what: str) -> NoReturn:
-    refuse(f"a pattern without {what}; a backslash makes a character plain")
+    refuse(f"a pattern without {what}; escape characters with a backslash")

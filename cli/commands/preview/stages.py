@@ -15,7 +15,7 @@ _LOOKS = {
     "same": (("#f6f8fa", "#8c959f"), ""),
 }
 _NOTHING: Facts = {}
-_KEYS = {"directory": "the names of folders, of which dots are a part, and of files without their ending"}
+_KEYS = {"directory": "the full names of folders, and names of files without their ending"}
 _HEADING, _BETWEEN = 30, 36
 
 

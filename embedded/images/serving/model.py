@@ -40,8 +40,7 @@ class Version:
             if kind := _composite(signature.outputs[name]) if name in signature.outputs else "":
                 raise invalid(
                     "Tensor :0, specified in either feed_devices or fetch_devices was not found in the Graph: output "
-                    f"{name} is a {kind}, which TensorFlow Serving cannot return; let the signature return tensors, "
-                    "such as those of its to_tensor()"
+                    f"{name} is a {kind}, which TensorFlow Serving cannot return; return what its to_tensor() gives"
                 )
         extra, missing = sorted(set(inputs) - set(signature.inputs)), sorted(set(signature.inputs) - set(inputs))
         if extra or missing:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Gone, Refused
+from tensorplane.datasets.refused import Gone, Refused, collected
 from tensorplane.datasets.store import Store, blob_name, listed
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")
@@ -157,7 +157,7 @@ def publish(
             return before
         made = _made(store, before, version, note)
         if not _uses(store, theirs, version):
-            raise Gone(f"{branch}: a collection deleted contents of this commit; run the same command again")
+            raise collected(branch)
         store.published()  # the entry below may exist even if its creation fails
         folder.mkdir(exist_ok=True)
         place = folder / _numbered(number + 1)

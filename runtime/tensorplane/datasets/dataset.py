@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from tensorplane.datasets import checkout, commit, durable, labels, reads, references, retention, scan, tree
 from tensorplane.datasets.commit import After, Commit, Note
 from tensorplane.datasets.references import MAIN
-from tensorplane.datasets.refused import Gone, Refused
+from tensorplane.datasets.refused import Gone, Refused, collected
 from tensorplane.datasets.store import Store, blob_name
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File
@@ -291,7 +291,7 @@ class Dataset:
         try:
             table.check(files.items(), former=files.keys() - self._new(before, after).keys())
         except FileNotFoundError:
-            raise Gone("a collection deleted contents of this commit; run the same command again") from None
+            raise collected(self.store.root.name) from None
         with contextlib.suppress(OSError):  # without it, the next commit reads all files
             durable.replace(fitting, after.encode(), self.store.parts)
 

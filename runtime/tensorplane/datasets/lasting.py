@@ -69,7 +69,7 @@ def _total(folder: Path) -> int:
 def _room(root: Path) -> str:
     about = os.statvfs(root)
     if about.f_files and not about.f_favail:
-        return f"no room for another file (most: {about.f_files:,})"
+        return f"no free inode of {about.f_files:,}"
     total, free = about.f_blocks * about.f_frsize, about.f_bavail * about.f_frsize
     return f"{size(free)} of {size(total)} free"
 

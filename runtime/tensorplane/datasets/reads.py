@@ -46,7 +46,7 @@ def note(root: Path, reference: str, commit: Commit) -> None:
         _note({**about, "reference": each})
     pins = _pins(root, os.environ)
     if is_new and pins is not None and all(each["version"] != commit.version for each in pins):
-        line = "the model that this job makes again did not read it, so the new one may differ"
+        line = "the model that this job reproduces did not read it, so the new one may differ"
         print(f"{root.name}@{reference}: version {commit.version[:12]}: {line}", file=sys.stderr, flush=True)
 
 

@@ -61,13 +61,13 @@ def _allow_digits(store: Store, name: str) -> None:
     if not _ID.fullmatch(name):
         return
     if any(made.id.startswith(name) or made.version.startswith(name) for made in commit.every(store)):
-        raise Refused(f"{name}: is how a commit or a version begins; choose a name that hides none")
+        raise Refused(f"{name}: is the beginning of a commit's or version's id; choose another name")
 
 
 def _by_id(store: Store, prefix: str) -> Commit:
     found = _with_id(store, prefix)
     if len(found) != 1:
-        problem = "several commits or versions begin so; write more digits" if found else "no commit or version"
+        problem = "several commits or versions begin with it; write more digits" if found else "no commit or version"
         raise Refused(f"{prefix}: {problem}")
     return found[0]
 

@@ -20,6 +20,11 @@ class Gone(Refused):
     """Something that retention has deleted. Who keeps it again may succeed; who reads it does not."""
 
 
+def collected(what: str) -> Gone:
+    """The error of a commit whose contents a collection has just deleted."""
+    return Gone(f"{what}: a collection deleted contents of this commit; run the same command again")
+
+
 def all_of(faults: Iterable[str]) -> Refused:
     """Many faults as one: the first lines, and how many more there are."""
     lines = sorted(faults)

@@ -139,7 +139,7 @@ def _fault(entry: os.DirEntry[str], path: str) -> str:
 def _unreadable(place: Path, path: str) -> str:
     about = place.stat()
     whose = f"mode {stat.S_IMODE(about.st_mode):03o} of user {about.st_uid}"
-    return f"{shortened(path)!r}: cannot be read by user {os.geteuid()} ({whose}); let what writes it set its mode"
+    return f"{shortened(path)!r}: cannot be read by user {os.geteuid()} ({whose}); let its writer make it readable"
 
 
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:

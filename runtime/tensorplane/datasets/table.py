@@ -47,7 +47,7 @@ class Table:
         if len(found) > _SHOWN:
             lines.append(f"and {len(found) - _SHOWN:,} more files")
         if old := found.keys() & set(former):
-            remedy = "commit all files with the columns of the settings at once, or set the former columns"
+            remedy = "commit all of them with the new columns at once, or set the former columns"
             lines.append(f"{len(old):,} of these files were committed before the columns changed; {remedy}")
         raise Refused("\n".join(lines))
 

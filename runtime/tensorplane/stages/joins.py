@@ -61,8 +61,8 @@ def _limit(stage: Stage, groups: Iterable[Mapping[str, Sequence[Part]]]) -> None
     if made > max(MOST, single):
         names = [each.name for each in stage.inputs if not each.is_whole]
         splits = " or ".join(f"inputs.{name}.split" for name in names)
-        remedy = "use keys that fewer parts have" if stage.join == "name" else f"set {splits} to larger batches"
-        problem = f"{' and '.join(names)} make {made:,} parts together, more than {MOST:,}"
+        remedy = "use keys that fewer parts share" if stage.join == "name" else f"set {splits} to larger batches"
+        problem = f"{' and '.join(names)} have {made:,} combinations of parts, more than {MOST:,}"
         raise Refused(f"{stage.name}: {problem}; {remedy}")
 
 
@@ -104,5 +104,5 @@ def _ambiguous(stage: str, name: str, keys: Mapping[Key, Sequence[Part]]) -> Ite
         if len(parts) > 1:
             names = ", ".join(repr(part.name) for part in parts[:_SHOWN]) + (", …" if len(parts) > _SHOWN else "")
             problem = f"{len(parts)} parts have the key {key[0]!r} ({names})"
-            remedy = f"set inputs.{name}.key to a pattern, which takes each of them, or rename them"
+            remedy = f"set inputs.{name}.key to a pattern, which allows equal keys, or rename them"
             yield f"{stage}.inputs.{name}: {problem}; {remedy}"

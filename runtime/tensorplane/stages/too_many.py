@@ -18,8 +18,8 @@ def remedy(stage: Stage, found: Mapping[str, Sequence[Part]], most: int, *, grow
     apart = {each.name: found[each.name] for each in stage.inputs if not each.is_whole}
     if stage.join == "name":
         names = " and ".join(apart)
-        folders = f"put the files of several keys into one folder, of equal names in {names}, and set split: directory"
-        return f"{folders}, or commit at most {most:,} new ones before each run" if grows else folders
+        folders = f"group the files of several keys into folders, with equal names in {names}, and set split: directory"
+        return f"{folders}, or commit at most {most:,} new parts before each run" if grows else folders
     paths = {name: [path for part in of_input for path in part.paths] for name, of_input in apart.items()}
     others = {name: math.prod(len(apart[other]) for other in apart if other != name) for name in apart}
     alone = [

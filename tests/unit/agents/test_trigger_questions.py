@@ -70,5 +70,5 @@ def test_a_schedule_waits_for_a_run_that_somebody_started_since_the_last_questio
     _look(world, controller)
     world.create({"metadata": {"name": "digits-by-hand"}})
     _look(world, controller, 6)
-    assert "waits for digits-by-hand to end, and then starts one for the newest versions" in world.said
+    assert "waits for digits-by-hand to end, and then starts a run on the newest versions" in world.said
     assert [*world.runs] == ["digits-by-hand"]

@@ -233,7 +233,7 @@ def test_a_change_that_is_taken_back_while_its_run_goes_waits_for_what_that_make
     (first, second) = world.runs
     world.digest = "1"
     settle(world, fresh=FRESH)
-    assert f"waits for {second} to end, and then starts one for the newest versions" in world.said
+    assert f"waits for {second} to end, and then starts a run on the newest versions" in world.said
     if makes:
         world.end_runs()
     world.runs[second] = True

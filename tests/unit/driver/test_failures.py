@@ -70,8 +70,8 @@ def test_advice_and_the_last_log_line_are_separated() -> None:
         ("keep", "container keep exceeded its memory limit of 128Mi; give each part fewer files"),
         (
             "wait",
-            "container wait exceeded its memory limit of 256Mi; Argo has this container in each pod of a stage, and no "
-            "setting has its memory; run the stage again",
+            "container wait exceeded its memory limit of 256Mi; it is Argo's own, whose memory no setting changes; run "
+            "the stage again",
         ),
     ],
 )

@@ -178,7 +178,7 @@ def test_parts_without_a_partner_are_counted(capsys: pytest.CaptureFixture[str])
 def test_a_join_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -> None:
     access = _access((_path("photos-1"), _joined(0, sheets=3, labels=0)))
     tables.show(access, None, Console(width=200), everything=False, as_json=False)
-    said = "the join found nothing, so there is no part to work on: 3 of sheets have no partner"
+    said = "the join found nothing: 3 of sheets have no partner"
     assert capsys.readouterr().out.splitlines()[-1] == f"photos-1/prepare: {said}; compare their names"
 
 

@@ -142,7 +142,7 @@ def test_a_trigger_is_one_of_the_inputs_that_no_stage_makes(triggers: Any, expec
         ),
         (
             {"a": {"schedule": "0 2 * * *"}, "b": {"schedule": "0 3 * * *"}},
-            "photos.triggers: Pachyderm has one schedule, or other conditions, so a schedule is left out; "
+            "photos.triggers: Pachyderm takes one schedule or other conditions, so a schedule is left out; "
             "use one of them",
         ),
     ],
@@ -282,7 +282,7 @@ def test_exported_globs_take_the_keys_that_runs_take() -> None:
             "the key of NAME.tar.gz is NAME.tar in Pachyderm, because .tar.gz ends with .gz; "
             "set key to another pattern",
         ),
-        ("file", "a[.-0](*)", "some of its characters include a slash in Pachyderm; set key to another pattern"),
+        ("file", "a[.-0](*)", "in Pachyderm, its characters include a slash; set key to another pattern"),
         ("file", None, "by default, a file without an ending in its name finds no partner in Pachyderm; set key"),
         ("directory", None, "by default, the ending of a file at the top is part of its key in Pachyderm; set key"),
         ("directory", "(*).csv", None),

@@ -84,7 +84,7 @@ def test_a_join_of_files_in_folders_combines_them_and_says_what_folders_are() ->
         "y": ("directory", "(*).json"),
     }
     assert [f"{note.field}: {note.fate}" for note in made.notes] == [
-        "input.join[0].pfs.glob: each file is a part; in Pachyderm, folders that match are parts, too"
+        "input.join[0].pfs.glob: only files are parts, in Pachyderm also folders that match"
     ]
 
 
@@ -130,8 +130,8 @@ def _at(repo: str, **more: Any) -> dict[str, Any]:
 def test_what_is_nested_in_a_join_or_group_is_told(given: dict[str, Any], field: str, nested: str) -> None:
     made = import_specs(spec_with(input=given))
     assert [f"{note}" for note in made.notes if note.field == field] == [
-        f"a.{field}: has a {nested} in it, whose parts have no equal, so the program gets all files at once; "
-        "make what is nested a pipeline of its own, which this one reads"
+        f"a.{field}: has a {nested} in it, which stages do not support, so the program gets all files at once; "
+        "make what is nested a pipeline, whose output this one reads"
     ]
     for stage in made.workloads["a"]["stages"].values():
         assert not any("key" in one or "split" in one for one in stage["inputs"].values())
@@ -189,14 +189,14 @@ def test_a_name_that_no_variable_can_have_is_told_where_the_program_reads_it() -
 def test_each_folder_that_a_glob_of_all_depths_matches_is_told() -> None:
     (note,) = import_specs(spec_with(input={"pfs": {"repo": "photos", "glob": "/**"}})).notes
     assert f"{note.field}: {note.fate}" == (
-        "input.pfs.glob: each file is a part; in Pachyderm, folders that match are parts, too"
+        "input.pfs.glob: only files are parts, in Pachyderm also folders that match"
     )
 
 
 def test_an_input_without_a_glob_is_told() -> None:
     made = import_specs(spec_with(input={"pfs": {"repo": "photos"}}))
     assert [f"{note}" for note in made.notes] == [
-        "a.input.pfs.glob: is missing, which Pachyderm refuses; here the program gets all files at once; "
+        "a.input.pfs.glob: is missing, so the program gets all files at once (Pachyderm refuses it); "
         "if files are parts, set split"
     ]
 

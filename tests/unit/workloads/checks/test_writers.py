@@ -47,17 +47,17 @@ def _recorder(group: str, topic: str, **more: Any) -> dict[str, Any]:
     [
         (
             {"a": _pipeline(("x", "y")), "b": _pipeline(("raw", "x"), ("x", "y"))},
-            "b.stages.s1.output: is y, to which stage s0 of pipeline a writes too, and each would undo what the "
+            "b.stages.s1.output: stage s0 of pipeline a writes to y too, and each would undo what the "
             "other made; use a dataset for each",
         ),
         (
             {"a": _pipeline(("x", "y")), "clicks": _recorder("first", "clicks")},
-            "clicks.dataset: is y, to which stage s0 of pipeline a writes too, and each would undo what the "
+            "clicks.dataset: stage s0 of pipeline a writes to y too, and each would undo what the "
             "other made; use a dataset for each",
         ),
         (
             {"clicks": _recorder("first", "clicks"), "views": _recorder("second", "views")},
-            "views.dataset: is y, to which recorder clicks writes too, and each would undo what the other made; "
+            "views.dataset: recorder clicks writes to y too, and each would undo what the other made; "
             "use a dataset for each",
         ),
         (
@@ -65,7 +65,7 @@ def _recorder(group: str, topic: str, **more: Any) -> dict[str, Any]:
                 "clicks": _recorder("first", "clicks", branch="live"),
                 "views": _recorder("second", "views", branch="live"),
             },
-            "views.dataset: is y@live, to which recorder clicks writes too, and each would undo what the other made; "
+            "views.dataset: recorder clicks writes to y@live too, and each would undo what the other made; "
             "use a dataset for each",
         ),
     ],
@@ -83,7 +83,7 @@ def _circle(first: Any, second: Any) -> list[str]:
     return faults_of(_tree(a=_pipeline(("x", "y"), **first), b=_pipeline(("y", "x"), **second)))
 
 
-_FOR_EVER = "makes a circle of pipelines that start each other for ever"
+_FOR_EVER = "starts runs in an endless circle"
 _REMEDY = "limit it to other datasets, or give one of them a schedule"
 
 

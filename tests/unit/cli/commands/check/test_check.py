@@ -124,8 +124,8 @@ def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) ->
     env = "{A: 1.10, B: 0755, C: 1.5, D: '1.10', E: no, F: 600}"
     text = f"config:\n  tensorplane:workloads: {{x: {{{_JOB}, resources: {{cpus: 1.50}}, env: {env}}}}}\n"
     assert _faults(_file(tmp_path, text)) == [
-        "tensorplane:workloads.x.env.A: Pulumi makes 1.1 of the number 1.10; quote it",
-        "tensorplane:workloads.x.env.B: Pulumi makes 493 of the number 0755; quote it",
+        "tensorplane:workloads.x.env.A: Pulumi turns the number 1.10 into 1.1; quote it",
+        "tensorplane:workloads.x.env.B: Pulumi turns the number 0755 into 493; quote it",
     ]
 
 
@@ -133,7 +133,7 @@ def test_a_number_of_which_pulumi_changes_the_text_is_no_text(tmp_path: Path) ->
 def test_a_boolean_of_which_pulumi_changes_the_text_is_called_one(tmp_path: Path, written: str, made: str) -> None:
     text = f"config:\n  tensorplane:namespace: {written}\n  tensorplane:volumes: {{a: {{sizeGib: 1}}}}\n"
     assert _faults(_file(tmp_path, text)) == [
-        f"tensorplane:namespace: Pulumi makes {made} of the boolean {written}; quote it"
+        f"tensorplane:namespace: Pulumi turns the boolean {written} into {made}; quote it"
     ]
 
 

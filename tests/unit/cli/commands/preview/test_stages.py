@@ -107,8 +107,8 @@ def test_a_join_of_folders_that_a_former_version_deployed_is_named() -> None:
                     dag["prepare"].pop("keys", None)
     report = comparison.report("prod", "abc", former, streamed, asked=Asked("Pulumi.prod.yaml"))
     assert stages.words(report) == [
-        "photos/prepare: other keys of its join; its next run joins photos by the names of folders, of which dots are "
-        "a part, and of files without their ending"
+        "photos/prepare: other keys of its join; its next run joins photos by the full names of folders, and names of "
+        "files without their ending"
     ]
 
 
