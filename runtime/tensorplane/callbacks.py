@@ -16,8 +16,9 @@ from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
-from tensorplane.keras import building, captured, csv_files, epochs, first_batch, repair, repeatable, scope, steps
-from tensorplane.keras.fit_state import FitState, LocalMetrics, Others
+from tensorplane.keras import building, captured, epochs, first_batch, repair, repeatable, scope, steps
+from tensorplane.keras.csv_files import CsvFiles
+from tensorplane.keras.fit_state import CallbackStates, FitState, LocalMetrics
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 from tensorplane.keras.self_check import in_one_process
@@ -75,11 +76,10 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._callbacks = [one for one in callbacks if one is not self]
         self._iterator: Any = epochs.newest.get(self.model)
         resumes = self._folder is not None and bool(CheckpointFiles(self._folder).steps())
-        self._csv_loggers = csv_files.keep_rows(self._callbacks) if resumes else []
+        self._csv_files = CsvFiles(self._callbacks if resumes else [])
 
     def on_train_begin(self, logs: Any = None) -> None:
-        for logger in self._csv_loggers:
-            logger.append = False
+        self._csv_files.opened()
         first_step.expected()
         watch_uncaught()
         self._step = self._epoch = self._in_epoch = 0
@@ -105,7 +105,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             fit=self._state,
         )
         read = (self._iterator.batches.dataset, self._validated_data)
-        self._others = Others(self._callbacks, self.model, python_data=any(map(repeatable.runs_python, read)))
+        self._callback_states = CallbackStates(
+            self._callbacks, self.model, python_data=any(map(repeatable.runs_python, read))
+        )
         self._captured = captured.of(self.model)
         self._captured.resumes = self._folder is not None
         self._captured.saved = captured.handles(self._checkpoints.tracked, *self._metrics.variables)
@@ -151,12 +153,11 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._step, self._epoch = self.resumed, at["epoch"]
         self._begun, self._finished = at["step_in_epoch"] > 0, bool(at["finished"])
         # Now, as an epoch that has not begun begins with what they had at the end of the one before.
-        self._others.remind(self._state.remembered())
+        self._callback_states.remind(self._state.remembered())
         if values := self._state.captured():
             self._give_captured(values)
         self.model._initial_epoch = self.params["epochs"] if self._finished else self._epoch
-        for logger in self._csv_loggers:
-            csv_files.end_before(logger, self.model._initial_epoch)
+        self._csv_files.end_before(self.model._initial_epoch)
         self._advance_validation(at["validations"])
         self._position = at["iterators"], at["taken"]
         self._iterator.start_at(at["step_in_epoch"], *self._position, finished=self._finished)
@@ -194,7 +195,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._validations, self._unvalidated = iterators, True
         self._advanced = isinstance(self._validated_data, tf.data.Dataset)
         if self._advanced:
-            repeatable.pass_over(self._validated_data, times=iterators, whole=self.validation_steps is None)
+            repeatable.pass_over(self._validated_data, times=iterators, first_ended=self.validation_steps is None)
 
     def has_begun(self, callback: Any) -> bool:
         """Whether a callback has begun the epoch already, before training was interrupted within it.
@@ -203,14 +204,14 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         and so does what shows progress.
         """
         shows = isinstance(callback, keras.callbacks.ProgbarLogger)
-        return self._begun and callback is not self and not shows and not self._others.begins_again(callback)
+        return self._begun and callback is not self and not shows and not self._callback_states.begins_again(callback)
 
     def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
         self._epoch, self._in_epoch = epoch, 0
         if self._begun:
             self._begun = False
             # Of those that have begun again, what could be kept counts.
-            self._others.remind(self._state.remembered())
+            self._callback_states.remind(self._state.remembered())
             self._in_epoch = self._state.at()["step_in_epoch"]
             self._metrics.write(self._state.metrics.numpy())
         self._began = self._step - self._in_epoch
@@ -219,7 +220,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._tell_what_is_lost()
 
     def _tell_what_is_lost(self) -> None:
-        if self._folder is not None and (lost := self._others.not_kept()):
+        if self._folder is not None and (lost := self._callback_states.not_kept()):
             warn(
                 f"callbacks: {', '.join(lost)}: will be lost when training resumes; use numbers, text, arrays, or "
                 "lists, dicts, sets and dataclasses of them"
@@ -254,7 +255,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             batches.start_at(self._validations, 0, made=self._advanced)
         self._before = _BeforeValidation(self.model, self._metrics.read(), self._captured.values())
         if any(_acts_on_validation(one) for one in self._callbacks):
-            self._before.take(self._others.changed())
+            self._before.take(self._callback_states.changed())
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
         if self._before and self._exchange.agreed():
@@ -307,7 +308,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         )
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
         before = self._before.callbacks if self._before else None
-        changed = self._others.changed() if before is None else before
+        changed = self._callback_states.changed() if before is None else before
         values = self._before.captured if self._before else self._captured.values()
         self._state.remember(changed, self._last_logs, values)
         self._checkpoints.save(self._step)
@@ -335,7 +336,7 @@ class _BeforeValidation:
     def __init__(self, model: Any, metrics: np.ndarray, captured: list[Any]) -> None:
         self.metrics, self.captured = metrics, captured
         self.callbacks: list[Any] | None = None
-        """What `Others.changed` was; None if no callback changes anything in a validation."""
+        """What `CallbackStates.changed` was; None if no callback changes anything in a validation."""
         self._model = model
         self._values: list[tuple[Any, np.ndarray]] = []
 

@@ -24,7 +24,7 @@ import tensorflow as tf
 
 import tensorplane
 from tensorplane import callbacks
-from tensorplane.keras.fit_state import Others
+from tensorplane.keras.fit_state import CallbackStates
 from tensorplane.keras.seed_generators import states_of
 from tensorplane.stop import StopRequest
 
@@ -243,7 +243,7 @@ def _program(case: Case, folder: Path) -> dict[str, Any]:
             **keywords,
         )
         found[f"history {number}"] = dict(sorted(history.history.items()))
-        found[f"callbacks {number}"] = Others(others).state()
+        found[f"callbacks {number}"] = CallbackStates(others).state()
         found[f"rate {number}"] = _rate(model)
     found["weights"] = [variable.numpy() for variable in [*model.variables, *model.optimizer.variables]]
     found["seeds"] = [variable.numpy() for variable in states_of(model)]

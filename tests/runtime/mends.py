@@ -134,7 +134,7 @@ def _reminded_after_the_epoch_began() -> None:
     own = callbacks.Resume._continue
 
     def late(self: Any, folder: Any) -> None:
-        remind, self._others.remind = self._others.remind, lambda remembered: None
+        remind, self._callback_states.remind = self._callback_states.remind, lambda remembered: None
         own(self, folder)
         if self.resumed is not None:
             begin = self.on_epoch_begin
@@ -178,7 +178,7 @@ def _only_json_kept() -> None:
 
 
 def _lost_state_begun() -> None:
-    state.Others.begins_again = lambda self, callback: False
+    state.CallbackStates.begins_again = lambda self, callback: False
 
 
 OF_FITS: dict[str, Mend] = {

@@ -15,7 +15,7 @@ import tensorflow as tf
 from tensorplane import seeds
 from tensorplane.keras import repeatable
 from tensorplane.keras.batches import Batches
-from tensorplane.keras.fit_state import POSITION, FitState, LocalMetrics, Others
+from tensorplane.keras.fit_state import POSITION, CallbackStates, FitState, LocalMetrics
 
 
 def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:
@@ -27,7 +27,7 @@ def test_a_callback_continues_with_the_state_of_the_interrupted_one() -> None:
         return callback
 
     interrupted, resumed, state = plateau(), plateau(), FitState()
-    ours, theirs = Others([interrupted]), Others([resumed])
+    ours, theirs = CallbackStates([interrupted]), CallbackStates([resumed])
     interrupted.on_epoch_end(0, {"loss": 1.0})
     state.remember(ours.changed())
     theirs.remind(state.remembered())
@@ -52,20 +52,20 @@ class Holding(Counting):
 
 def test_a_program_with_one_callback_more_gives_each_its_own_state() -> None:
     one, state = Counting(), FitState()
-    before = Others([one])
+    before = CallbackStates([one])
     one.seen.extend([1, 2, 3])
     one.kinds[(1, 2)] += 1
     one.variable.assign(4.0)
     state.remember(before.changed())
     other, again = Holding(), Counting()
-    Others([other, again]).remind(state.remembered())
+    CallbackStates([other, again]).remind(state.remembered())
     assert (again.seen, again.kinds, float(again.variable)) == (one.seen, one.kinds, 4.0)
     assert again.seen.maxlen == 2 and not other.seen
 
 
 def test_what_is_not_kept_is_named_and_begins_again() -> None:
     one, other = Holding(), Counting()
-    others = Others([one, other])
+    others = CallbackStates([one, other])
     assert others.not_kept() == ["Holding.lock (lock)"]
     others.remind(others.changed())
     assert others.begins_again(one) and not others.begins_again(other)
@@ -99,7 +99,7 @@ def test_keras_own_callbacks_lose_nothing_that_training_has_changed(tmp_path: Pa
 
     class Look(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
         def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
-            for one, entry in zip(callbacks, Others(callbacks).state(), strict=True):
+            for one, entry in zip(callbacks, CallbackStates(callbacks).state(), strict=True):
                 found[type(one).__name__] = set(vars(one)) - set(entry) - {"_model", "params", "validation_data"}
 
     model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
@@ -107,12 +107,12 @@ def test_keras_own_callbacks_lose_nothing_that_training_has_changed(tmp_path: Pa
     data = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
     model.fit(*data, epochs=2, verbose=0, callbacks=[*callbacks, Look()], validation_data=data)
     assert found == {type(one).__name__: _MADE_AGAIN.get(type(one).__name__, set()) for one in callbacks}
-    assert Others(callbacks).not_kept() == []
+    assert CallbackStates(callbacks).not_kept() == []
 
 
 def test_state_of_an_earlier_version_is_given_in_the_order_of_the_callbacks() -> None:
     one, other = keras.callbacks.EarlyStopping(), keras.callbacks.History()
-    Others([one, other]).remind([{"wait": 3}, {"epoch": [0, 1]}])
+    CallbackStates([one, other]).remind([{"wait": 3}, {"epoch": [0, 1]}])
     assert (one.wait, other.epoch) == (3, [0, 1])
     state = FitState()
     state.position.assign(tf.constant([7, 2, 1, 2, 1, 0], tf.int64))

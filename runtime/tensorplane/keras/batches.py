@@ -77,14 +77,15 @@ class Batches:
         """Whether each iterator has another order."""
         return isinstance(self.dataset, tf.data.Dataset) and bool(repeatable.seeds(self.dataset))
 
-    def start_at(self, iterators: int, taken: int, *, made: bool = False, whole: bool = True) -> None:
+    def start_at(self, iterators: int, taken: int, *, made: bool = False, first_ended: bool = True) -> None:
         """Let the next iterator be the one after `iterators` others, without its first `taken` batches.
 
-        `made`: the others were made already, elsewhere in this process. `whole`: the first was read to its end.
+        `made`: the others were made already, elsewhere in this process. `first_ended`: as in
+        `repeatable.pass_over`.
         """
         missing = max(0, iterators - self.iterators)
         if not made:
-            repeatable.pass_over(self.dataset, times=missing, whole=whole)
+            repeatable.pass_over(self.dataset, times=missing, first_ended=first_ended)
         self.iterators += missing
         self._skip = taken
 

@@ -47,13 +47,14 @@ _DRAWS: dict[str, dict[str, Callable[..., tf.Tensor]]] = {
 """What TensorFlow calls for each draw, by module: what the public functions of tf.random and keras.random end in."""
 
 
-class _Compared(threading.local):
-    """Whether the caller's thread computes what is compared, without a strategy."""
+class _Thread(threading.local):
+    """The caller's thread."""
 
-    now = False
+    is_compared = False
+    """Whether it computes what is compared, without a strategy."""
 
 
-_compared = _Compared()
+_thread = _Thread()
 
 
 @contextmanager
@@ -73,14 +74,14 @@ def constant_draws() -> Iterator[None]:
 
 def compared(function: Callable[..., Any], *arguments: Any) -> Any:
     """What a function returns with constant draws, in a block of `constant_draws`."""
-    _compared.now = True
+    _thread.is_compared = True
     return function(*arguments)
 
 
 def _where_compared(draw: Callable[..., tf.Tensor], original: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
     @functools.wraps(original)
     def drawn(*arguments: Any, **keywords: Any) -> tf.Tensor:
-        is_compared = _compared.now or several(tf.distribute.get_strategy())
+        is_compared = _thread.is_compared or several(tf.distribute.get_strategy())
         return (draw if is_compared else original)(*arguments, **keywords)
 
     return drawn

@@ -68,8 +68,8 @@ class _Position:
         """Begin the next epoch at `step`, where `position` was (iterators, taken). `finished`: no epoch is left."""
         self.first_step = step
         # Steps of an epoch may have ended before the data.
-        whole = not (finished and iterators == 1 and self.steps_per_epoch)
-        self._batches.start_at(iterators, taken, whole=whole)
+        first_ended = not (finished and iterators == 1 and self.steps_per_epoch)
+        self._batches.start_at(iterators, taken, first_ended=first_ended)
 
     @property
     def position(self) -> tuple[int, int]:

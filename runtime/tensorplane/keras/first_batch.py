@@ -80,14 +80,14 @@ def _faults(model: Any, batch: Any, *, validates: bool) -> tuple[list[str], list
     ]
 
 
-def _differences(model: Any, step: self_check.Compared, told: Collection[str]) -> list[str]:
+def _differences(model: Any, step: self_check.StepComparison, told: Collection[str]) -> list[str]:
     """How a step differs from one process: in its gradients, else in the rest. `told`: reports to leave out."""
     if self_check.differs(model, step.worst):
         return [f"{self_check.fault(model, step.worst, step.where)} (tensorplane.verify compares any batch)"]
     return _outcomes_that_differ(model, step, told)
 
 
-def _outcomes_that_differ(model: Any, step: self_check.Compared, told: Collection[str]) -> list[str]:
+def _outcomes_that_differ(model: Any, step: self_check.StepComparison, told: Collection[str]) -> list[str]:
     """What a step keeps or reports, where it is not what one process does."""
     if state := _that_differ(model, "a step", step.outcome.state, step.of_one.state, (), _STATE):
         # Reports may depend on it.

@@ -60,7 +60,7 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         self.position.assign([int(position[name]) for name in POSITION])
 
     def remember(self, callbacks: Sequence[Any], logs: Any = None, captured: Sequence[Any] = ()) -> None:
-        """Take what `Others.changed` has returned, and the logs of the step before, if it was the last of its epoch.
+        """Take what `CallbackStates.changed` has returned, and the logs of the step before, if that ended its epoch.
 
         `captured`: what `Captured.values` has returned.
         """
@@ -87,7 +87,7 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         return found
 
 
-class Others:
+class CallbackStates:
     """The other callbacks of a `fit`: what they have changed since training began."""
 
     def __init__(self, callbacks: Sequence[Any], model: Any = None, *, python_data: bool = False) -> None:

@@ -74,14 +74,14 @@ def _is_memory_cache(part: Any) -> bool:
     return type(part).__name__ == "CacheDataset" and tf.get_static_value(part._filename) in (b"", None)
 
 
-def pass_over(dataset: Any, *, times: int, whole: bool = True) -> None:
+def pass_over(dataset: Any, *, times: int, first_ended: bool = True) -> None:
     """Let the next iterator of a dataset be the one after `times` others.
 
-    A cache in memory is filled by the first, and what lies below it is not read again: so the first is read, unless it
-    never ends or was not read to its end before either (`whole` is false).
+    `first_ended`: the first of them was read to its end, and filled a cache in memory, below which nothing is read
+    again. So it is read to its end here, too.
     """
     ends = isinstance(dataset, tf.data.Dataset) and int(dataset.cardinality()) != tf.data.INFINITE_CARDINALITY
-    if times and whole and ends and draws_below_memory_caches(dataset):
+    if times and first_ended and ends and draws_below_memory_caches(dataset):
         times -= 1
         for _ in dataset:
             pass

@@ -94,7 +94,7 @@ class Outcome:
 
 
 @dataclass(frozen=True)
-class Compared:
+class StepComparison:
     """A step on all replicas beside the same step in one process."""
 
     worst: float
@@ -109,7 +109,7 @@ class Compared:
     """What a step of validation returns on all replicas, and in one process; None if it was not compared."""
 
 
-def compare(model: Any, batch: Any, *, validates: bool = False) -> Compared:
+def compare(model: Any, batch: Any, *, validates: bool = False) -> StepComparison:
     """Compute one training step on all replicas and in one process, and with `validates` one of validation."""
     with untouched(model):
         mine, outcome = _on_replicas(model, batch)
@@ -123,7 +123,7 @@ def compare(model: Any, batch: Any, *, validates: bool = False) -> Compared:
                 worst, where = _largest(model, mine, reference, rounding)
                 if not differs(model, worst):
                     break
-    return Compared(worst, where, outcome, of_one, validation)
+    return StepComparison(worst, where, outcome, of_one, validation)
 
 
 def _validation(model: Any, batch: Any) -> tuple[Any, Any] | None:
