@@ -163,15 +163,15 @@ class Controller:
         """The run on these versions."""
         commits = {name: head.commit for name, head in heads.items()}
         beginning = runs.beginning(template, commits)
-        last = kept.last if kept.last and runs.begins(kept.last.name, beginning) else None
-        if last and self._is_newest(last, template, beginning):
-            return _Wanted(last, is_there=True)
         standing = self._outputs.standing(beginning)
+        last = kept.last if kept.last and runs.begins(kept.last.name, beginning) else None
+        if last and _is_newest(last, template, standing):
+            return _Wanted(last, is_there=True)
         is_remembered = self._is_remembered(standing)
         going: list[str] = []
         if not is_remembered:
-            # Before the outputs: a run that ends meanwhile has made its versions.
             going = self.cluster.unfinished()
+            # Once more, now: a run that ended meanwhile has made its versions.
             standing = self._outputs.standing(beginning)
         name = runs.workflow(template, commits, standing.replaces)["metadata"]["name"]
         same = [one for one in going if runs.begins(one, beginning)]
@@ -193,12 +193,6 @@ class Controller:
         """Whether the cluster said not long ago that there is no run, and the outputs are as they were."""
         known = self._no_run
         return bool(known and known.standing == standing and self.clock() - known.asked_at < _ASK_AGAIN_SECONDS)
-
-    def _is_newest(self, last: Run, template: Mapping[str, Any], beginning: str) -> bool:
-        """Whether no run on these versions would follow the last one: it has made the newest results, or failed to."""
-        standing = self._outputs.standing(beginning)
-        again = runs.workflow(template, last.commits, standing.replaces)
-        return bool(standing.made_by) or again["metadata"]["name"] == last.name
 
     def _start(self, kept: Kept, template: Mapping[str, Any]) -> Kept:
         """Create the run that is remembered, unless it is there, of the pipeline as it is now."""
@@ -263,3 +257,9 @@ class Controller:
                 self.cluster.announce(decision)
             self.said(f"{decision.action}: {decision.run}: {decision.reason}")
             self._announced = decision.number
+
+
+def _is_newest(last: Run, template: Mapping[str, Any], standing: Standing) -> bool:
+    """Whether no run on these versions would follow the last one: it has made the newest results, or failed to."""
+    again = runs.workflow(template, last.commits, standing.replaces)
+    return bool(standing.made_by) or again["metadata"]["name"] == last.name

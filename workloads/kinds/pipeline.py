@@ -1,6 +1,6 @@
 """Pipelines: stages over versioned data, as a WorkflowTemplate of Argo, of which each run is a Workflow."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -147,37 +147,13 @@ class Pipeline(Workload):
         )
         super().__init__(registered.PIPELINE, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, manifests.PART)
-        made = manifests.template(args, known)
-        jobs = [stage.job for stage in args.stages.values() if stage.job]
-        volumes = {volume for job in jobs for volume in job.volumes}
-        volumes |= {platform.settings.datasets[dataset].volume for dataset in args.datasets}
-        volumes |= {platform.settings.models[server].volume for server in args.published_to}
-        on_volumes = created(platform.volumes, volumes)
         library = owner.config_map(known.library)
-        needed: list[pulumi.Resource] = [
-            library,
-            *(owner.config_map(content) for content in manifests.code(args, known)),
-            owner.service_account(),
-            *executor.declare(owner, known.executor, jobs="jobset" in args.controllers),
-            *_of_jobs(self, name, args, platform),
-            owner.allow_api_server(),
-            *([owner.allow_servers(args.servers, REST_PORT)] if args.servers else []),
-            *on_volumes,
-            *created(platform.streams, {stream for job in jobs for stream in job.streams}),
-            *created(platform.queues, args.queues()),
-            *platform.controllers,
-        ]
-        template = k8s.apiextensions.CustomResource(
-            name,
-            api_version=versions.ARGO_API,
-            kind=made["kind"],
-            metadata=owner.metadata(annotations=made["metadata"]["annotations"]),
-            spec=platform.guarded(at, made["spec"]),
-            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
-        )
-        steps.declare(owner, known, needed=[library, *on_volumes])
+        volumes = created(platform.volumes, _volumes(args, platform))
+        needed = [library, *_of_runs(owner, args, known), *volumes, *_of_stack(args, platform)]
+        template = _template(owner, args, known, at, platform, needed)
+        steps.declare(owner, known, needed=[library, *volumes])
         if args.triggers:
-            triggers.declare(owner, args, known, needed=[template, *on_volumes])
+            triggers.declare(owner, args, known, needed=[template, *volumes])
         self.gpus = gpus
         self.outputs = registered.PipelineOutputs(
             kind=args.kind,
@@ -186,6 +162,52 @@ class Pipeline(Workload):
             gpus=gpus,
         )
         self.register_outputs(encrypted.concealed(dict(self.outputs)))
+
+
+def _template(
+    owner: Owner,
+    args: PipelineArgs,
+    known: manifests.Facts,
+    at: Key,
+    platform: Platform,
+    needed: Sequence[pulumi.Resource],
+) -> k8s.apiextensions.CustomResource:
+    """The WorkflowTemplate of its runs."""
+    made = manifests.template(args, known)
+    return k8s.apiextensions.CustomResource(
+        owner.name,
+        api_version=versions.ARGO_API,
+        kind=made["kind"],
+        metadata=owner.metadata(annotations=made["metadata"]["annotations"]),
+        spec=platform.guarded(at, made["spec"]),
+        opts=pulumi.ResourceOptions(parent=owner.component, depends_on=needed),
+    )
+
+
+def _of_runs(owner: Owner, args: PipelineArgs, known: manifests.Facts) -> Iterator[pulumi.Resource]:
+    """Objects of the pipeline that pods of its runs need."""
+    yield from (owner.config_map(content) for content in manifests.code(args, known))
+    yield owner.service_account()
+    yield from executor.declare(owner, known.executor, jobs="jobset" in args.controllers)
+    yield from _of_jobs(owner, args)
+    yield owner.allow_api_server()
+    if args.servers:
+        yield owner.allow_servers(args.servers, REST_PORT)
+
+
+def _of_stack(args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:
+    """Objects of the stack that its runs need, besides volumes."""
+    streams = {stream for stage in args.stages.values() if stage.job for stream in stage.job.streams}
+    yield from created(platform.streams, streams)
+    yield from created(platform.queues, args.queues())
+    yield from platform.controllers
+
+
+def _volumes(args: PipelineArgs, platform: Platform) -> set[str]:
+    """The volumes of its jobs, of its datasets, and of the model servers that it publishes to."""
+    volumes = {volume for stage in args.stages.values() if stage.job for volume in stage.job.volumes}
+    volumes |= {platform.settings.datasets[dataset].volume for dataset in args.datasets}
+    return volumes | {platform.settings.models[server].volume for server in args.published_to}
 
 
 def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.PipelineStage]:
@@ -215,11 +237,11 @@ def _keys(stage: StageArgs) -> dict[str, str]:
     return {name: key for name, key in keys.items() if key != "file"}
 
 
-def _of_jobs(parent: Pipeline, pipeline: str, args: PipelineArgs, platform: Platform) -> Iterator[pulumi.Resource]:
+def _of_jobs(pipeline: Owner, args: PipelineArgs) -> Iterator[pulumi.Resource]:
     """What the pods of stages that are jobs need: traffic between each other, and what their settings allow."""
     for name, stage in args.stages.items():
         if stage.job:
-            owner = Owner(parent, f"{pipeline}-{name}", platform.namespace, "training")
+            owner = Owner(pipeline.component, f"{pipeline.name}-{name}", pipeline.namespace, "training")
             yield owner.allow_peers()
             if stage.job.egress:
                 yield owner.allow_egress(stage.job.egress)
