@@ -30,6 +30,15 @@ def model() -> Iterator[ModelServer]:
         yield server
 
 
+@pytest.fixture
+def pods(broker: Broker, topic: str, model: ModelServer, tmp_path: Path) -> Pods:
+    """Pods that score a topic of one partition, which is there."""
+    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
+    broker.create(topic)
+    broker.create(pods.output)
+    return pods
+
+
 def _value(number: int) -> str:
     return f'"text {number}"' if number % _EVERY_BAD == 0 else str(number)
 
@@ -82,11 +91,8 @@ def test_each_record_has_one_result_although_pods_and_broker_are_killed(
 
 
 def test_records_that_cannot_be_scored_get_an_error_and_hold_up_no_others(
-    broker: Broker, topic: str, model: ModelServer, tmp_path: Path
+    broker: Broker, topic: str, pods: Pods
 ) -> None:
-    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
-    broker.create(topic)
-    broker.create(pods.output)
     broker.produce(topic, ["1", "{", '"a"', "NaN", "2"])
     with pods.running(1) as processes, closing(Results(broker, pods.output)) as results:
         eventually(lambda: len(results.newest()) == 5, about=pods.said)
@@ -103,11 +109,8 @@ def test_records_that_cannot_be_scored_get_an_error_and_hold_up_no_others(
 
 
 def test_a_stopped_pod_leaves_the_records_of_an_unavailable_server_to_the_next(
-    broker: Broker, topic: str, model: ModelServer, tmp_path: Path
+    broker: Broker, topic: str, model: ModelServer, pods: Pods
 ) -> None:
-    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
-    broker.create(topic)
-    broker.create(pods.output)
     broker.produce(topic, ["1"])
     model.unavailable = 1.0
     with pods.running(1) as processes:
@@ -119,12 +122,7 @@ def test_a_stopped_pod_leaves_the_records_of_an_unavailable_server_to_the_next(
         eventually(lambda: results.newest() == {f"{topic}-0-0": {"prediction": 2}}, about=pods.said)
 
 
-def test_a_recreated_topic_is_scored_from_its_first_record(
-    broker: Broker, topic: str, model: ModelServer, tmp_path: Path
-) -> None:
-    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
-    broker.create(topic)
-    broker.create(pods.output)
+def test_a_recreated_topic_is_scored_from_its_first_record(broker: Broker, topic: str, pods: Pods) -> None:
     broker.produce(topic, map(str, range(10)))
     with pods.running(1) as processes, closing(Results(broker, pods.output)) as results:
         eventually(lambda: broker.committed(pods.group, topic) == [10], about=pods.said)
@@ -141,12 +139,7 @@ def test_a_recreated_topic_is_scored_from_its_first_record(
         eventually(lambda: results.newest() == expected, about=pods.said)
 
 
-def test_records_that_retention_deleted_are_an_error_and_no_gap(
-    broker: Broker, topic: str, model: ModelServer, tmp_path: Path
-) -> None:
-    pods = Pods(broker, topic, model.url, tmp_path / "log.txt")
-    broker.create(topic)
-    broker.create(pods.output)
+def test_records_that_retention_deleted_are_an_error_and_no_gap(broker: Broker, topic: str, pods: Pods) -> None:
     broker.produce(topic, ["1"])
     with pods.running(1) as processes:
         eventually(lambda: broker.committed(pods.group, topic) == [1], about=pods.said)
