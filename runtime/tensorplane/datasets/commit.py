@@ -137,9 +137,9 @@ def publish(
 
     `base`: the version that `ours` was made from. What others have committed since is kept: their files stay unless
     `ours` changed the same ones, which raises Conflict or, with `ours_win`, replaces theirs. `whole`: the branch gets
-    exactly `ours`, for results that replace the former ones. `after`: what the commit before must be. `look`: is given
-    the branch's newest version and the one that is to follow, and raises Refused to add none. Nothing is added if the
-    branch has these files from the same provenance already.
+    exactly `ours`, for results that replace the former ones. Two functions may raise Refused to add none: `after` is
+    given the commit before, and called before Conflict is raised; `look` is given the version before and the one that
+    is to follow. Nothing is added if the branch has these files from the same provenance already.
     """
     if not NAME.fullmatch(branch):
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
