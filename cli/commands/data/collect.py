@@ -16,7 +16,7 @@ from embedded.fault import Fault
 def run(question: Question, *, now: bool) -> None:
     """Deletes it, and says how much that was."""
     if question.reference:
-        raise Fault(f"{question.dataset}@{question.reference}: collect takes a whole dataset; remove @{question.reference}")
+        raise Fault(f"{question.dataset}@{question.reference}: collect takes a whole dataset; remove the reference")
     with remote.opened(question, read_only=False) as dataset:
         collect(dataset, question, terminal.console(), now=now)
 

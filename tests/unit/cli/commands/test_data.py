@@ -349,5 +349,5 @@ def test_what_no_version_has_is_deleted(
 
 
 def test_one_version_alone_is_not_collected() -> None:
-    with pytest.raises(Fault, match="digits@main~1: collect takes a whole dataset; remove @main~1"):
+    with pytest.raises(Fault, match="digits@main~1: collect takes a whole dataset; remove the reference"):
         collect.run(replace(_QUESTION, reference="main~1"), now=True)
