@@ -94,7 +94,7 @@ def test_a_whole_id_of_a_commit_is_found_without_a_list_of_all(
         assert dataset.resolve(made.id) == made
         assert dataset.resolve(f"{made.id}~1").id == first
     assert dataset.resolve(made.version) == made
-    with pytest.raises(Refused, match=f"^{'0' * 64}: no commit or version$"):
+    with pytest.raises(Refused, match=f"^{'0' * 64}: is no branch, label, commit or version; choose one of main$"):
         dataset.resolve("0" * 64)
 
 

@@ -32,10 +32,12 @@ def resolve(store: Store, reference: str) -> Commit:
             return now
         if label := labels.read(store).get(reference):
             return commit.read(store, label.commit)
-    if _ID.fullmatch(reference):
-        return _by_id(store, reference)
+    if _ID.fullmatch(reference) and (named := _with_id(store, reference)):
+        if len(named) > 1:
+            raise Refused(f"{reference}: several commits or versions begin with it; write more digits")
+        return named[0]
     names = sorted({*commit.heads(store), *labels.read(store)})
-    remedy = f"choose one of {', '.join(names)}" if names else "nothing was committed yet"
+    remedy = f"choose one of {', '.join(names)}" if names else "commit a version first"
     raise Refused(f"{reference}: is no branch, label, commit or version; {remedy}")
 
 
@@ -62,14 +64,6 @@ def _allow_digits(store: Store, name: str) -> None:
         return
     if any(made.id.startswith(name) or made.version.startswith(name) for made in commit.every(store)):
         raise Refused(f"{name}: is the beginning of a commit's or version's id; choose another name")
-
-
-def _by_id(store: Store, prefix: str) -> Commit:
-    found = _with_id(store, prefix)
-    if len(found) != 1:
-        problem = "several commits or versions begin with it; write more digits" if found else "no commit or version"
-        raise Refused(f"{prefix}: {problem}")
-    return found[0]
 
 
 def _with_id(store: Store, prefix: str) -> list[Commit]:

@@ -227,7 +227,7 @@ def test_inputs_that_are_gone_are_named(resolved: ResolvedStack, volumes: _Folde
     assert [node.problem for node in found] == [
         "",
         "the stack has no such dataset (did you mean raw?)",
-        "no commit or version; choose one of main",
+        "is no branch, label, commit or version; choose one of main",
         "no version was published or committed there",
         "elsewhere: no volume has this name",
     ]
