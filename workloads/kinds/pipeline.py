@@ -171,7 +171,7 @@ def _template(
     at: Key,
     platform: Platform,
     needed: Sequence[pulumi.Resource],
-) -> k8s.apiextensions.CustomResource:
+) -> pulumi.Resource:
     """The WorkflowTemplate of its runs."""
     made = manifests.template(args, known)
     return k8s.apiextensions.CustomResource(
