@@ -122,7 +122,8 @@ class _Tail(threading.Thread):
             lines = lines + 1 if line.startswith("E ") else 0
             if 0 < lines <= _OF_ONE or ": error: " in line:
                 self._errors.append(line)
-            self._last = line or self._last
+            if line and not line.startswith("%"):  # librdkafka's log, which goes on until its clients are gone
+                self._last = line
 
     def summary(self) -> list[str]:
         """The tests that failed, by their reasons, their errors, and the last line, in which pytest and mypy count."""

@@ -36,7 +36,10 @@ class _Planted(Group):
 
 class _Passed(Group):
     def command(self, *options: str) -> list[str]:
-        return ["echo", "1 passed in 0.01s"]
+        return [
+            "echo",
+            "1 passed in 0.01s\n\n%3|1795961401.859|FAIL|rdkafka#producer-18| Connection refused",
+        ]
 
 
 def test_a_group_that_fails_is_the_run_s_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
