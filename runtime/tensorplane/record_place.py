@@ -97,7 +97,7 @@ def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, kn
     for made in dataset.log(newest.id) if newest else ():
         if made.id == known.commit:
             return known
-        about = made.provenance.get(KEY)
+        about = _window(made)
         if about and source.plain.items() <= about.items():
             offsets = {int(partition): offset for partition, offset in about["to"].items()}
             return Place(made.id, offsets, about.get(_TOPIC_ID))
@@ -105,6 +105,12 @@ def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, kn
             problem = f"has records of {about['name']}/{about['topic']}, recorded by group {about['group']}"
             raise Refused(f"{_named(dataset, branch)}: {problem}; set that source again, or {REMEDY}")
     return Place(None, {})
+
+
+def _window(made: Commit) -> Mapping[str, Any] | None:
+    """What a commit says about its window; None if no recorder made it, whatever else a program has written there."""
+    about = made.provenance.get(KEY)
+    return about if isinstance(about, Mapping) and {"name", "topic", "group", "to"} <= about.keys() else None
 
 
 def _are_in(dataset: Dataset, window: Commit, newest: Commit) -> bool:

@@ -240,6 +240,14 @@ def test_checkout_of_some_paths(dataset: Dataset, tmp_path: Path) -> None:
         dataset.checkout("main", tmp_path / "other", only=["z"])
 
 
+@pytest.mark.parametrize("only", [["/a", "b/"], ["b/c", "b", "a", "a"], ["a", ""], ["/"], ["b//c", "//b", "a/"]])
+def test_a_checkout_has_each_file_once_and_inside_its_folder(dataset: Dataset, tmp_path: Path, only: list[str]) -> None:
+    put(dataset, a="1", b__c="2")
+    dataset.checkout("main", tmp_path / "some", only=only)
+    found = (path for path in (tmp_path / "some").rglob("*") if path.is_file())
+    assert {str(path.relative_to(tmp_path / "some")): path.read_text() for path in found} == {"a": "1", "b/c": "2"}
+
+
 def test_adopted_files_are_the_dataset_s_own(dataset: Dataset, folder: Path) -> None:
     write(folder, a="1")
     dataset.commit(folder, adopt=True)

@@ -57,6 +57,14 @@ def test_an_input_of_a_dataset_elsewhere_stays(raw: Dataset, tmp_path: Path) -> 
     assert text(raw, first.id) == {"a": "1"}
 
 
+@pytest.mark.parametrize("inputs", [None, 3, "raw", [["raw", "1"]], {"raw": "1"}])
+def test_inputs_in_another_form_name_no_version(raw: Dataset, inputs: object) -> None:
+    derived = Dataset(raw.store.root.parent / "derived")
+    derived.put({"b": derived.keep(io.BytesIO(b"2"))}, note=Note(provenance={"inputs": inputs}))
+    put(raw, a="2")
+    assert raw.collect(Rule(last=1), grace_seconds=0)["objects"] == 1
+
+
 def test_an_input_of_a_version_that_only_a_label_keeps_stays(raw: Dataset) -> None:
     first = raw.resolve()
     put(Dataset(raw.store.root.parent / "derived"), b="0")

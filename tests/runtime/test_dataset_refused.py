@@ -237,6 +237,15 @@ def test_a_path_that_no_reader_could_have_is_refused_in_a_short_line(dataset: Da
     subprocess.run(["rm", "-r", str(folder)], check=True)  # Python's own way down is as long as the path
 
 
+@pytest.mark.parametrize("path", ["é" * 128, f"a/{'名' * 86}/b"], ids=["file", "folder"])
+def test_a_name_that_linux_has_no_room_for_is_refused(dataset: Dataset, path: str) -> None:
+    expected = r": has a name of 25[68] bytes, more than 255; use a shorter one$"
+    with pytest.raises(Refused, match=expected):
+        dataset.put({path: dataset.keep(io.BytesIO(b"1"))})
+    dataset.put({"é" * 127: dataset.keep(io.BytesIO(b"1")), path: None})
+    assert (dataset.open() / ("é" * 127)).read_text() == "1"
+
+
 def test_of_many_faults_the_first_are_told(dataset: Dataset, folder: Path) -> None:
     for number in range(30):
         (folder / f"{number:02}").symlink_to("a")

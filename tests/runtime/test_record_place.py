@@ -52,6 +52,15 @@ def test_commits_of_others_and_a_rollback_do_not_move_it(dataset: Dataset) -> No
     assert _record(dataset, _CLICKS, 9, 10).files == 2
 
 
+@pytest.mark.parametrize("about", ["mine", None, ["a"], {"topic": "clicks"}])
+def test_a_commit_of_a_program_that_says_something_else_of_a_stream_does_not_move_it(
+    dataset: Dataset, about: object
+) -> None:
+    first = _record(dataset, _CLICKS, 0, 5)
+    dataset.put({"notes.txt": dataset.keep(io.BytesIO(b"1"))}, note=Note(provenance={record_place.KEY: about}))
+    assert record_place.of(dataset, "main", _CLICKS) == Place(first.id, {0: 5})
+
+
 @pytest.mark.parametrize("other", [Source("events", "clicks", "two"), Source("events", "views", "recorder")])
 def test_a_branch_has_the_records_of_one_source(dataset: Dataset, other: Source) -> None:
     early = record_place.of(dataset, "main", other)

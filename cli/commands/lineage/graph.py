@@ -76,7 +76,7 @@ def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     while level and len(found) < _MOST:
         sources: dict[str, list[Named | Node]] = {}
         for node in level:
-            sources[node.id] = [source(each, resolved) for each in node.record.get("inputs", ())]
+            sources[node.id] = [source(each, resolved) for each in _inputs(node.record)]
         wanted = list(
             dict.fromkeys(each for several in sources.values() for each in several if isinstance(each, Named))
         )
@@ -90,6 +90,12 @@ def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
             found[node.id] = replace(node, inputs=inputs)
         level = list({each.id: each for several in below.values() for each in several if each.id not in found}.values())
     return Graph(first.id, found)
+
+
+def _inputs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The versions that a record names. A program may have written anything else there."""
+    found = record.get("inputs")
+    return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
 def the(target: Named, volumes: Volumes, *, code: bool = False) -> Node:

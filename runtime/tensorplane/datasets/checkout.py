@@ -70,15 +70,27 @@ def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None
 
 
 def selected(store: Store, version: str, paths: Iterable[str]) -> Iterator[tuple[str, File]]:
-    """The files at these paths, and those in the folders at these paths. Raises Refused if there is none."""
-    for path in paths:
+    """The files at these paths, and those in the folders at these paths, each once. A slash at the start or the end
+    does not count. Raises Refused if there is none.
+    """
+    chosen = {"/".join(filter(None, path.split("/"))): path for path in paths}
+    for path, given in chosen.items():
         found = tree.find(store, version, path)
         if found is None:
-            raise Refused(f"{path!r}: the version has no such file or folder")
+            raise Refused(f"{given!r}: the version has no such file or folder")
+        if path and any(above in chosen for above in _above(path)):
+            continue
         if isinstance(found, File):
             yield path, found
         else:
-            yield from tree.walk(store, found.id, f"{path.strip('/')}/" if path.strip("/") else "")
+            yield from tree.walk(store, found.id, f"{path}/" if path else "")
+
+
+def _above(path: str) -> Iterator[str]:
+    """The folders that a path is in, up to the whole version."""
+    while path:
+        path = path.rpartition("/")[0]
+        yield path
 
 
 @contextlib.contextmanager

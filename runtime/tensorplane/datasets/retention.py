@@ -112,9 +112,14 @@ def _inputs(store: Store) -> Iterator[str]:
         str(each["version"])
         for made in commit.every(store)
         if store.path("trees", made.version).exists()
-        for each in made.provenance.get("inputs", ())
+        for each in _listed(made.provenance.get("inputs"))
         if isinstance(each, Mapping) and "version" in each
     )
+
+
+def _listed(inputs: object) -> list[object]:
+    """The inputs in a provenance. A program may have written anything else there, which names no version."""
+    return inputs if isinstance(inputs, list) else []
 
 
 def neighbours(store: Store) -> list[Store]:

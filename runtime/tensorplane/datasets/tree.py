@@ -19,6 +19,8 @@ LEAF = 256
 """Most entries of a node that is not split."""
 LONGEST_PATH = 3584
 """Bytes of a file's path. Linux allows 4,096, of which readers need some for the folder that has the version."""
+LONGEST_NAME = 255
+"""Bytes of one name in a path, for which Linux has no more room; other systems count characters."""
 _SHOWN = 3
 
 
@@ -195,14 +197,25 @@ def is_text(name: str) -> bool:
 
 
 def is_long(path: str) -> bool:
-    """Whether a path is too long for a file of a dataset."""
-    # A character has 4 bytes at most, and a name that is not UTF-8 is refused elsewhere.
-    return len(path) > LONGEST_PATH // 4 and len(path.encode(errors="replace")) > LONGEST_PATH
+    """Whether a path, or a name in it, is too long for a file of a dataset."""
+    # A character has 4 bytes at most.
+    return len(path) > LONGEST_NAME // 4 and (_bytes(path) > LONGEST_PATH or _longest_name(path) > LONGEST_NAME)
 
 
 def too_long(path: str) -> str:
     """What is wrong with such a path."""
-    return f"its path has {len(path.encode(errors='replace')):,} bytes, more than {LONGEST_PATH:,}; use shorter names"
+    if (found := _bytes(path)) > LONGEST_PATH:
+        return f"its path has {found:,} bytes, more than {LONGEST_PATH:,}; use shorter names"
+    return f"has a name of {_longest_name(path)} bytes, more than {LONGEST_NAME}; use a shorter one"
+
+
+def _bytes(text: str) -> int:
+    # A name that is not UTF-8 is refused elsewhere.
+    return len(text.encode(errors="replace"))
+
+
+def _longest_name(path: str) -> int:
+    return max(map(_bytes, path.split("/")))
 
 
 @dataclass

@@ -234,6 +234,13 @@ def test_inputs_that_are_gone_are_named(resolved: ResolvedStack, volumes: _Folde
     assert "elsewhere: no volume has this name" in _tree(found)
 
 
+@pytest.mark.parametrize("inputs", [None, "raw", [["raw", "1"]]])
+def test_inputs_in_another_form_lead_nowhere(resolved: ResolvedStack, volumes: _Folders, inputs: object) -> None:
+    _commit(volumes, "datasets/raw", "1", provenance={"inputs": inputs})
+    found = _of("raw", resolved, volumes)
+    assert [node.inputs for node in found] == [()]
+
+
 def test_a_record_that_names_itself_ends(resolved: ResolvedStack, volumes: _Folders) -> None:
     _publish(volumes, "digits", 1, {"inputs": [{"model": "models:/digits", "version": 1}]})
     found = _of("digits", resolved, volumes)
