@@ -6,7 +6,7 @@ from components.base.faults import Fault, Key
 from components.queues.room import PodSet
 from components.streams.settings import StreamArgs
 from workloads.base import Declared, WorkloadArgs
-from workloads.checks import servers, topics, without_gpus
+from workloads.checks import circles, servers, topics, without_gpus
 from workloads.settings.model_server import ServerSettings
 from workloads.settings.scorer import LagScalingArgs, ScorerSettings
 
@@ -58,13 +58,49 @@ def _scaling(settings: ScorerSettings, scaling: LagScalingArgs, at: Key, declare
 
 
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
-    """Faults of a scorer and its server, which does not let it in."""
-    for at, scorer in workloads.items():
-        if not isinstance(scorer, ScorerSettings):
-            continue
+    """Faults of a scorer and its server, which does not let it in, and of scorers that replace each other's results, or
+    score them in a circle.
+    """
+    scorers = {at: one for at, workload in workloads.items() for one in _scorer(workload)}
+    for at, scorer in scorers.items():
         server = scorer.server.partition("/")[0]
         serving = workloads.get((*at[:-1], server))
         clients = serving.clients if isinstance(serving, ServerSettings) else None
         if clients is not None and at[-1] not in {client.workload for client in clients}:
             reason = f"does not let in scorer {at[-1]}; add {{workload: {at[-1]}}}"
             yield Fault((*at[:-1], server, "clients"), reason, given=(at,))
+    yield from _same_keys(scorers)
+    yield from _circles(scorers)
+
+
+def _scorer(workload: object) -> list[ScorerSettings]:
+    """The workload, if it is a scorer."""
+    return [workload] if isinstance(workload, ScorerSettings) else []
+
+
+def _same_keys(scorers: Mapping[Key, ScorerSettings]) -> Iterator[Fault]:
+    """Scorers whose results have the same keys in one topic. A key has the name of the input's topic."""
+    first: dict[tuple[str, str, str], Key] = {}
+    for at, one in scorers.items():
+        other = first.setdefault((one.output.stream, one.output.topic, one.input.topic), at)
+        # Two of one group are told by `topics`.
+        if (scorers[other].input.stream, scorers[other].input.group) != (one.input.stream, one.input.group):
+            shared = f"to which scorer {other[-1]} writes with the same keys, {one.input.topic}-PARTITION-OFFSET"
+            reason = f"is {one.output.topic}, {shared}, so each would replace the other's results"
+            yield Fault((*at, "output", "topic"), f"{reason}; use another topic", given=(other,))
+
+
+def _circles(scorers: Mapping[Key, ScorerSettings]) -> Iterator[Fault]:
+    """Scorers of which each scores the results of the one before, each circle once."""
+    read = {at: (one.input.stream, one.input.topic) for at, one in scorers.items()}
+    written = {at: (one.output.stream, one.output.topic) for at, one in scorers.items()}
+    # One that reads what it writes itself is told by its own checks.
+    after = {at: [other for other in scorers if other != at and read[other] == written[at]] for at in scorers}
+    told: set[Key] = set()
+    for at in scorers:
+        circle = circles.shortest(at, after)
+        if circle and not told & {*circle}:
+            told |= {*circle}
+            names = " -> ".join(each[-1] for each in circle)
+            reason = f"makes a circle of scorers that score each other's results for ever, {names}"
+            yield Fault((*at, "output", "topic"), f"{reason}; use another topic", given=tuple(circle[1:-1]))

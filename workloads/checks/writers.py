@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from components.base.faults import Fault, Key
 from workloads.base import WorkloadArgs
+from workloads.checks import circles
 from workloads.settings.pipeline import PipelineSettings, named
 from workloads.settings.pipeline_input import MAIN
 from workloads.settings.pipeline_trigger import TriggerArgs
@@ -56,7 +57,7 @@ def _circles(pipelines: Mapping[Key, PipelineSettings]) -> Iterator[Fault]:
     after = {at: [next_ for next_, other in pipelines.items() if _starts(one, other)] for at, one in pipelines.items()}
     told: set[Key] = set()
     for at in pipelines:
-        circle = _circle(at, after)
+        circle = circles.shortest(at, after)
         if circle and not told & {*circle}:
             told |= {*circle}
             trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
@@ -84,17 +85,3 @@ def _counts(pipeline: PipelineSettings, trigger: TriggerArgs, writer: PipelineSe
         return False
     counted = {named(pipeline.sources[name]) for name in pipeline.counted(trigger)}
     return len(counted & {*writer.writers}) >= (trigger.versions or 1)
-
-
-def _circle(start: Key, after: Mapping[Key, Sequence[Key]]) -> list[Key]:
-    """The shortest way from a pipeline over those that it starts back to itself; empty if there is none."""
-    ways = [[start]]
-    seen: set[Key] = set()
-    for way in ways:
-        for each in after[way[-1]]:
-            if each == start:
-                return [*way, start]
-            if each not in seen:
-                seen.add(each)
-                ways.append([*way, each])
-    return []

@@ -176,6 +176,39 @@ def test_a_group_of_two_workloads_is_refused() -> None:
     assert line.startswith("tensorplane:workloads.scorer.input.group: is scorer, which another uses too")
 
 
+@pytest.mark.parametrize("stream", ["events", "others"])
+def test_scorers_whose_results_have_the_same_keys_in_one_topic_are_refused(stream: str) -> None:
+    found = tree()
+    events = found["streams"]["events"]
+    events["groups"]["second"] = {"topics": ["clicks"]}
+    elsewhere = {"kind": "managed", "endpoint": {"bootstrap": "kafka.example:9096"}}
+    found["streams"]["others"] = {**events, "broker": elsewhere}
+    second = {**found["workloads"]["scorer"], "input": {"stream": stream, "topic": "clicks", "group": "second"}}
+    found["workloads"]["second"] = second
+    assert faults_of(found) == [
+        "tensorplane:workloads.second.output.topic: is scores, to which scorer scorer writes with the same keys,"
+        " clicks-PARTITION-OFFSET, so each would replace the other's results; use another topic"
+    ]
+    events["topics"]["other-scores"] = {}
+    events["producers"]["results"]["topics"].append("other-scores")
+    second["output"] = {**second["output"], "topic": "other-scores"}
+    assert faults_of(found) == []
+
+
+def test_scorers_that_score_each_others_results_are_refused_once() -> None:
+    given = tree()
+    given["streams"]["events"]["groups"]["back"] = {"topics": ["scores"]}
+    given["workloads"]["back"] = {
+        **given["workloads"]["scorer"],
+        "input": {"stream": "events", "topic": "scores", "group": "back"},
+        "output": {"stream": "events", "topic": "clicks", "producer": "website"},
+    }
+    assert faults_of(given) == [
+        "tensorplane:workloads.scorer.output.topic: makes a circle of scorers that score each other's results for ever,"
+        " scorer -> back -> scorer; use another topic"
+    ]
+
+
 def test_a_faulty_server_is_no_second_fault() -> None:
     (line,) = faults_of(tree(serving={"replicas": 0}))
     assert line.startswith("tensorplane:workloads.ranker.replicas")

@@ -1,0 +1,19 @@
+"""Circles of workloads of which each makes the next one work."""
+
+from collections.abc import Mapping, Sequence
+
+from components.base.faults import Key
+
+
+def shortest(start: Key, after: Mapping[Key, Sequence[Key]]) -> list[Key]:
+    """The shortest way from a workload over those after it back to itself; empty if there is none."""
+    ways = [[start]]
+    seen: set[Key] = set()
+    for way in ways:
+        for each in after[way[-1]]:
+            if each == start:
+                return [*way, start]
+            if each not in seen:
+                seen.add(each)
+                ways.append([*way, each])
+    return []
