@@ -49,11 +49,20 @@ def _scored(url: str, instances: Sequence[Any]) -> list[Result]:
     if not instances:
         return []
     try:
-        return [{"prediction": prediction} for prediction in _predict(url, instances)]
+        return [_result(prediction) for prediction in _predict(url, instances)]
     except _Refused as error:
         if len(instances) == 1:
             return [_error(str(error))]
     return [result for instance in instances for result in _scored(url, [instance])]
+
+
+def _result(prediction: Any) -> Result:
+    """A prediction as a result, which is JSON: TensorFlow Serving also answers with NaN, which other readers refuse."""
+    try:
+        json.dumps(prediction, allow_nan=False)
+    except ValueError:
+        return _error("the model predicts NaN or Infinity, which are no numbers of JSON")
+    return {"prediction": prediction}
 
 
 def _instance(value: bytes | None) -> Any:

@@ -77,3 +77,10 @@ def test_predictions_that_belong_to_no_record_are_none(server: Scripted) -> None
     server.next = [(200, {"predictions": [2, 4, 6]})]
     (refused,) = results(server.url, [b"1"])
     assert refused["error"] == "the answer has another number of predictions than instances"
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), float("inf"), [1.0, [-float("inf")]], {"score": float("nan")}])
+def test_a_prediction_that_is_no_json_is_an_error_of_its_record_alone(server: Scripted, wrong: Any) -> None:
+    server.next = [(200, {"predictions": [1, wrong]})]
+    error = {"error": "the model predicts NaN or Infinity, which are no numbers of JSON"}
+    assert results(server.url, [b"1", b"2"]) == [{"prediction": 1}, error]
