@@ -166,7 +166,8 @@ class Controller:
         standing = self._outputs.standing(beginning)
         last = kept.last if kept.last and runs.begins(kept.last.name, beginning) else None
         if last and _is_newest(last, template, standing):
-            return _Wanted(last, is_there=True)
+            # A branch that was deleted and made anew at the same commit has another number.
+            return _Wanted(replace(last, heads=heads), is_there=True)
         is_remembered = self._is_remembered(standing)
         going: list[str] = []
         if not is_remembered:
@@ -213,12 +214,15 @@ class Controller:
         return after
 
     def _begin_schedules(self, kept: Kept) -> Kept:
-        """A schedule counts from when it is first seen, not from 1970."""
-        names = {one.name for one in self.described.triggers if one.schedule}
-        if names == set(kept.schedules):
+        """A schedule counts from when it is first seen, not from 1970; also one that was changed."""
+        now = {one.name: schedule.digest_of(one.schedule) for one in self.described.triggers if one.schedule}
+        if (now, now.keys()) == (kept.calendars, kept.schedules.keys()):
             return kept
         minute = int(self.now() // 60)
-        after = replace(kept, schedules={name: kept.schedules.get(name, minute) for name in sorted(names)})
+        # What an older version has remembered has no calendars.
+        same = [name for name in now if kept.calendars.get(name, now[name]) == now[name]]
+        begun = {name: kept.schedules.get(name, minute) if name in same else minute for name in sorted(now)}
+        after = replace(kept, schedules=begun, calendars=now)
         self.cluster.keep(after)
         return after
 

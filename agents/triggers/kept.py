@@ -57,6 +57,8 @@ class Kept:
     """The minute up to which each trigger with a schedule has been looked at, by trigger."""
     decisions: Sequence[Decision] = ()
     """The last ones."""
+    calendars: Mapping[str, str] = field(default_factory=dict)
+    """Which schedule each trigger with one had, by trigger."""
 
     def decided(self, now: float, action: str, run: str, reason: str, **changed: Any) -> Kept:
         """The state after a decision."""
@@ -79,4 +81,4 @@ class Kept:
             heads = {name: Head(**head) for name, head in last["heads"].items()}
             last = Run(last["name"], last["pipeline"], heads)
         decisions = tuple(Decision(**each) for each in plain["decisions"])
-        return cls(last, plain["starting"], plain["schedules"], decisions)
+        return cls(last, plain["starting"], plain["schedules"], decisions, plain.get("calendars", {}))

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
 from collections.abc import Collection, Sequence
 
 _LONGEST_MINUTES = 366 * 24 * 60
 """After a longer pause, earlier times are not looked for."""
 _DAY, _WEEKDAY = 2, 4
+_DIGITS = 16
+
+
+def digest_of(schedule: Sequence[Collection[int] | None]) -> str:
+    """A digest of a schedule, to see whether it was changed."""
+    text = json.dumps([None if allowed is None else sorted(allowed) for allowed in schedule])
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
 
 
 def last_due(schedule: Sequence[Collection[int] | None], after: int, until: int) -> int | None:
