@@ -31,8 +31,10 @@ class _Serving:
 
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
-                found = states.get(int(self.path.rpartition("/")[2]))
-                body = json.dumps({"model_version_status": [found]} if found else {"error": "not found"}).encode()
+                name = self.path.rpartition("/")[2]
+                every = [{"version": str(number), **state} for number, state in states.items()]
+                found = [each for each in every if name in ("digits", each["version"])]
+                body = json.dumps({"model_version_status": found} if found else {"error": "not found"}).encode()
                 self.send_response(200 if found else 404)
                 self.end_headers()
                 self.wfile.write(body)
@@ -178,6 +180,37 @@ def test_a_model_that_the_server_cannot_load_fails_the_stage(serving: _Serving, 
     serving.states[1] = {"state": "END", "status": {"error_message": "no graph"}}
     with pytest.raises(Refused, match=r"^digits-server: cannot load version 1: no graph$"):
         served(serving.stage(), 1, tmp_path, lambda: pytest.fail("waits"))
+
+
+@pytest.mark.parametrize("state", [None, {"state": "END", "status": {}}])
+def test_a_version_that_a_newer_one_has_replaced_fails_the_stage(
+    serving: _Serving, tmp_path: Path, state: dict[str, Any] | None
+) -> None:
+    serving.states.update({1: state or {"state": "LOADING"}, 2: {"state": "AVAILABLE", "status": {}}})
+
+    def pause() -> None:
+        assert state is None, "waits"
+        del serving.states[1]
+
+    expected = "^digits-server: version 1 is not served: version 2 was published meanwhile, and replaced it$"
+    with pytest.raises(Refused, match=expected):
+        served(serving.stage(), 1, tmp_path, pause)
+
+
+def test_a_version_that_was_promoted_and_replaced_at_once_fails_the_stage(serving: _Serving, tmp_path: Path) -> None:
+    stage = serving.stage(gated=True)
+    serving.publish(serving.commit("one"), stage)
+    serving.states[2] = {"state": "AVAILABLE", "status": {}}
+    serving.decide(("Promoted", 1, "passed"), ("CanaryStarted", 2, "tried"))
+    pauses: list[int] = []
+
+    def pause() -> None:
+        assert not pauses
+        pauses.append(1)
+        serving.decide(("Promoted", 1, "passed"), ("CanaryStarted", 2, "tried"), ("Promoted", 2, "passed"))
+
+    with pytest.raises(Refused, match=r"^digits-server: version 1 is not served: version 2 was published"):
+        served(stage, 1, tmp_path, pause)
 
 
 def test_what_is_no_saved_model_is_not_published(serving: _Serving) -> None:

@@ -10,7 +10,7 @@ import json
 import shutil
 import time
 import urllib.request
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -93,10 +93,34 @@ def _is_served(server: Server, version: int) -> bool:
     """Whether clients get this version. Raises Refused once they never will."""
     if server.gated and not _is_decided(server, version):
         return False
-    state = _state(server, version)
+    state = next(iter(_states(f"{server.url}/versions/{version}")), {})
+    if state.get("state") == "AVAILABLE":
+        return True
     if not server.gated and state.get("state") == "END" and (reason := state.get("status", {}).get("error_message")):
         raise Refused(f"{server.server}: cannot load version {version}: {reason}")
-    return state.get("state") == "AVAILABLE"
+    newer = _promoted_since(server, version) if server.gated else _served_instead(server, version)
+    if newer:
+        problem = f"version {newer} was published meanwhile, and replaced it"
+        raise Refused(f"{server.server}: version {version} is not served: {problem}")
+    return False
+
+
+def _promoted_since(server: Server, version: int) -> int | None:
+    """A newer version that the gate has let through after the last decision on this one."""
+    newer = None
+    for one in _decisions(server):
+        if one["version"] == version:
+            newer = None
+        elif one["version"] > version and one.get("action") == "Promoted":
+            newer = one["version"]
+    return newer
+
+
+def _served_instead(server: Server, version: int) -> int | None:
+    """A newer version that a server answers with, which has unloaded this one or never loads it."""
+    states = {int(each["version"]): each.get("state") for each in _states(server.url) if "version" in each}
+    newer = [number for number, state in states.items() if number > version and state == "AVAILABLE"]
+    return max(newer) if newer and states.get(version) in (None, "END") else None
 
 
 def _is_decided(server: Server, version: int) -> bool:
@@ -123,11 +147,11 @@ def _decisions(server: Server) -> Iterator[Mapping[str, Any]]:
             yield found
 
 
-def _state(server: Server, version: int) -> Mapping[str, Any]:
-    """What the server says of a version; empty if it does not answer for it."""
+def _states(url: str) -> Sequence[Mapping[str, Any]]:
+    """What the server says of a version, or of all; empty if it does not answer for it."""
     try:
-        with urllib.request.urlopen(f"{server.url}/versions/{version}", timeout=_SECONDS) as answer:  # noqa: S310
+        with urllib.request.urlopen(url, timeout=_SECONDS) as answer:  # noqa: S310
             found = json.load(answer)["model_version_status"]
     except (OSError, HTTPException, ValueError, KeyError):
-        return {}
-    return dict(found[0]) if found else {}
+        return []
+    return list(found)
