@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cli import stack_config
-from cli.pachyderm import creation, export_notes, export_triggers, key_globs
+from cli.pachyderm import creation, expansion, export_notes, export_triggers, key_globs
 from cli.pachyderm.names import unused
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
@@ -94,7 +94,7 @@ def _transform(stage: StageArgs) -> dict[str, Any]:
     folders = sorted({folder for path in other if (folder := path.rpartition("/")[0])})
     links = [f"mkdir -p {' '.join(map(shlex.quote, folders))}"] if folders else []
     links += [f"ln -sfn {shlex.quote(there)} {shlex.quote(path)}" for path, there in other.items()]
-    words = list(stage.command or ())
+    words = [expansion.expanded(word, stage.params) for word in stage.command or ()]
     made["cmd"] = ["sh", "-c", "\n".join([*links, 'exec "$0" "$@"']), *words] if links else words
     if stage.params:
         made["env"] = dict(stage.params)

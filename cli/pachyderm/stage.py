@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.pachyderm import amounts, command, inputs, without_equal
+from cli.pachyderm import amounts, command, expansion, inputs, without_equal
 from cli.pachyderm.inputs import PFS, Leaf, Planned
 from cli.pachyderm.names import labels
 from cli.pachyderm.note import Note
@@ -86,7 +86,8 @@ def _inputs(stage: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choice: Choice) -> dict[str, Any]:
-    words = command.command(transform, planned.before, split=planned.is_split)
+    plain = command.command(transform, planned.before, split=planned.is_split)
+    words = [expansion.escaped(word, transform.env or {}) for word in plain] if plain else None
     limit, parallel = _timeout(spec, split=planned.is_split), spec.parallelism_spec
     tries = spec.datum_tries if spec.datum_tries and spec.datum_tries > 0 else _DEFAULT_TRIES
     optional = {
