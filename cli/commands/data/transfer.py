@@ -117,6 +117,8 @@ def checkout(dataset: Remote, question: Question, target: Path, console: Console
             for path, file in wanted.items():
                 _receive(program, target, path, file)
             program.finish()
+        if merged := list(local.merged(target, files)):
+            raise Fault(*merged)
     except OSError as error:
         raise Fault(f"{error.filename or target}: {error.strerror or error}") from None
     size = sum(file[1] for file in wanted.values())

@@ -288,6 +288,26 @@ def test_names_with_the_most_bytes_come_back(
     assert {path.name for path in (tmp_path / "got").iterdir()} == {path.name for path in folder.iterdir()}
 
 
+@pytest.mark.parametrize(("one", "other"), [("B", "b"), ("e\u0301", "\u00e9")])
+def test_names_that_the_file_system_takes_for_one_are_told(
+    dataset: Remote, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], one: str, other: str
+) -> None:
+    for number, name in enumerate((one, other)):
+        (folder / name).mkdir()
+        (folder / name / "x").write_text(f"{number}")
+    _put(dataset, folder, capsys)
+    transfer.checkout(dataset, _QUESTION, tmp_path / "apart", Console())
+    # As on macOS, where both names lead to one folder.
+    (tmp_path / "got" / one).mkdir(parents=True)
+    (tmp_path / "got" / other).symlink_to(one)
+    with pytest.raises(Fault) as refused:
+        transfer.checkout(dataset, _QUESTION, tmp_path / "got", Console())
+    assert refused.value.lines == (
+        f"{one}/x and {other}/x: are one file in {tmp_path / 'got'}, whose file system takes these names for the same;"
+        " copy them to another one",
+    )
+
+
 def test_names_that_are_no_text_are_refused_before_anything_is_sent(dataset: Remote, folder: Path) -> None:
     for name in (b"\xff.jpg", b"a/\xfe"):
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("1")

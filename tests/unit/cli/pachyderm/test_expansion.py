@@ -12,7 +12,7 @@ from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from workloads.settings.pipeline import PipelineSettings
 
-_OF_POD = {"HOME": "/tmp", "USER": "tensorplane"}  # noqa: S108
+_OF_POD = {"HOME": "/tmp", "USER": "tensorplane"}
 _OWN = {"A": "1", "SIZE": "20 px"}
 _WORDS = st.lists(st.sampled_from(["$", "(", ")", "A", "SIZE", "HOME", "date", " ", "$$", "$(A)", "${A}"])).map("".join)
 
