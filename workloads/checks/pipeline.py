@@ -67,6 +67,7 @@ def faults(
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
         yield from _paths(args, where)
+        yield from _templates(args, where)
         yield from stage_server.faults(args, name, where, declared)
         yield from join_key.faults(args, where)
         if args.publish:
@@ -198,7 +199,6 @@ def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) 
     known = stage.image is None or bool(stage.files)
     yield from command.faults(program, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
-    yield from _templates(stage, at)
     yield from _variables(stage, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
         given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
@@ -211,13 +211,23 @@ def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) 
 
 
 def _templates(stage: StageArgs, at: Key) -> Iterator[Fault]:
-    """Texts in which Argo would look for its own variables."""
-    texts = {("command", str(index)): text for index, text in enumerate(stage.command or ())}
-    texts |= {("params", name): text for name, text in stage.params.items()}
-    for key, text in texts.items():
+    """Texts in which Argo would look for its own variables: all that the WorkflowTemplate has of a stage."""
+    for key, text in _texts(stage.model_dump(by_alias=True, exclude_unset=True, exclude={"files"})):
         if "{{" in text:
             reason = "has {{, after which Argo expects a variable of its own; put this text into a file of `files`"
             yield Fault((*at, *key), reason)
+
+
+def _texts(value: object, at: Key = ()) -> Iterator[tuple[Key, str]]:
+    """The texts inside a value, with their paths."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*at, str(key)))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, (*at, str(index)))
 
 
 def _variables(stage: StageArgs, at: Key) -> Iterator[Fault]:

@@ -94,6 +94,10 @@ def expression(pattern: str) -> str:
     """The regular expression of a pattern. Refuses one that cannot be read, or has no key."""
     if pattern.startswith("/"):
         refuse("a pattern without a slash at its start: paths in a dataset have none", pattern.lstrip("/"))
+    parts = pattern.split("/")
+    if {"", ".", ".."} & {*parts}:
+        near = "" if ".." in parts else "/".join(part for part in parts if part not in ("", "."))
+        refuse("a pattern without empty names, . and .. between slashes, which no path in a dataset has", near)
     made = "".join(_translated(pattern))
     if "(" not in _plain(pattern):
         refuse("a pattern with the key in parentheses, such as (*).tar.gz")

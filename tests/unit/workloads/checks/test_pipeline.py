@@ -12,6 +12,7 @@ from tests.support.faults import faults_of
 _RUN = {"command": ["sh", "-c", "true"], "image": "team/stage:1"}
 _JOB = {"command": ["train"], "image": "team/train:1", "strategy": {"kind": "single"}}
 _GPU = {"queue": "research", "resources": {"gpus": 1}}
+_OF_TEMPLATE = {**_JOB, **_GPU, "env": {"GREETING": "hello {{name}}"}}
 _TREE: dict[str, Any] = {
     "cluster": {"kind": "existing", "context": "team"},
     "nodeGroups": {"gpus": {"accelerator": "t4", "perNode": 1, "min": 2, "max": 2}},
@@ -165,6 +166,12 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
         ),
         (
             "prepare",
+            {**_JOIN, "inputs": {**_JOIN["inputs"], "one": {"dataset": "raw", "split": "file", "key": "./a//(*)/"}}},
+            "prepare.inputs.one.key.pattern: invalid value './a//(*)/'; use a pattern without empty names, . and .. "
+            "between slashes, which no path in a dataset has (did you mean a/(*)?)",
+        ),
+        (
+            "prepare",
             {
                 **_JOIN,
                 "inputs": {
@@ -190,6 +197,18 @@ def test_a_pipeline_that_works_has_no_faults() -> None:
             "prepare",
             {"cache": False, "reprocess": "new"},
             "prepare.reprocess: is new, but cache is false, so no former result is used; remove one of them",
+        ),
+        (
+            "prepare",
+            {"inputs": {"photos": {"dataset": "raw", "path": "/pfs/{{name}}"}}},
+            "prepare.inputs.photos.path: has {{, after which Argo expects a variable of its own; "
+            "put this text into a file of `files`",
+        ),
+        (
+            "train",
+            {"command": None, "image": None, "accelerator": None, "queue": None, "job": _OF_TEMPLATE},
+            "train.job.env.GREETING: has {{, after which Argo expects a variable of its own; "
+            "put this text into a file of `files`",
         ),
         (
             "prepare",
