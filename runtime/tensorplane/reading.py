@@ -81,9 +81,18 @@ def consumer(source: DeclaredStream, settings: Mapping[str, Any]) -> Consumer:
             "enable.auto.commit": False,
             "auto.offset.reset": "error",
             "isolation.level": "read_committed",
+            "enable.partition.eof": True,  # `end_of`
             **settings,
         }
     )
+
+
+def end_of(message: Message) -> int | None:
+    """The offset before which everything of a partition has been read, if the message says so. Of topics with
+    transactions, it is after what no reader gets: their markers, and records that were aborted.
+    """
+    error = message.error()
+    return message.offset() if error and error.code() == KafkaError._PARTITION_EOF else None
 
 
 def is_record(message: Message, remedy: str) -> bool:
@@ -91,6 +100,8 @@ def is_record(message: Message, remedy: str) -> bool:
     error = message.error()
     if not error:
         return True
+    if end_of(message) is not None:
+        return False
     where = f"topic {message.topic()}, partition {message.partition()}"
     if error.code() == KafkaError._AUTO_OFFSET_RESET:
         raise ReadingError(f"{where}: {remedy} ({error.str()})")

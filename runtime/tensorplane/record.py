@@ -59,6 +59,8 @@ class Recorder:
         """Of the topic whose offsets these are; None if it is not known."""
         self._from: dict[int, int] = {}
         """The first record of each partition that is in no commit."""
+        self._ends: dict[int, int] = {}
+        """Where partitions ended last, for the lag."""
         self._skipped: dict[int, int] = {}
         """Records that retention had deleted, by partition, until a commit says so."""
         self._waiting: deque[Message] = deque()
@@ -104,7 +106,7 @@ class Recorder:
         self._topic_id = self._place.topic_id
         self._waiting.clear()
         self._skipped.clear()
-        self._from = {}
+        self._from, self._ends = {}, {}
         self._consumer.unassign()
         self._add_partitions()
 
@@ -118,12 +120,14 @@ class Recorder:
                 self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.room), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
-                if message.error():  # as of a topic that was deleted
+                if (end := reading.end_of(message)) is not None:
+                    self._pass(message.partition() or 0, end, window)
+                elif message.error():  # as of a topic that was deleted
                     self._answer(self._identify)
                 if reading.is_record(message, _GAP):
                     window.add(message.partition() or 0, message.offset() or 0, message.value())
             self._brokers.ask_now_and_then(self._consumer)
-            self._report_now_and_then()
+            self._report_now_and_then(window)
 
     def _commit(self, window: Window) -> bool:
         """Commit a window. Returns False if another recorder has committed meanwhile, or the stop came first."""
@@ -152,7 +156,7 @@ class Recorder:
         self._place = Place(made.id, end, self._topic_id)
         self._from = end
         self._skipped.clear()
-        reading.commit(self._consumer, self._topic, end)
+        reading.commit(self._consumer, self._topic, self._passed(end))
         metrics.RECORDED.add(window.records)
         say(committed=made.id[:12], records=window.records, bytes=window.size, files=len(kept))
         requests.collect_if_due(self._dataset, self._rules)
@@ -210,9 +214,22 @@ class Recorder:
             say(skipped=first - wanted, partition=partition)
         return max(wanted, first)
 
-    def _report_now_and_then(self) -> None:
+    def _pass(self, partition: int, end: int, window: Window) -> None:
+        """Note where a partition ends. What was read of it is in the window or in a commit. What comes after that up
+        to the end is for no reader, and the group's lag does not count it.
+        """
+        self._ends[partition] = end
+        if partition not in window.after and end > self._from.get(partition, end):
+            reading.commit(self._consumer, self._topic, {partition: end})
+
+    def _passed(self, after: Mapping[int, int]) -> dict[int, int]:
+        """These offsets, moved to the ends of their partitions."""
+        return {partition: max(offset, self._ends.get(partition, 0)) for partition, offset in after.items()}
+
+    def _report_now_and_then(self, window: Window) -> None:
         if self._look.is_due():
-            lag = reading.lag(self._consumer, self._topic, self._from)
+            unrecorded = {partition: self._from[partition] for partition in window.after}
+            lag = reading.lag(self._consumer, self._topic, {**self._passed(self._from), **unrecorded})
             if lag is not None:
                 metrics.UNRECORDED.set(lag)
 

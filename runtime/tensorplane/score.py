@@ -11,7 +11,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
@@ -46,6 +46,8 @@ class Scorer:
         self._progress = Progress()
         self._next: dict[int, int] = {}
         """The first offset without a result, by partition of this pod."""
+        self._ends: dict[int, int] = {}
+        """Where partitions have ended since the last commit."""
         self._topic_id: str | None = None
         """Of the topic that the pod reads, until it connects again."""
         self._streams = source, sink
@@ -58,6 +60,8 @@ class Scorer:
                 try:
                     if messages := self._read():
                         self._score(messages)
+                    elif self._ends:
+                        self._pass()
                     self._report_now_and_then()
                 except Lost:
                     self._consumer.close()
@@ -69,7 +73,7 @@ class Scorer:
     def _connect(self) -> None:
         """Join the group. After a lost connection, records whose offsets are not committed are scored again."""
         source, sink = self._streams
-        self._next = {}
+        self._next, self._ends = {}, {}
         self._topic_id, self._ids = None, TopicIds(self._topic, source.client())
         # `_assigned` sets where a group without offsets starts.
         self._consumer = reading.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
@@ -87,7 +91,9 @@ class Scorer:
             return []
         more = self._consumer.consume(self._batch - 1, _GATHER_SECONDS) if self._batch > 1 else []
         messages = (first, *more)
-        if any(message.error() for message in messages):  # as of a topic that was deleted
+        ends = {message.partition() or 0: end for message in messages if (end := reading.end_of(message)) is not None}
+        self._ends.update(ends)
+        if sum(bool(message.error()) for message in messages) > len(ends):  # as of a topic that was deleted
             with suppress(KafkaException):
                 self._identify(self._ids.now())
         return [message for message in messages if reading.is_record(message, _REMEDY)]
@@ -104,6 +110,22 @@ class Scorer:
         for message in messages:
             partition, offset = message.partition() or 0, message.offset() or 0
             after[partition] = max(after.get(partition, 0), offset + 1)
+        self._commit({**after, **self._passed(after)}, asked)
+        self._progress.add(scored)
+
+    def _pass(self) -> None:
+        """Commit the ends of partitions without new records, which are behind those that no reader gets."""
+        if passed := self._passed(self._next):
+            self._commit(passed, self._ids.ask())
+        self._ends.clear()
+
+    def _passed(self, after: Mapping[int, int]) -> dict[int, int]:
+        """The ends of the pod's partitions that are behind these offsets, or behind its last ones."""
+        known = {**self._next, **after}
+        return {partition: end for partition, end in self._ends.items() if end > known.get(partition, end)}
+
+    def _commit(self, after: Mapping[int, int], asked: Callable[[], str | None]) -> None:
+        """Commit offsets. `asked`: gives the topic's id, which was asked for after its records were read."""
         try:
             self._identify(asked())
         except KafkaException as error:
@@ -111,7 +133,7 @@ class Scorer:
         else:
             reading.commit(self._consumer, self._topic, after)
         self._next.update((partition, offset) for partition, offset in after.items() if partition in self._next)
-        self._progress.add(scored)
+        self._ends.clear()
 
     def _ask(self, values: Sequence[bytes | None]) -> list[Result] | None:
         """The results; None if the stop came while the server was unavailable."""
@@ -180,7 +202,7 @@ class Scorer:
         self._topic_id = self._topic_id or now
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        self._next = {}
+        self._next, self._ends = {}, {}
 
     def _start(self, consumer: Consumer, at: TopicPartition) -> TopicPartition:
         if at.error:

@@ -158,6 +158,19 @@ class Broker:
         assert producer.flush(PATIENT_SECONDS) == 0
         assert failed == []
 
+    def transact(self, topic: str, *transactions: Iterable[str], aborts: Iterable[str] = ()) -> None:
+        """Records in a transaction each, and last those of one that is aborted."""
+        patient = {"transaction.timeout.ms": 600_000}  # more than a slow machine takes between begin and end
+        producer = Producer({"bootstrap.servers": self.bootstrap, "transactional.id": topic, **patient})
+        producer.init_transactions(PATIENT_SECONDS)
+        for values, ends in [*((each, producer.commit_transaction) for each in transactions), (aborts, None)]:
+            producer.begin_transaction()
+            for value in values:
+                producer.produce(topic, value.encode())
+            # Sent, so that an aborted record is in the log.
+            assert producer.flush(PATIENT_SECONDS) == 0
+            (ends or producer.abort_transaction)(PATIENT_SECONDS)
+
     def _java(self, *words: str) -> list[str]:
         return [*JAVA, "-cp", f"{self._jars}/*", *words]
 

@@ -216,6 +216,18 @@ def test_another_group_does_not_record_what_the_dataset_has(
     assert recording.values() == list(range(10))
 
 
+def test_what_transactions_leave_for_no_reader_is_no_lag(broker: Broker, topic: str, tmp_path: Path) -> None:
+    recording = Recording(broker, topic, tmp_path, window=_of_records(1))
+    broker.create(topic)
+    broker.transact(topic, ["1"], ["2"], aborts=["3", "4"])
+    with recording.running():
+        eventually(lambda: broker.committed(recording.group, topic) == [7], about=recording.said)
+        assert recording.values() == [1, 2]
+        broker.produce(topic, ["5"])
+        eventually(lambda: broker.committed(recording.group, topic) == [8], about=recording.said)
+    assert recording.values() == [1, 2, 5]
+
+
 def test_a_file_for_each_record_has_its_bytes(broker: Broker, topic: str, tmp_path: Path) -> None:
     recording = Recording(broker, topic, tmp_path, layout="files", branch="live", window=_of_records(2))
     broker.create(topic)

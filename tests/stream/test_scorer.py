@@ -122,6 +122,17 @@ def test_a_stopped_pod_leaves_the_records_of_an_unavailable_server_to_the_next(
         eventually(lambda: results.newest() == {f"{topic}-0-0": {"prediction": 2}}, about=pods.said)
 
 
+def test_what_transactions_leave_for_no_reader_is_no_lag(broker: Broker, topic: str, pods: Pods) -> None:
+    broker.transact(topic, ["1"], ["2"], aborts=["3", "4"])
+    with pods.running(1) as processes:
+        # Records and marks of two transactions, and of one that was aborted, which nobody reads.
+        eventually(lambda: broker.committed(pods.group, topic) == [7], about=pods.said)
+        broker.produce(topic, ["5"])
+        eventually(lambda: broker.committed(pods.group, topic) == [8], about=pods.said)
+        assert pods.stop(processes) == [0]
+    assert re.search("scored=3 refused=0 lag=(0|unknown)", pods.said()), pods.said()
+
+
 def test_a_recreated_topic_is_scored_from_its_first_record(broker: Broker, topic: str, pods: Pods) -> None:
     broker.produce(topic, map(str, range(10)))
     with pods.running(1) as processes, closing(Results(broker, pods.output)) as results:
