@@ -47,8 +47,8 @@ class TableArgs(Model):
 
 
 class RetentionArgs(Model):
-    """Which commits keep their files. The newest of each branch, labeled ones and inputs of other datasets on the volume
-    always do, and history stays. With both keys, what either keeps."""
+    """Which commits keep their files. The newest of each branch, labeled ones and inputs of other datasets on the
+    volume always do, and history stays. With both keys, what either keeps."""
 
     last: Annotated[int, Field(ge=1)] | None = None
     """So many of the newest commits of each branch."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tensorplane.datasets import Dataset, __main__
+from tensorplane.datasets import Dataset, Refused, __main__, request_keys, requests
 from tests.runtime.launching import LIBRARY
 
 
@@ -64,6 +65,65 @@ def test_files_are_put_and_sent(program: _Program) -> None:
     assert program.answer("send", asked) == b"newone"
     program("put", {"files": {"x": _file(b"")}, "sent": ["x"], "base": found["commit"]["id"], "add": True})
     assert sorted(program("files", {})["files"]) == ["a", "b/e", "d", "x"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "asked", "line"),
+    [
+        (
+            "commit",
+            {"brnach": "dev", "whole": True},
+            "commit.brnach: is no key of this request; it has folder, branch, base, whole, adopt, message, author, "
+            "provenance (did you mean branch?)",
+        ),
+        ("commit", {"whole": "false"}, "commit.whole: is 'false'; set it to true or false"),
+        ("commit", {"folder": None}, "commit.folder: is missing; set it"),
+        ("commit", {"conflicts": "lasst"}, "commit.conflicts: is 'lasst'; set it to refuse or last"),
+        ("commit", {"provenance": ["raw"]}, "commit.provenance: is ['raw']; set it to a map"),
+        (
+            "collect",
+            {"folder": None, "retention": {"lats": 1}},
+            "collect.retention.lats: is no key of it; it has last, days (did you mean last?)",
+        ),
+        ("label", {"folder": None, "name": "x", "seconds": "60"}, "label.seconds: is '60'; set it to a number"),
+        (
+            "label",
+            {"folder": None, "name": "x", "secs": 60},
+            "label.secs: is no key of this request; it has name, reference, seconds, move, delete "
+            "(did you mean seconds?)",
+        ),
+    ],
+)
+def test_a_request_that_would_do_something_else_is_refused(
+    program: _Program, tmp_path: Path, verb: str, asked: dict[str, Any], line: str
+) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "a").write_text("1")
+    program("commit", {"folder": str(folder)})
+    (folder / "a").rename(folder / "b")
+    with pytest.raises(Refused) as refused:
+        program(verb, {"folder": str(folder), **asked})
+    assert str(refused.value) == line
+    assert [*program("files", {})["files"]] == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("verb", "given", "line"),
+    [
+        ("comit", b"{}", "comit: is no verb; choose one of commit, lacks, .* \\(did you mean commit\\?\\)"),
+        ("log", b"{", "the request is no line of JSON: .*; write it in one line"),
+        ("log", b"[1]", "log: the request is no map of JSON; .*"),
+    ],
+)
+def test_what_is_no_request_is_refused_in_one_line(tmp_path: Path, verb: str, given: bytes, line: str) -> None:
+    argv = [sys.executable, "-m", "tensorplane.datasets", verb, str(tmp_path / "dataset")]
+    ended = subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": str(LIBRARY)})
+    assert (ended.returncode, bool(re.fullmatch(line, ended.stderr.decode().strip()))) == (1, True), ended.stderr
+
+
+def test_every_verb_has_its_keys() -> None:
+    assert request_keys.OF.keys() == requests.VERBS.keys()
 
 
 def test_a_file_that_changed_while_it_was_sent_is_refused(program: _Program) -> None:

@@ -12,22 +12,30 @@ import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from tensorplane.datasets import lasting, requests
+from tensorplane.datasets import lasting, request_keys, requests
 from tensorplane.datasets.dataset import Dataset
 from tensorplane.datasets.refused import Refused
 
 
 def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
     """Answer one request."""
-    asked = json.loads(source.readline() or b"{}")
+    asked = _asked(source.readline())
+    request_keys.check(verb, asked)
     name, volume = asked.get("dataset", Path(root).name), asked.get("volume", "")
     with lasting.refused(Path(root), what=f"{name}: what {verb!r} writes", volume=volume, dataset=name):
         answer = requests.VERBS[verb](Dataset(Path(root)), asked, source, out)
     if answer is not None:
         out.write(json.dumps(answer, default=asdict).encode() + b"\n")
     out.flush()
+
+
+def _asked(line: bytes) -> Any:
+    try:
+        return json.loads(line.strip() or b"{}")
+    except ValueError as error:
+        raise Refused(f"the request is no line of JSON: {error}; write it in one line") from None
 
 
 if __name__ == "__main__":
