@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.text import Text
 
-from cli import stack_config, temporary_pod
+from cli import merged_files, stack_config, temporary_pod
 from cli.access import Access
 from cli.commands.cp import place, plan, transfer, volume_pod
 from cli.commands.cp.place import OnVolume
@@ -121,7 +121,8 @@ def _upload(end: _PodEnd, source: Path, target: OnVolume, console: Console) -> N
 def _download(end: _PodEnd, source: OnVolume, target: Path, console: Console) -> None:
     with _on_this_machine():
         before = list(transfer.entries(str(target)))
-    found = plan.of(end.entries(source.path), before, (str(source), str(target)))
+    there = end.entries(source.path)
+    found = plan.of(there, before, (str(source), str(target)))
     with _shown(found, str(target), console) as moved:
         if not found.wanted:
             return
@@ -134,6 +135,11 @@ def _download(end: _PodEnd, source: OnVolume, target: Path, console: Console) ->
             program.finish()  # the reason is the pod's, if it has one
             raise Fault(f"{source}: {error}; run the same command again") from None
         program.finish()
+        with _on_this_machine():
+            files = (each["path"] for each in there if each["kind"] == transfer.FILE)
+            merged = list(merged_files.faults(target, files))
+        if merged:
+            raise Fault(*merged)
 
 
 @contextmanager

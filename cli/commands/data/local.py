@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -66,20 +65,6 @@ def _of(path: Path) -> File:
 def of(path: Path) -> File | None:
     """One file; None if there is none."""
     return _of(path) if path.is_file() and not path.is_symlink() else None
-
-
-def merged(folder: Path, paths: Iterable[str]) -> Iterator[str]:
-    """A line for each two paths that are one file here, of which the second has replaced the first: there are file
-    systems that do not tell `A` from `a`, or the two forms of `é` apart.
-    """
-    seen: dict[str, str] = {}
-    for path in paths:
-        other = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
-        about = (folder / path).stat() if other != path else None
-        # More names, such as hard links made here, are files with one content.
-        if about and about.st_nlink == 1 and os.path.samestat(about, (folder / other).stat()):
-            problem = f"are one file in {legible(str(folder))}, whose file system takes these names for the same"
-            yield f"{legible(other)} and {legible(path)}: {problem}; copy them to another one"
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from cli import merged_files
 from cli.commands.cp import place
 from cli.commands.cp.place import OnVolume
 from cli.commands.data import local, remote
@@ -117,7 +118,7 @@ def checkout(dataset: Remote, question: Question, target: Path, console: Console
             for path, file in wanted.items():
                 _receive(program, target, path, file)
             program.finish()
-        if merged := list(local.merged(target, files)):
+        if merged := list(merged_files.faults(target, files)):
             raise Fault(*merged)
     except OSError as error:
         raise Fault(f"{error.filename or target}: {error.strerror or error}") from None
