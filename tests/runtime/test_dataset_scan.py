@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import BinaryIO
 
@@ -103,6 +105,25 @@ def test_a_file_that_is_written_to_while_it_is_read_is_refused(
 
     monkeypatch.setattr(dataset.store, "copy", written_to)
     with pytest.raises(Refused, match=r"^'a': changes while it is read; commit once its writer has finished$"):
+        dataset.commit(folder)
+
+
+@pytest.mark.parametrize("gone", ["a/b", "a"])
+def test_a_folder_that_vanishes_while_it_is_read_is_refused(
+    dataset: Dataset, folder: Path, monkeypatch: pytest.MonkeyPatch, gone: str
+) -> None:
+    write(folder, a__b="1", c="1")
+    scandir = os.scandir
+
+    def vanishing(at: str) -> AbstractContextManager[Iterable[os.DirEntry[str]]]:
+        with scandir(at) as found:
+            entries = [*found]
+        if Path(at) == (folder / gone).parent:
+            (folder / "a").rename(folder.parent / "elsewhere")
+        return contextlib.nullcontext(entries)
+
+    monkeypatch.setattr(os, "scandir", vanishing)
+    with pytest.raises(Refused, match=f"^'{gone}': changes while it is read; commit once its writer has finished$"):
         dataset.commit(folder)
 
 

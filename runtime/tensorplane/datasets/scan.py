@@ -11,7 +11,7 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -108,32 +108,46 @@ def _stamps(folder: Path) -> dict[str, Stamp]:
     folders = [(str(folder), "")]
     while folders:
         at, prefix = folders.pop()
-        try:
-            found = os.scandir(at)
-        except PermissionError:
-            faults.append(_unreadable(Path(at), prefix or "."))
-            continue
-        with found:
-            for each in found:
-                path = prefix + each.name
-                if tree.is_long(path):
-                    faults.append(f"{shortened(path)!r}: {tree.too_long(path)}")
-                elif each.is_file(follow_symlinks=False):
+        for each in _entries(at, prefix, faults):
+            path = prefix + each.name
+            if tree.is_long(path):
+                faults.append(f"{shortened(path)!r}: {tree.too_long(path)}")
+            elif each.is_file(follow_symlinks=False):
+                try:
                     stamps[path] = _stamp(each.stat(follow_symlinks=False), path)
-                elif each.is_dir(follow_symlinks=False):
-                    folders.append((each.path, f"{path}/"))
-                else:
-                    faults.append(_fault(each, path))
+                except FileNotFoundError:
+                    faults.append(_changing(path))
+            elif each.is_dir(follow_symlinks=False):
+                folders.append((each.path, f"{path}/"))
+            else:
+                faults.append(_fault(each, path))
     faults += [f"{shortened(path)!r}: its name is not UTF-8; rename it" for path in stamps if not tree.is_text(path)]
     if faults:
         raise all_of(faults)
     return stamps
 
 
+def _entries(at: str, prefix: str, faults: list[str]) -> Iterator[os.DirEntry[str]]:
+    """What is in a folder; a fault where it cannot be read, or has gone since it was found."""
+    try:
+        with os.scandir(at) as found:
+            yield from found
+    except PermissionError:
+        faults.append(_unreadable(Path(at), prefix or "."))
+    except FileNotFoundError:
+        if not prefix:
+            raise
+        faults.append(_changing(prefix.rstrip("/")))
+
+
 def _fault(entry: os.DirEntry[str], path: str) -> str:
     if entry.is_symlink():
         return f"{shortened(path)!r}: is a symbolic link; a dataset holds files, so put the file in its place"
     return f"{shortened(path)!r}: is neither a file nor a folder; remove it"
+
+
+def _changing(path: str) -> str:
+    return f"{shortened(path)!r}: changes while it is read; commit once its writer has finished"
 
 
 def _unreadable(place: Path, path: str) -> str:
@@ -156,7 +170,7 @@ def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, F
                 return path, file, after if adopt else before
             if before.st_nlink == 1 < after.st_nlink:  # only its adoption can have given it another name
                 store.disown(file, after)
-    raise Refused(f"{shortened(path)!r}: changes while it is read; commit once its writer has finished")
+    raise Refused(_changing(path))
 
 
 def _readable(place: Path, path: str) -> BinaryIO:
