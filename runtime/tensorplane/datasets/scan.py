@@ -11,14 +11,15 @@ import contextlib
 import os
 import stat
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Refused, all_of, shortened
+from tensorplane.datasets import durable, listing
+from tensorplane.datasets.listing import Stamp
+from tensorplane.datasets.refused import Refused, all_of
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
 
@@ -30,9 +31,6 @@ _OTHER_CLOCK_NS = 600 * 10**9
 """Longer than the steps of any file system's clock (FAT has 2 s), and than a server's clock may differ from ours."""
 _STALE = 100
 """So many files that were read again are worth a new index."""
-
-Stamp = str
-"""A file's size, times of modification and of change, inode and path: a file with the same was not changed."""
 _END = "\0"
 
 
@@ -79,7 +77,7 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
     read-only. Raises Refused, with all faults, for what is no regular file.
     """
     settled = _settled(store, folder)
-    stamps = _stamps(folder)
+    stamps = listing.stamps(folder, settled if _is_of_one_system(store, folder) else None)
     unread = [path for path, stamp in stamps.items() if stamp not in index.stamps]
     taken, faults = [], []
 
@@ -95,65 +93,11 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
         raise all_of(faults)
     for path, _, about in taken:
         is_old = max(about.st_mtime_ns, about.st_ctime_ns) < settled
-        stamps[path] = _stamp(about, path) if is_old else f"- - - - {path}"
+        stamps[path] = listing.stamp(about, path) if is_old else f"- - - - {path}"
     found: dict[str, File | None] = {path: file for path, file, _ in taken}
     before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}
     found.update(dict.fromkeys(before - stamps.keys()))
     return Changes(found, stamps)
-
-
-def _stamps(folder: Path) -> dict[str, Stamp]:
-    stamps: dict[str, Stamp] = {}
-    faults: list[str] = []
-    folders = [(str(folder), "")]
-    while folders:
-        at, prefix = folders.pop()
-        for each in _entries(at, prefix, faults):
-            path = prefix + each.name
-            if tree.is_long(path):
-                faults.append(f"{shortened(path)!r}: {tree.too_long(path)}")
-            elif each.is_file(follow_symlinks=False):
-                try:
-                    stamps[path] = _stamp(each.stat(follow_symlinks=False), path)
-                except FileNotFoundError:
-                    faults.append(_changing(path))
-            elif each.is_dir(follow_symlinks=False):
-                folders.append((each.path, f"{path}/"))
-            else:
-                faults.append(_fault(each, path))
-    faults += [f"{shortened(path)!r}: its name is not UTF-8; rename it" for path in stamps if not tree.is_text(path)]
-    if faults:
-        raise all_of(faults)
-    return stamps
-
-
-def _entries(at: str, prefix: str, faults: list[str]) -> Iterator[os.DirEntry[str]]:
-    """What is in a folder; a fault where it cannot be read, or has gone since it was found."""
-    try:
-        with os.scandir(at) as found:
-            yield from found
-    except PermissionError:
-        faults.append(_unreadable(Path(at), prefix or "."))
-    except FileNotFoundError:
-        if not prefix:
-            raise
-        faults.append(_changing(prefix.rstrip("/")))
-
-
-def _fault(entry: os.DirEntry[str], path: str) -> str:
-    if entry.is_symlink():
-        return f"{shortened(path)!r}: is a symbolic link; a dataset holds files, so put the file in its place"
-    return f"{shortened(path)!r}: is neither a file nor a folder; remove it"
-
-
-def _changing(path: str) -> str:
-    return f"{shortened(path)!r}: changes while it is read; commit once its writer has finished"
-
-
-def _unreadable(place: Path, path: str) -> str:
-    about = place.stat()
-    whose = f"mode {stat.S_IMODE(about.st_mode):03o} of user {about.st_uid}"
-    return f"{shortened(path)!r}: cannot be read by user {os.geteuid()} ({whose}); let its writer make it readable"
 
 
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:
@@ -170,25 +114,26 @@ def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, F
                 return path, file, after if adopt else before
             if before.st_nlink == 1 < after.st_nlink:  # only its adoption can have given it another name
                 store.disown(file, after)
-    raise Refused(_changing(path))
+    raise Refused(listing.changing(path))
 
 
 def _readable(place: Path, path: str) -> BinaryIO:
     try:
         return place.open("rb", buffering=0)
     except PermissionError:
-        raise Refused(_unreadable(place, path)) from None
-
-
-def _stamp(about: os.stat_result, path: str) -> Stamp:
-    return f"{about.st_size} {about.st_mtime_ns} {about.st_ctime_ns} {about.st_ino} {path}"
+        raise Refused(listing.unreadable(place, path)) from None
 
 
 def _settled(store: Store, folder: Path) -> int:
     """A time, in nanoseconds: a file with an older one gets another one if it changes from now on."""
-    if folder.stat().st_dev != store.root.stat().st_dev:
+    if not _is_of_one_system(store, folder):
         # Nothing can be written there to see how that file system counts time.
         return time.time_ns() - _OTHER_CLOCK_NS
     with durable.part(store.parts) as probe:
         probe.touch()
         return probe.stat().st_mtime_ns - _TICK_NS
+
+
+def _is_of_one_system(store: Store, folder: Path) -> bool:
+    """Whether a folder is on the dataset's file system."""
+    return folder.stat().st_dev == store.root.stat().st_dev
