@@ -17,17 +17,39 @@ from embedded.fault import Fault
 CHUNK = 1 << 20
 File = tuple[str, int, bool]
 """SHA-256 of the content, bytes, whether it is executable."""
+_TRIES = 10
+"""How often a folder is listed again that changes. New files may come on and on."""
 
 
 def files(folder: Path) -> dict[str, File]:
     """The files of a folder by their paths. A Fault, with a line for each, for what is no regular file."""
+    paths = _settled(folder)
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
+
+
+def _settled(folder: Path) -> list[str]:
+    """The paths of the files. A file that is moved from one folder to another while they are listed may be in neither:
+    then the next list has it.
+    """
+    paths = _listed(folder)
+    for _ in range(_TRIES):
+        before, paths = paths, _listed(folder)
+        if paths == before:
+            break
+    return paths
+
+
+def _listed(folder: Path) -> list[str]:
     faults: list[str] = []
     paths: list[str] = []
     # By itself, os.walk passes over folders that it cannot read, and their files would be removed from the dataset.
-    for at, folders, files_there in os.walk(folder, onerror=lambda error: faults.append(_unreadable(error))):
+    for at, folders, files_there in os.walk(folder, onerror=lambda error: faults.extend(_unreadable(error))):
         folders.sort()
-        for name in (*files_there, *(each for each in folders if (Path(at) / each).is_symlink())):
+        for name in (*sorted(files_there), *(each for each in folders if (Path(at) / each).is_symlink())):
             path = Path(at) / name
+            if not os.path.lexists(path):  # moved since, and in the next list
+                continue
             if path.is_symlink() or not path.is_file():
                 faults.append(f"{legible(str(path))}: is no regular file; a dataset holds files alone")
             elif not _is_text(str(path.relative_to(folder))):
@@ -36,8 +58,7 @@ def files(folder: Path) -> dict[str, File]:
                 paths.append(str(path.relative_to(folder)))
     if faults:
         raise Fault(*faults)
-    with ThreadPoolExecutor() as pool:
-        return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
+    return paths
 
 
 def _is_text(path: str) -> bool:
@@ -49,8 +70,9 @@ def _is_text(path: str) -> bool:
     return True
 
 
-def _unreadable(error: OSError) -> str:
-    return f"{legible(str(error.filename))}: {error.strerror}; make the folder readable, or move it away"
+def _unreadable(error: OSError) -> Iterator[str]:
+    if not isinstance(error, FileNotFoundError):  # as of a folder that was moved since
+        yield f"{legible(str(error.filename))}: {error.strerror}; make the folder readable, or move it away"
 
 
 def _of(path: Path) -> File:

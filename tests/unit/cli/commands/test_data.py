@@ -278,6 +278,27 @@ def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
         transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
 
 
+def test_a_file_that_moves_while_its_folders_are_listed_is_sent(
+    dataset: Remote, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "b" / "left").mkdir(parents=True)
+    (folder / "b" / "moving").write_text("moved")
+    scandir = os.scandir
+
+    def moving(path: str) -> Any:
+        if Path(path) == folder / "b" and (folder / "b" / "moving").exists():
+            (folder / "b" / "moving").rename(folder / "a" / "moving")
+        if Path(path) == folder / "b" / "left" and Path(path).exists():
+            Path(path).rmdir()
+        return scandir(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "scandir", moving)
+        transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
+    transfer.checkout(dataset, _QUESTION, tmp_path / "back", Console())
+    assert (tmp_path / "back" / "a" / "moving").read_text() == "moved"
+
+
 def test_names_with_the_most_bytes_come_back(
     dataset: Remote, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
