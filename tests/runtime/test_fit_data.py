@@ -41,3 +41,43 @@ def test_fit_trains(data: Callable[[], Any]) -> None:
         model.compile("sgd", "mse")
     losses = tensorplane.fit(model, data(), epochs=3, steps_per_epoch=2).history["loss"]
     assert losses[2] < losses[0]
+
+
+@pytest.mark.parametrize(("sizes", "have"), [((8, 5), "5 and 8 rows"), ((None, None), "unlike numbers of rows")])
+def test_batches_whose_parts_have_other_numbers_of_rows_are_refused(sizes: tuple[int | None, ...], have: str) -> None:
+    """Of points inside an area and on its border, replicas would take rows 0 to 8 of both, or 0 to 5."""
+
+    class Physics(keras.Model):  # type: ignore[misc]  # Keras has no types
+        def train_step(self, data: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = sum(tf.reduce_mean(tf.square(self(part))) for part in data)
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return {"loss": loss}
+
+    data = tf.data.Dataset.from_generator(
+        lambda: [(_X[:8], _X[:5])], output_signature=tuple(tf.TensorSpec([size, 3], tf.float32) for size in sizes)
+    )
+    with two_replicas.strategy().scope():
+        inputs = keras.Input((3,))
+        model = Physics(inputs, keras.layers.Dense(1)(inputs))
+        model.compile("sgd")
+    with pytest.raises((ValueError, tf.errors.InvalidArgumentError), match=f"dataset: parts of a batch have {have}"):
+        tensorplane.fit(model, data)
+
+
+def test_predictions_have_every_row_that_a_model_returns() -> None:
+    """A model may return a row for each word; the last batch has one sample, so a replica has none."""
+    words = np.arange(45, dtype="float32").reshape(5, 3, 3)
+    with two_replicas.strategy().scope():
+        inputs = keras.Input((3, 3))
+        model = keras.Model(inputs, keras.ops.reshape(2 * inputs, (-1, 3)))
+        model.compile()
+    np.testing.assert_array_equal(model.predict(words, batch_size=2, verbose=0), 2 * words.reshape(15, 3))
+
+
+def test_xla_is_refused_on_several_replicas() -> None:
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse", jit_compile=True)
+    with pytest.raises(ValueError, match=r"^jit_compile: XLA cannot compile the exchange between replicas; set "):
+        tensorplane.fit(model, _plain())

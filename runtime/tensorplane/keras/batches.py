@@ -37,6 +37,8 @@ class Batches:
         self._shared = not isinstance(dataset, tf.distribute.DistributedDataset) and several(strategy)
         if self._shared and dataset.options().experimental_distribute.auto_shard_policy in _BY_WORKER:
             dataset, self._shared = strategy.experimental_distribute_dataset(dataset), False
+        if self._shared:
+            _check_rows(dataset.element_spec)
         if self._shared and self._replicas.workers > 1:
             repeatable.check_same(dataset, strategy)
         self.dataset = dataset
@@ -178,8 +180,11 @@ def take(source: Any, parts: tuple[int, int] | None, strategy: tf.distribute.Str
 
 def rows(batch: Any) -> tf.Tensor:
     """Number of samples of a batch."""
-    leaf = next(leaf for leaf in tf.nest.flatten(batch) if not isinstance(leaf, tf.experimental.Optional))
-    return _rows(leaf)
+    return _rows(_leaves(batch)[0])
+
+
+def _leaves(batch: Any) -> list[Any]:
+    return [leaf for leaf in tf.nest.flatten(batch) if not isinstance(leaf, tf.experimental.Optional)]
 
 
 def _rows(leaf: Any) -> tf.Tensor:
@@ -189,6 +194,28 @@ def _rows(leaf: Any) -> tf.Tensor:
         return leaf.nrows(tf.int64)
     # 1 for a scalar.
     return tf.reduce_prod(tf.shape(leaf, tf.int64)[:1])
+
+
+_UNEVEN = (
+    "so replicas cannot take their samples of it; let each part have a row for each sample, "
+    "or train on one replica (strategy: single)"
+)
+
+
+def _check_rows(spec: Any) -> None:
+    """Raises ValueError if the parts of a batch, such as inputs and labels, cannot have the same number of rows."""
+    shapes = [leaf.shape for leaf in tf.nest.flatten(spec) if isinstance(getattr(leaf, "shape", None), tf.TensorShape)]
+    sizes = {shape[0] if shape.rank else "no" for shape in shapes if shape.rank is not None} - {None}
+    if len(sizes) > 1 or "no" in sizes:
+        raise ValueError(f"dataset: parts of a batch have {' and '.join(sorted(map(str, sizes)))} rows, {_UNEVEN}")
+
+
+def _same_rows(element: Any) -> tf.Operation:
+    """Fails if the parts of a batch have unlike numbers of rows. Few datasets know these before."""
+    sizes = tf.stack([_rows(leaf) for leaf in _leaves(element)])
+    return tf.debugging.Assert(
+        tf.reduce_all(sizes == sizes[0]), [f"dataset: parts of a batch have unlike numbers of rows, {_UNEVEN}", sizes]
+    )
 
 
 def _length(dataset: Any) -> int | None:
@@ -206,7 +233,8 @@ def _parts_of(dataset: tf.data.Dataset, replicas: Replicas) -> tf.data.Dataset:
 
     def parts(index: tf.Tensor, *batch: Any) -> Any:
         element = batch if isinstance(dataset.element_spec, tuple) else batch[0]
-        total = rows(element)
+        with tf.control_dependencies([_same_rows(element)]):
+            total = tf.identity(rows(element))
         previewed = tf.where(index == 0, tf.minimum(total, PREVIEWED * replicas.total), 0)
         return (
             tuple(_split(element, total, replicas.first + mine, replicas.total) for mine in range(replicas.local)),

@@ -219,8 +219,8 @@ def _function(original: Function) -> Function:
 
 
 def _refuse_xla(model: Any) -> None:
-    if model.jit_compile and Replicas.of(model.distribute_strategy).workers > 1:
-        raise ValueError("jit_compile: XLA cannot compile the exchange between workers; set jit_compile=False")
+    if model.jit_compile:
+        raise ValueError("jit_compile: XLA cannot compile the exchange between replicas; set jit_compile=False")
 
 
 def _predict_function(original: Function) -> Function:

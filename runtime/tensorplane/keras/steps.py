@@ -288,7 +288,9 @@ def prediction(model: Any) -> Callable[[Any], Any]:
     def replica(batch: Any, total: tf.Tensor | None) -> Any:
         outputs = model.predict_step(_present(batch))
         if total is not None:
-            outputs = tf.nest.map_structure(lambda output: output[: _counting(total)], outputs)
+            # All rows or none: a model may return several for a sample, such as one for each word.
+            end = tf.where(_counting(total) > 0, tf.int64.max, 0)
+            outputs = tf.nest.map_structure(lambda output: output[:end], outputs)
         return tf.nest.map_structure(_gathered, outputs)
 
     def one(batch: Any, total: tf.Tensor | None) -> Any:
