@@ -53,3 +53,23 @@ def test_a_model_of_another_keras_is_refused_in_one_line() -> None:
     model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
     with pytest.raises(ValueError, match=r"model: a tf_keras.*is not a model of Keras 3; call its own fit"):
         tensorplane.fit(model, tf.constant(_X), tf.constant(_Y))
+
+
+def test_lists_of_inputs_and_labels_are_taken_as_keras_takes_them() -> None:
+    """Of arrays of one shape, tf.data would make one."""
+
+    def model() -> Any:
+        keras.utils.set_random_seed(1)
+        first, second = keras.Input((1,)), keras.Input((1,))
+        both = keras.layers.concatenate([first, second])
+        made = keras.Model([first, second], [keras.layers.Dense(1, name=name)(both) for name in ("one", "two")])
+        made.compile("sgd", ["mse", "mae"])
+        return made
+
+    labels, weights = [_Y, -_Y], [np.arange(10.0), np.ones(10)]
+    keywords: dict[str, Any] = {"batch_size": 4, "sample_weight": weights, "validation_split": 0.3, "shuffle": False}
+    own = tensorplane.fit(model(), [_X, _X + 1], labels, **keywords).history
+    keras_own = model().fit([_X, _X + 1], labels, verbose=0, **keywords).history
+    assert own.keys() == keras_own.keys()
+    for name, values in keras_own.items():
+        assert own[name] == pytest.approx(values, rel=1e-5), name

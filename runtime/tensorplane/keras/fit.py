@@ -82,7 +82,8 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", 0.0)
     if y is None and weight is not None:
         raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
-    whole = tuple(part for part in (x, y, weight) if part is not None)
+    # A list would be one tensor to tf.data.
+    whole = keras.tree.lists_to_tuples(tuple(part for part in (x, y, weight) if part is not None))
     count = _samples(whole)
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
