@@ -144,3 +144,92 @@ def test_classes_are_weighted_in_training_alone() -> None:
         fit = functools.partial(tensorplane.fit, model) if library else model.fit
         histories.append(fit(x, y, verbose=0, **how).history)
     assert histories[0] == histories[1]
+
+
+class _Seen(keras.metrics.Metric):  # type: ignore[misc]  # Keras has no types
+    """Counts the samples of all epochs. Its result is a variable, as in Keras' guide to metrics."""
+
+    def __init__(self) -> None:
+        super().__init__(name="seen")
+        self.count = self.add_weight(name="count", initializer="zeros")
+
+    def update_state(self, y: Any, _: Any, sample_weight: Any = None) -> None:
+        self.count.assign_add(tf.cast(tf.shape(y)[0], self.count.dtype))
+
+    def result(self) -> Any:
+        return self.count.value
+
+    def reset_state(self) -> None:
+        pass
+
+
+def test_a_metric_that_counts_on_is_counted_as_in_one_process(capfd: pytest.CaptureFixture[str]) -> None:
+    assert _said(lambda: [_Seen()], capfd) == []
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile("sgd", "mse", metrics=[_Seen()])
+    arrays = np.ones((9, 3)), np.ones((9, 1))
+    history = tensorplane.fit(model, *arrays, batch_size=4, epochs=2, validation_data=arrays).history
+    # Each validation counts on, too.
+    assert (history["seen"], history["val_seen"]) == ([9, 27], [18, 36])
+    assert "tensorplane: seen" not in capfd.readouterr().err
+
+
+class _Scored(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Reports F1 from precision and recall: in the step, or where Keras asks for the results of an epoch."""
+
+    def __init__(self, *, in_step: bool) -> None:
+        super().__init__(name="scored")
+        self.dense = keras.layers.Dense(1, activation="sigmoid")
+        self.in_step = in_step
+        self.precision, self.recall = keras.metrics.Precision(), keras.metrics.Recall()
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+    def _scores(self) -> dict[str, Any]:
+        precision, recall = self.precision.result(), self.recall.result()
+        return {"precision": precision, "f1": 2 * precision * recall / (precision + recall + 1e-7)}
+
+    def get_metrics_result(self) -> Any:
+        return {"precision": self.precision.result()} if self.in_step else self._scores()
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        predicted = self(x)
+        self.precision.update_state(y, predicted)
+        self.recall.update_state(y, predicted)
+        return self._scores()
+
+
+@pytest.mark.parametrize("in_step", [True, False])
+def test_what_a_step_computes_from_results_of_metrics_is_named(
+    in_step: bool, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The first samples may all be right."""
+    with two_replicas.strategy().scope():
+        model = _Scored(in_step=in_step)
+        model.compile("sgd")
+    x = np.linspace(-1, 1, 18).reshape(-1, 1)
+    tensorplane.fit(model, x, (x > 0.2).astype("float32"), batch_size=6, shuffle=False)
+    named = "tensorplane: f1: a step computes it from results of metrics, of which each replica has its own" in (
+        said := capfd.readouterr().err
+    )
+    assert named is in_step, said
+
+
+def test_an_added_loss_for_each_sample_is_refused_by_name() -> None:
+    """Keras adds them up."""
+
+    class Penalty(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+        def call(self, x: Any) -> Any:
+            self.add_loss(tf.reduce_sum(tf.square(x), axis=-1))
+            return x
+
+    with two_replicas.strategy().scope():
+        model = keras.Sequential(
+            [keras.Input((3,)), keras.layers.Dense(4), Penalty(name="penalty"), keras.layers.Dense(1)]
+        )
+        model.compile("sgd", "mse")
+    with pytest.raises(ValueError, match=r"^add_loss: the loss that penalty adds is a number, which is not the mean"):
+        tensorplane.fit(model, np.ones((8, 3)), np.zeros((8, 1)))

@@ -53,6 +53,21 @@ class Results:
         """Whether the leaf is the result of a metric."""
         return id(leaf) in self._found
 
+    def decide(self, leaf: Any) -> bool:
+        """Whether the leaf is computed from results. Eagerly that cannot be known."""
+        if self.is_result(leaf) or not tf.is_symbolic_tensor(leaf):
+            return False
+        results = {found.name for _, _, found in self._found.values() if tf.is_symbolic_tensor(found)}
+        waiting, seen = [leaf], set[str]()
+        while waiting:
+            one = waiting.pop()
+            if one.name in results:
+                return True
+            if one.name not in seen:
+                seen.add(one.name)
+                waiting += one.op.inputs
+        return False
+
     def replaced(self, leaf: Any, values: dict[int, list[Any]]) -> Any:
         """The leaf of the same metric's result from `values`: by the metric's id, its variables of all replicas."""
         metric, index, _ = self._found[id(leaf)]
@@ -91,13 +106,18 @@ def _note_results(kind: Any) -> None:
 
     @functools.wraps(original)
     def result(self: Any) -> Any:
-        found = original(self)
+        # A result may be a variable, which on several replicas is no number.
+        found = tf.nest.map_structure(_value, original(self))
         if _noting.results is not None:
             _noting.results.note(self, found)
         return found
 
     result.notes = True  # type: ignore[attr-defined]
     kind.result = result
+
+
+def _value(leaf: Any) -> Any:
+    return tf.convert_to_tensor(leaf) if isinstance(leaf, (tf.Variable, keras.Variable)) else leaf
 
 
 @contextmanager
@@ -145,7 +165,6 @@ class _Apart:
 
     def result(self) -> Any:
         with keras.StatelessScope(self._mapping()):
-            # A result may be a variable.
             return tf.nest.map_structure(tf.convert_to_tensor, type(self._metric).result(self._metric))
 
     def _mapping(self) -> list[tuple[Any, tf.Tensor]]:

@@ -184,7 +184,8 @@ def _added_losses_of_no_mean(model: Any, batch: Any, replicas: int) -> list[str]
 def _added(model: Any, x: Any) -> list[tuple[str, float]]:
     """What each layer adds to the loss of some samples."""
     model(x, training=False)
-    return [(layer.name, float(sum(layer._losses))) for layer in model._flatten_layers() if layer._losses]
+    adding = [layer for layer in model._flatten_layers() if layer._losses]
+    return [(layer.name, sum(float(tf.reduce_sum(one)) for one in layer._losses)) for layer in adding]
 
 
 @contextmanager

@@ -285,7 +285,10 @@ def _remedy(model: Any) -> str:
         return f"set synchronized=True on {', '.join(alone)}, which normalizes each replica's part of the batch alone"
     if type(model).train_step is keras.Model.train_step:
         return "what compares the samples of a batch sees only those of one replica; train on one replica"
-    return "let the loss of a custom train_step be the mean over its samples, as self.compute_loss returns it"
+    return (
+        "let the loss of a custom train_step be the mean over its samples, as self.compute_loss returns it; "
+        "if the step compares samples or computes with gradients, train on one replica"
+    )
 
 
 @contextmanager
@@ -341,11 +344,14 @@ def _restored(model: Any) -> Iterator[None]:
     losses = model._compile_loss._flat_losses if model._compile_loss else []
     own += [value for one in losses for value in vars(one.loss).values() if isinstance(value, _VARIABLES)]
     variables = [*model.weights, *own, *seed_generators.states_of(model)]
-    before = [variable.numpy() for variable in variables]
     model.reset_metrics()
+    # Some metrics count on.
+    results = model.distribute_strategy.experimental_local_results
+    variables += [mine for one in model.metrics for counted in one.variables for mine in results(counted.value)]
+    before = [variable.numpy() for variable in variables]
     try:
         yield
     finally:
+        model.reset_metrics()
         for variable, value in zip(variables, before, strict=True):
             variable.assign(value)
-        model.reset_metrics()

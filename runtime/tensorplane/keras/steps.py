@@ -18,6 +18,7 @@ from tensorplane.input_wait import timed
 from tensorplane.keras import captured, exact_metrics
 from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
+from tensorplane.log import warn
 from tensorplane.stop import StopRequest
 
 Step = Callable[[Any], Any]
@@ -190,6 +191,8 @@ def _added(before: tf.Tensor, facts: tf.Tensor) -> tf.Tensor:
 def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
     """The step of one replica. It reports to all: logs, weighted by samples, and whether it was asked to stop."""
 
+    told: set[str] = set()
+
     def replica(batch: Any, total: tf.Tensor | None, asked: tf.Tensor) -> Any:
         batch = _present(batch)
         given = rows(batch)
@@ -198,6 +201,7 @@ def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
         with sharing(mine, everyones):
             with _uncounted(model, given, mine), exact_metrics.noted(model) as results:
                 logs = step(batch)
+            _tell_of_averages(model, logs, results, told)
             if training:
                 average_statistics(model)
             logs, anyones = _reported(logs, results, asked)
@@ -225,6 +229,21 @@ def _uncounted(model: Any, given: tf.Tensor, counting: tf.Tensor) -> Iterator[No
     yield
     for variable, value in zip(variables, before, strict=True):
         variable.assign(tf.where(counting > 0, variable, value))
+
+
+def _tell_of_averages(model: Any, logs: Any, results: exact_metrics.Results, told: set[str]) -> None:
+    """Say which logs of an epoch are averages of what each replica computes from its own results of metrics."""
+    if not isinstance(logs, dict):
+        return
+    averages = [name for name, leaf in logs.items() if name not in told and results.decide(leaf)]
+    # Keras has an epoch's logs from the model, if these have the same names.
+    if averages and set(logs) != set(model.get_metrics_result()):
+        told.update(averages)
+        warn(
+            f"{', '.join(averages)}: a step computes it from results of metrics, of which each replica has its own, so "
+            "it may differ from one process; compute it in get_metrics_result, or train on one replica "
+            "(strategy: single)"
+        )
 
 
 def _reported(logs: Any, results: exact_metrics.Results, asked: tf.Tensor) -> tuple[Any, tf.Tensor]:
