@@ -233,3 +233,23 @@ def test_an_added_loss_for_each_sample_is_refused_by_name() -> None:
         model.compile("sgd", "mse")
     with pytest.raises(ValueError, match=r"^add_loss: the loss that penalty adds is a number, which is not the mean"):
         tensorplane.fit(model, np.ones((8, 3)), np.zeros((8, 1)))
+
+
+def test_a_train_step_that_calls_what_compile_got_is_compared(capfd: pytest.CaptureFixture[str]) -> None:
+    """`self.loss` of a function gives a value for each sample, of which a tape's gradient is the sum."""
+
+    class Denoised(keras.Model):  # type: ignore[misc]  # Keras has no types
+        def train_step(self, x: Any) -> Any:
+            with tf.GradientTape() as tape:
+                loss = self.loss(x, self(x))
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return {"loss": tf.reduce_mean(loss)}
+
+    with two_replicas.strategy().scope():
+        inputs = keras.Input((3,))
+        model = Denoised(inputs, keras.layers.Dense(3)(inputs))
+        model.compile("sgd", keras.losses.mean_absolute_error)
+    tensorplane.fit(model, np.random.default_rng(1).normal(size=(8, 3)))
+    said = capfd.readouterr().err
+    assert "could not be compared" not in said
+    assert "tensorplane: model: the gradient of" in said

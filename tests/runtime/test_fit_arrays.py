@@ -73,3 +73,20 @@ def test_lists_of_inputs_and_labels_are_taken_as_keras_takes_them() -> None:
     assert own.keys() == keras_own.keys()
     for name, values in keras_own.items():
         assert own[name] == pytest.approx(values, rel=1e-5), name
+
+
+def test_a_train_step_gets_inputs_without_labels_as_keras_gives_them() -> None:
+    """In a tuple, they would have a dimension more where they meet their reconstruction."""
+
+    class Reconstruction(keras.Model):  # type: ignore[misc]  # Keras has no types
+        def train_step(self, data: Any) -> Any:
+            return {"loss": keras.ops.mean(keras.losses.mean_squared_error(data[:, None], self(data)[:, None]))}
+
+    def model() -> Any:
+        inputs = keras.Input((1,))
+        made = Reconstruction(inputs, 2 * inputs)
+        made.compile("sgd")
+        return made
+
+    keras_own = model().fit(_X, batch_size=10, verbose=0).history
+    assert tensorplane.fit(model(), _X, batch_size=10).history["loss"] == pytest.approx(keras_own["loss"])

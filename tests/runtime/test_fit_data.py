@@ -81,3 +81,54 @@ def test_xla_is_refused_on_several_replicas() -> None:
         model.compile("sgd", "mse", jit_compile=True)
     with pytest.raises(ValueError, match=r"^jit_compile: XLA cannot compile the exchange between replicas; set "):
         tensorplane.fit(model, _plain())
+
+
+class _Distances(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Of anchors, positives and negatives, which only its `train_step` knows: to Keras they are x, y and weights."""
+
+    def __init__(self) -> None:
+        super().__init__(name="distances")
+        self.embed = keras.layers.Dense(2)
+
+    def call(self, inputs: Any) -> Any:
+        anchor, positive, negative = (self.embed(each) for each in inputs)
+        return tf.reduce_sum(tf.square(anchor - positive) - tf.square(anchor - negative), axis=1)
+
+    def train_step(self, data: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.relu(self(data) + 0.5))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+class _Copies(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Learns its inputs: labels are None."""
+
+    def __init__(self) -> None:
+        super().__init__(name="copies")
+        self.dense = keras.layers.Dense(3)
+
+    def call(self, inputs: Any) -> Any:
+        return self.dense(inputs)
+
+    def compute_loss(self, x: Any = None, y: Any = None, y_pred: Any = None, *_: Any, **__: Any) -> Any:
+        assert y is None
+        return tf.reduce_mean(tf.square(x - y_pred))
+
+
+@pytest.mark.parametrize(
+    ("model", "data"),
+    [(_Distances, lambda x: (x, x + 1, x - 1)), (_Copies, lambda x: (x, None))],
+    ids=["three inputs", "no labels"],
+)
+def test_batches_of_other_forms_train_as_in_one_process(model: Any, data: Any) -> None:
+    x = np.random.default_rng(1).normal(size=(18, 3)).astype("float32")
+    found = []
+    for strategy in (tf.distribute.get_strategy(), two_replicas.strategy()):
+        keras.utils.set_random_seed(1)
+        with strategy.scope():
+            made = model()
+            made.compile(keras.optimizers.SGD(0.1))
+        batches = tf.data.Dataset.from_tensor_slices(x).batch(5).map(data)
+        found.append(tensorplane.fit(made, batches, epochs=2).history["loss"])
+    assert found[1] == pytest.approx(found[0], rel=1e-5)

@@ -184,7 +184,12 @@ def rows(batch: Any) -> tf.Tensor:
 
 
 def _leaves(batch: Any) -> list[Any]:
-    return [leaf for leaf in tf.nest.flatten(batch) if not isinstance(leaf, tf.experimental.Optional)]
+    return [leaf for leaf in tf.nest.flatten(batch) if not _is_absent(leaf)]
+
+
+def _is_absent(leaf: Any) -> bool:
+    """Whether a batch has None there, such as for labels; Keras' data adapters put an Optional."""
+    return leaf is None or isinstance(leaf, tf.experimental.Optional)
 
 
 def _rows(leaf: Any) -> tf.Tensor:
@@ -265,7 +270,7 @@ def _part(leaf: Any, total: tf.Tensor, replica: int, replicas: int) -> Any:
 
 def _between(leaf: Any, begin: tf.Tensor, end: tf.Tensor) -> Any:
     """Some rows of a batch."""
-    if isinstance(leaf, tf.experimental.Optional):
+    if _is_absent(leaf):
         return leaf
     if isinstance(leaf, tf.SparseTensor):
         size = tf.tensor_scatter_nd_update(leaf.dense_shape, [[0]], [end - begin])

@@ -6,6 +6,7 @@ Checkpoints are restored into them, and variables of several replicas cannot be 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import keras
@@ -19,16 +20,19 @@ from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 from tensorplane.log import warn
 
+_ABSENT = (tf.OptionalSpec, type(tf.type_spec_from_value(None)))
+"""Types of what a batch does not have, such as labels."""
+
 
 def build(model: Any, iterator: Any) -> None:
     """Create the variables for the batches of an epoch iterator."""
-    spec = _without_optionals(iterator.batches.element_spec)
+    spec = _without_absent(iterator.batches.element_spec)
     scope.check_optimizers(model)
     if several(model.distribute_strategy):
         sum_before(optimizers_of(model))
     with model.distribute_strategy.scope():
         if _has_call(model):
-            _build_layers(model, iterator, spec)
+            _build_layers(model, spec, lambda: _read(iterator))
         if _needs_trace(model):
             _trace(model, spec)
 
@@ -36,14 +40,14 @@ def build(model: Any, iterator: Any) -> None:
 def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:
     """Trace the train_step on the batches of an epoch iterator. `at_end` is called at the end of the trace."""
     with model.distribute_strategy.scope():
-        _trace(model, _without_optionals(iterator.batches.element_spec), at_end)
+        _trace(model, _without_absent(iterator.batches.element_spec), at_end)
 
 
 def build_from(model: Any, batch: Any) -> None:
     """Create the variables for a batch."""
     with model.distribute_strategy.scope():
         if _has_call(model):
-            model._symbolic_build(data_batch=batch)
+            _build_layers(model, batch, lambda: batch)
         if _needs_trace(model):
             _trace(model, batch)
 
@@ -53,17 +57,22 @@ def _has_call(model: Any) -> bool:
     return type(model).call not in (keras.Model.call, keras.layers.Layer.call)
 
 
-def _build_layers(model: Any, iterator: Any, spec: Any) -> None:
+def _build_layers(model: Any, spec: Any, read: Callable[[], Any]) -> None:
     leaves = [leaf for leaf in tf.nest.flatten(spec) if leaf is not None]
     if any(leaf.shape.rank is None for leaf in leaves):
-        spec = _read(iterator)
+        spec = read()
     try:
         model._symbolic_build(data_batch=spec)
     except Exception:
+        if type(model).train_step is not keras.Model.train_step:
+            # Only it knows what is what in a batch: of anchors, positives and negatives, Keras would call the first.
+            with suppress(Exception):
+                _trace(model, spec)
+                return
         if all(None not in leaf.shape.as_list()[1:] for leaf in leaves):
             raise
         # Some layers need all sizes, such as Flatten before Dense.
-        model._symbolic_build(data_batch=_read(iterator))
+        model._symbolic_build(data_batch=read())
 
 
 def _read(iterator: Any) -> Any:
@@ -81,8 +90,8 @@ def _read(iterator: Any) -> Any:
     return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
 
 
-def _without_optionals(spec: Any) -> Any:
-    return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, tf.OptionalSpec) else leaf, spec)
+def _without_absent(spec: Any) -> Any:
+    return tf.nest.map_structure(lambda leaf: None if isinstance(leaf, _ABSENT) else leaf, spec)
 
 
 def _needs_trace(model: Any) -> bool:

@@ -82,8 +82,8 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", 0.0)
     if y is None and weight is not None:
         raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
-    # A list would be one tensor to tf.data.
-    whole = keras.tree.lists_to_tuples(tuple(part for part in (x, y, weight) if part is not None))
+    # As a train_step gets them. A list would be one tensor to tf.data.
+    whole = keras.tree.lists_to_tuples(keras.utils.pack_x_y_sample_weight(x, y, weight))
     count = _samples(whole)
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
@@ -105,12 +105,12 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     return data.prefetch(tf.data.AUTOTUNE), rest
 
 
-def _weights_of(classes: Any, arrays: tuple[Any, ...]) -> Any:
+def _weights_of(classes: Any, arrays: Any) -> Any:
     """The samples' weights by class, as Keras weights arrays; None for what Keras weights as a dataset, or refuses.
 
     Of a dataset, Keras takes them only if all classes are named.
     """
-    if len(arrays) != 2 or tf.nest.is_nested(arrays[1]) or arrays[1].ndim > 2:
+    if not isinstance(arrays, tuple) or len(arrays) != 2 or tf.nest.is_nested(arrays[1]) or arrays[1].ndim > 2:
         return None
     return import_module(_ADAPTERS).class_weight_to_sample_weights(arrays[1], classes)
 

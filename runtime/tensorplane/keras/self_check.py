@@ -341,7 +341,8 @@ def _restored(model: Any) -> Iterator[None]:
     own = [
         value for layer in model._flatten_layers() for value in vars(layer).values() if isinstance(value, tf.Variable)
     ]
-    losses = model._compile_loss._flat_losses if model._compile_loss else []
+    # None until one is computed, which a train_step of one's own may do otherwise.
+    losses = (model._compile_loss and model._compile_loss._flat_losses) or []
     own += [value for one in losses for value in vars(one.loss).values() if isinstance(value, _VARIABLES)]
     variables = [*model.weights, *own, *seed_generators.states_of(model)]
     model.reset_metrics()
