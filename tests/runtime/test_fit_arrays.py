@@ -90,3 +90,14 @@ def test_a_train_step_gets_inputs_without_labels_as_keras_gives_them() -> None:
 
     keras_own = model().fit(_X, batch_size=10, verbose=0).history
     assert tensorplane.fit(model(), _X, batch_size=10).history["loss"] == pytest.approx(keras_own["loss"])
+
+
+def test_a_data_frame_is_refused_with_the_way_to_an_array() -> None:
+    """Its order can be repeated, so that is not what is wrong with it."""
+
+    class DataFrame:
+        def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+            return _X
+
+    with pytest.raises(ValueError, match=r"^x: has DataFrame, which fit does not take; pass numpy\.asarray of each$"):
+        tensorplane.fit(_model(), {"first": DataFrame(), "second": _X}, _Y)

@@ -6,6 +6,7 @@ import threading
 from collections import Counter, deque
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import keras
 import numpy as np
@@ -217,6 +218,16 @@ def test_metrics_of_every_type_are_kept_and_rows_of_an_earlier_version_are_read(
     count.assign(0)
     metrics.write(numbers)
     assert (seen.numpy().tolist(), int(count.numpy())) == ([True, False, True], 1)
+
+
+def test_many_fits_of_a_program_are_not_said_to_be_traced_too_often() -> None:
+    with patch.object(tf.get_logger(), "warning") as warned:
+        for _ in range(6):
+            model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+            metrics = LocalMetrics(model)
+            metrics.write(metrics.read())
+    assert not warned.called
 
 
 def test_fits_that_share_an_endless_shuffle_are_told(capsys: pytest.CaptureFixture[str]) -> None:

@@ -58,6 +58,8 @@ def fit(
     if isinstance(x, Inputs):
         keywords.setdefault("steps_per_epoch", x.steps_per_epoch)
         x = x.batches(model.distribute_strategy)
+    if kinds := {type(leaf).__name__ for leaf in tf.nest.flatten(x) if _is_like_an_array(leaf)}:
+        raise ValueError(f"x: has {', '.join(sorted(kinds))}, which fit does not take; pass numpy.asarray of each")
     if not isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
         raise ValueError(
             f"x: the order of a {type(x).__name__} cannot be repeated when training resumes; "
@@ -73,6 +75,11 @@ def fit(
 def _are_arrays(x: Any) -> bool:
     leaves = tf.nest.flatten(x)
     return bool(leaves) and all(isinstance(leaf, _ARRAYS) for leaf in leaves)
+
+
+def _is_like_an_array(leaf: Any) -> bool:
+    """Whether it is none, but has a fixed order, such as a DataFrame."""
+    return hasattr(leaf, "__array__") and not isinstance(leaf, _ARRAYS)
 
 
 def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset, dict[str, Any]]:

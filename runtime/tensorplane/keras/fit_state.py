@@ -306,14 +306,12 @@ class LocalMetrics:
         self._strategy = model.distribute_strategy
         self.variables = [variable.value for metric in model.metrics for variable in metric.variables]
         self._sizes = [int(np.prod(one.shape)) for one in self.variables]
-        self._rows = tf.function(lambda: self._strategy.run(self._gathered))
-        self._assigned = tf.function(lambda rows: self._strategy.run(self._assign, args=(rows,)))
 
     def read(self) -> np.ndarray:
         """A row for each replica. All workers must call it."""
         if not self.variables:
             return np.zeros([1, 0])
-        return np.asarray(self._strategy.experimental_local_results(self._rows())[0])
+        return np.asarray(self._strategy.experimental_local_results(self._gather())[0])
 
     def write(self, rows: np.ndarray) -> None:
         """The reverse. With another number of replicas, the first gets the sum."""
@@ -323,7 +321,7 @@ class LocalMetrics:
         if rows.shape[1] and rows.shape[1] < sum(self._sizes):
             rows = self._completed(rows)
         if rows.shape[1]:
-            self._assigned(tf.constant(rows))
+            self._scatter(tf.constant(rows, tf.float64))
 
     def _completed(self, rows: np.ndarray) -> np.ndarray:
         """Rows of an earlier version, which kept numbers alone: the other columns are as they are."""
@@ -331,6 +329,16 @@ class LocalMetrics:
         whole = np.array(self.read())
         whole[:, np.repeat(numbers, self._sizes)] = rows
         return whole
+
+    # Concrete functions: of the others, TensorFlow says in the fifth fit of a program that they are traced too often.
+    @functools.cached_property
+    def _gather(self) -> Any:
+        return tf.function(lambda: self._strategy.run(self._gathered)).get_concrete_function()
+
+    @functools.cached_property
+    def _scatter(self) -> Any:
+        rows = tf.TensorSpec([self._strategy.num_replicas_in_sync, sum(self._sizes)], tf.float64)
+        return tf.function(lambda rows: self._strategy.run(self._assign, args=(rows,))).get_concrete_function(rows)
 
     def _gathered(self) -> tf.Tensor:
         row = tf.concat([tf.reshape(tf.cast(one, tf.float64), [1, -1]) for one in self.variables], axis=1)
