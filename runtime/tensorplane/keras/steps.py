@@ -236,14 +236,20 @@ def _tell_of_averages(model: Any, logs: Any, results: exact_metrics.Results, tol
     if not isinstance(logs, dict):
         return
     averages = [name for name, leaf in logs.items() if name not in told and results.decide(leaf)]
-    # Keras has an epoch's logs from the model, if these have the same names.
-    if averages and set(logs) != set(model.get_metrics_result()):
+    if averages and not _of_epochs(model, logs):
         told.update(averages)
         warn(
             f"{', '.join(averages)}: a step computes it from results of metrics, of which each replica has its own, so "
             "it may differ from one process; compute it in get_metrics_result, or train on one replica "
             "(strategy: single)"
         )
+
+
+def _of_epochs(model: Any, logs: Any) -> bool:
+    """Whether Keras has an epoch's logs from the model's results instead: these have the same names."""
+    with suppress(Exception):  # the program may compute them with NumPy, which a step cannot
+        return set(logs) == set(model.get_metrics_result())
+    return False
 
 
 def _reported(logs: Any, results: exact_metrics.Results, asked: tf.Tensor) -> tuple[Any, tf.Tensor]:
