@@ -231,7 +231,7 @@ def test_an_added_loss_for_each_sample_is_refused_by_name() -> None:
             [keras.Input((3,)), keras.layers.Dense(4), Penalty(name="penalty"), keras.layers.Dense(1)]
         )
         model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match=r"^add_loss: the loss that penalty adds is a number, which is not the mean"):
+    with pytest.raises(ValueError, match=r"^add_loss: penalty adds one number for a batch that is not the mean over"):
         tensorplane.fit(model, np.ones((8, 3)), np.zeros((8, 1)))
 
 
