@@ -162,9 +162,12 @@ def _draws_in_any_order(dataset: Any) -> list[str]:
 def check_same(dataset: Any, strategy: tf.distribute.Strategy) -> None:
     """Raises NotRepeatable if workers would read the dataset in different orders. All workers must call it."""
     mine = hash_of(seeds(dataset))
-    everyones = strategy.gather(
-        strategy.experimental_distribute_values_from_function(lambda _: tf.constant([mine], tf.int64)), axis=0
+    count = strategy.num_replicas_in_sync
+    # Not gathered: eagerly, as in `self_check`, TensorFlow can only add what workers have.
+    rows = strategy.experimental_distribute_values_from_function(
+        lambda context: mine * tf.one_hot(context.replica_id_in_sync_group, count, dtype=tf.int64)
     )
+    everyones = strategy.reduce(tf.distribute.ReduceOp.SUM, rows, axis=None)
     if len(set(everyones.numpy().tolist())) > 1:
         raise NotRepeatable(
             "dataset: workers have different seeds, so each would read another order; call "
