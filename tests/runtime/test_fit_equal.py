@@ -25,7 +25,6 @@ def _run(cases: list[str], folder: Path, *, workers: int = 2, replicas: int = 1,
     with gang(folder, _PROGRAM, *cases, tasks=tasks, REPLICAS=str(replicas), **environment) as started:
         codes = started.finish(_LONG)
     assert codes == [0] * workers, started.output[-3000:]
-    assert "could not be compared" not in started.output
     results = [
         [json.loads(line.removeprefix("case ")) for line in output.splitlines() if line.startswith("case ")]
         for output in started.outputs
