@@ -74,7 +74,7 @@ def test_files_are_put_and_sent(program: _Program) -> None:
             "commit",
             {"brnach": "dev", "whole": True},
             "commit.brnach: is no key of this request; it has folder, branch, base, whole, adopt, message, author, "
-            "provenance (did you mean branch?)",
+            "provenance",
         ),
         ("commit", {"whole": "false"}, "commit.whole: is 'false'; set it to true or false"),
         ("commit", {"folder": None}, "commit.folder: is missing; set it"),
@@ -83,14 +83,13 @@ def test_files_are_put_and_sent(program: _Program) -> None:
         (
             "collect",
             {"folder": None, "retention": {"lats": 1}},
-            "collect.retention.lats: is no key of it; it has last, days (did you mean last?)",
+            "collect.retention.lats: is no key of it; it has last, days",
         ),
         ("label", {"folder": None, "name": "x", "seconds": "60"}, "label.seconds: is '60'; set it to a number"),
         (
             "label",
             {"folder": None, "name": "x", "secs": 60},
-            "label.secs: is no key of this request; it has name, reference, seconds, move, delete "
-            "(did you mean seconds?)",
+            "label.secs: is no key of this request; it has name, reference, seconds, move, delete",
         ),
     ],
 )
@@ -111,7 +110,7 @@ def test_a_request_that_would_do_something_else_is_refused(
 @pytest.mark.parametrize(
     ("verb", "given", "line"),
     [
-        ("comit", b"{}", "comit: is no verb; choose one of commit, lacks, .* \\(did you mean commit\\?\\)"),
+        ("comit", b"{}", "comit: is no verb; choose one of commit, lacks, .*"),
         ("log", b"{", "the request is no line of JSON: .*; write it in one line"),
         ("log", b"[1]", "log: the request is no map of JSON; .*"),
     ],

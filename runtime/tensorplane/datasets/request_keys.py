@@ -4,7 +4,6 @@ else.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
@@ -57,7 +56,7 @@ _HOLDS: Mapping[str, str] = {
 def check(verb: str, asked: Any) -> None:
     """Raises Refused, with a line per fault, unless a request is one of this verb."""
     if verb not in OF:
-        raise Refused(f"{verb}: is no verb; choose one of {', '.join(OF)}{_near(verb, OF)}")
+        raise Refused(f"{verb}: is no verb; choose one of {', '.join(OF)}")
     if not isinstance(asked, dict):
         raise Refused(f'{verb}: the request is no map of JSON; write it as {{"reference": "main"}}, in one line')
     if faults := list(_faults(verb, asked)):
@@ -73,7 +72,7 @@ def _faults(verb: str, asked: Mapping[str, Any]) -> Iterator[str]:
         if key not in known:
             if value:  # what says nothing changes nothing
                 names = ", ".join((*OF[verb].required, *OF[verb].optional)) or "none"
-                yield f"{key}: is no key of this request; it has {names}{_near(key, known)}"
+                yield f"{key}: is no key of this request; it has {names}"
         elif key != "files" and value is not None and not _is(value, holds := _HOLDS.get(key, _TEXT)):
             yield f"{key}: is {value!r}; set it to {holds}"
 
@@ -82,14 +81,9 @@ def _faults(verb: str, asked: Mapping[str, Any]) -> Iterator[str]:
     retention = asked.get("retention")
     for key in retention if isinstance(retention, dict) else ():
         if key not in _RETENTION:
-            yield f"retention.{key}: is no key of it; it has {', '.join(_RETENTION)}{_near(key, _RETENTION)}"
+            yield f"retention.{key}: is no key of it; it has {', '.join(_RETENTION)}"
 
 
 def _is(value: object, holds: str) -> bool:
     is_truth = isinstance(value, bool)
     return is_truth if holds == _TRUTH else not is_truth and isinstance(value, _TYPES[holds])
-
-
-def _near(name: str, names: Any) -> str:
-    found = difflib.get_close_matches(name, names, 1)
-    return f" (did you mean {found[0]}?)" if found else ""
