@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaError, KafkaException, Producer, TopicPartition
+from confluent_kafka import (
+    Consumer,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
@@ -37,11 +44,16 @@ _PASSING = {
 
 
 def done(ask: Callable[[], Mapping[Any, Any]]) -> list[Any]:
-    """The answers to requests of an AdminClient, which are repeated while the broker is not ready for them."""
+    """The answers to requests of an AdminClient."""
+    return _answered(lambda: [future.result() for future in ask().values()])
+
+
+def _answered(ask: Callable[[], list[Any]]) -> list[Any]:
+    """The answers to requests, which are repeated while the broker is not ready for them."""
 
     def answers() -> tuple[list[Any]] | None:
         try:
-            return ([future.result() for future in ask().values()],)
+            return (ask(),)
         except KafkaException as error:
             if error.args[0].code() in _DONE:
                 return ([],)
@@ -124,9 +136,10 @@ class Broker:
 
     def committed(self, group: str, topic: str, partitions: int = 1) -> list[int]:
         """A group's offset in each partition; 0 where it has none."""
-        asked = ConsumerGroupTopicPartitions(group, [TopicPartition(topic, each) for each in range(partitions)])
-        (told,) = done(lambda: self._admin.list_consumer_group_offsets([asked]))
-        return [max(at.offset, 0) for at in told.topic_partitions]
+        # Not by an AdminClient: in librdkafka 2.16, one whose group's coordinator is not ready ends the process.
+        asked = [TopicPartition(topic, each) for each in range(partitions)]
+        with closing(Consumer({"bootstrap.servers": self.bootstrap, "group.id": group})) as consumer:
+            return [max(at.offset, 0) for at in _answered(lambda: consumer.committed(asked, PATIENT_SECONDS))]
 
     def set_committed(self, group: str, topic: str, *offsets: int) -> None:
         """Sets a group's offset in each partition, as its own readers or somebody else may have done."""

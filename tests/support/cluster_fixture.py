@@ -60,12 +60,12 @@ def running(
 
 
 def _prefer(instance: Instance) -> None:
-    """Ten times the default weight for the cluster's processes, beside those of the other groups of tests.
+    """Four times the default weight for the cluster's processes, beside those of the other groups of tests.
 
     In a container each program may be a peer of the whole cluster. Beside dozens of them, Kueue cannot renew its lease
     in time and ends, and nothing answers at its webhooks.
     """
     for folder in cgroups.folders(instance):
-        for file, weight in (("cpu.shares", "10240"), ("cpu.weight", "1000")):
+        for file, weight in (("cpu.shares", "4096"), ("cpu.weight", "400")):
             if (folder / file).exists():
                 (folder / file).write_text(weight)
