@@ -96,11 +96,7 @@ def _circles(scorers: Mapping[Key, ScorerSettings]) -> Iterator[Fault]:
     written = {at: (one.output.stream, one.output.topic) for at, one in scorers.items()}
     # One that reads what it writes itself is told by its own checks.
     after = {at: [other for other in scorers if other != at and read[other] == written[at]] for at in scorers}
-    told: set[Key] = set()
-    for at in scorers:
-        circle = circles.shortest(at, after)
-        if circle and not told & {*circle}:
-            told |= {*circle}
-            names = " -> ".join(each[-1] for each in circle)
-            reason = f"makes a circle of scorers that score each other's results for ever, {names}"
-            yield Fault((*at, "output", "topic"), f"{reason}; use another topic", given=tuple(circle[1:-1]))
+    for circle in circles.each(after):
+        names = " -> ".join(each[-1] for each in circle)
+        reason = f"makes a circle of scorers that score each other's results for ever, {names}"
+        yield Fault((*circle[0], "output", "topic"), f"{reason}; use another topic", given=tuple(circle[1:-1]))

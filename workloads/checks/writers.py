@@ -55,17 +55,14 @@ def _written(at: Key, workload: object) -> Iterator[tuple[tuple[str, str], _Writ
 def _circles(pipelines: Mapping[Key, PipelineSettings]) -> Iterator[Fault]:
     """Pipelines of which each run makes a version that starts a run of the next one, each circle once."""
     after = {at: [next_ for next_, other in pipelines.items() if _starts(one, other)] for at, one in pipelines.items()}
-    told: set[Key] = set()
-    for at in pipelines:
-        circle = circles.shortest(at, after)
-        if circle and not told & {*circle}:
-            told |= {*circle}
-            trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
-            names = " -> ".join(each[-1] for each in circle)
-            reason = f"starts runs in an endless circle, {names}"
-            remedy = "limit it to other datasets, or give one of them a schedule"
-            given = tuple((*each, key) for each in circle for key in ("stages", "triggers"))
-            yield Fault((*at, "triggers", trigger), f"{reason}; {remedy}", given=given)
+    for circle in circles.each(after):
+        at = circle[0]
+        trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
+        names = " -> ".join(each[-1] for each in circle)
+        reason = f"starts runs in an endless circle, {names}"
+        remedy = "limit it to other datasets, or give one of them a schedule"
+        given = tuple((*each, key) for each in circle for key in ("stages", "triggers"))
+        yield Fault((*at, "triggers", trigger), f"{reason}; {remedy}", given=given)
 
 
 def _is_started(pipelines: Mapping[Key, PipelineSettings], circle: Sequence[Key], trigger: TriggerArgs) -> bool:
