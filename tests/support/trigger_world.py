@@ -88,6 +88,10 @@ class World:
         found = [one["spec"]["arguments"]["parameters"] for one in self.manifests.values()]
         return [{each["name"]: each["value"] for each in one} for one in found]
 
+    def files_of_runs(self) -> list[int]:
+        """How many files the version of each run has."""
+        return [self.dataset().resolve(each["raw"]).files for each in self.begun()]
+
     def kept(self) -> Kept:
         """What is remembered."""
         self._read = self._version

@@ -15,11 +15,6 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def _files_of_runs(world: World) -> list[int]:
-    """How many files the version of each run has."""
-    return [world.dataset().resolve(each["raw"]).files for each in world.begun()]
-
-
 def test_a_schedule_that_is_changed_counts_from_then_on(world: World) -> None:
     at_30, at_50 = ({"schedule": [[minute], None, None, None, None]} for minute in (30, 50))
     world.commit()
@@ -31,10 +26,10 @@ def test_a_schedule_that_is_changed_counts_from_then_on(world: World) -> None:
     world.commit()
     world.clock += 1500  # to minute 55
     settle(world, steps=5, hourly=at_50)
-    assert _files_of_runs(world) == [1]
+    assert world.files_of_runs() == [1]
     world.clock += 3300
     settle(world, steps=5, hourly=at_50)
-    assert _files_of_runs(world) == [1, 2]
+    assert world.files_of_runs() == [1, 2]
 
 
 def test_a_schedule_that_an_older_version_remembers_goes_on(world: World) -> None:
@@ -47,7 +42,7 @@ def test_a_schedule_that_an_older_version_remembers_goes_on(world: World) -> Non
     world.text = json.dumps(remembered)
     world.clock += 1800
     settle(world, steps=2, hourly=hourly)
-    assert _files_of_runs(world) == [1]
+    assert world.files_of_runs() == [1]
 
 
 @pytest.mark.parametrize("again", [False, True])
@@ -73,5 +68,5 @@ def test_a_branch_that_was_made_anew_at_the_same_commit_is_nothing_new(world: Wo
     assert len(world.runs) == 1
     world.commit()
     controller.step()
-    assert _files_of_runs(world) == [2, 4]
+    assert world.files_of_runs() == [2, 4]
     assert world.events[2].reason == "trigger fresh: 2 new versions"

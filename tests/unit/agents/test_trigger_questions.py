@@ -19,11 +19,6 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def _files_of_runs(world: World) -> list[int]:
-    """How many files the version of each run has."""
-    return [world.dataset().resolve(each["raw"]).files for each in world.begun()]
-
-
 def _look(world: World, controller: Controller, times: int = 1) -> None:
     for _ in range(times):
         controller.step()
@@ -57,10 +52,10 @@ def test_a_run_that_somebody_started_just_before_a_version_came_has_counted_the_
     _look(world, controller)
     world.end_runs()
     _look(world, controller)
-    assert _files_of_runs(world) == [1]
+    assert world.files_of_runs() == [1]
     world.commit()
     _look(world, controller)
-    assert _files_of_runs(world) == [1, 3]
+    assert world.files_of_runs() == [1, 3]
 
 
 def test_a_schedule_waits_for_a_run_that_somebody_started_since_the_last_question(world: World) -> None:

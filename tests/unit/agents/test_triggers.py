@@ -28,11 +28,6 @@ def world(tmp_path: Path) -> World:
     return World(tmp_path)
 
 
-def _files_of_runs(world: World) -> list[int]:
-    """How many files the version of each run has."""
-    return [world.dataset().resolve(each["raw"]).files for each in world.begun()]
-
-
 def test_a_new_version_starts_a_run_on_it(world: World) -> None:
     settle(world, fresh=FRESH)
     assert world.said == ["waits for a first version of raw"]
@@ -63,10 +58,10 @@ def test_versions_that_come_while_a_run_goes_on_have_one_run_afterwards(world: W
     for _ in range(3):
         world.commit()
         settle(world, steps=2, fresh=FRESH)
-    assert _files_of_runs(world) == [1]
+    assert world.files_of_runs() == [1]
     world.end_runs()
     settle(world, fresh=FRESH)
-    assert _files_of_runs(world) == [1, 4]
+    assert world.files_of_runs() == [1, 4]
     assert world.events[2].reason == "trigger fresh: 3 new versions"
     assert world.most_at_once == 1
 
@@ -83,7 +78,7 @@ def test_a_run_that_somebody_else_started_is_no_second_one(world: World) -> None
     assert (len(world.runs), len(world.events)) == (1, 0)
     world.commit()
     settle(world, fresh=trigger)
-    assert _files_of_runs(world) == [2, 4]
+    assert world.files_of_runs() == [2, 4]
 
 
 def test_a_second_controller_at_once_starts_no_second_run(world: World) -> None:
@@ -93,7 +88,7 @@ def test_a_second_controller_at_once_starts_no_second_run(world: World) -> None:
         for each in (one, another, one, another):
             each.step()
         world.end_runs()
-    assert _files_of_runs(world) == [1, 2, 3]
+    assert world.files_of_runs() == [1, 2, 3]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +107,7 @@ def test_counts_begin_anew_with_each_run(
         world.commit(**each)
         settle(world, steps=2, enough=trigger)
         world.end_runs()
-    assert _files_of_runs(world) == runs
+    assert world.files_of_runs() == runs
     assert world.events[1].reason == f"trigger enough: {reason}"
 
 
@@ -143,7 +138,7 @@ def test_a_quiet_time_gathers_commits(world: World) -> None:
     for _ in range(5):
         controller.step()
         world.clock += 1
-    assert _files_of_runs(world) == [4]
+    assert world.files_of_runs() == [4]
 
 
 def test_a_quiet_time_has_an_end(world: World) -> None:
@@ -152,7 +147,7 @@ def test_a_quiet_time_has_an_end(world: World) -> None:
         world.commit()
         controller.step()
         world.clock += 1
-    assert _files_of_runs(world) == [11]
+    assert world.files_of_runs() == [11]
 
 
 def test_a_changed_pipeline_runs_on_what_there_is(world: World) -> None:
@@ -161,7 +156,7 @@ def test_a_changed_pipeline_runs_on_what_there_is(world: World) -> None:
     world.end_runs()
     world.digest = "2"
     settle(world, fresh=FRESH)
-    assert _files_of_runs(world) == [1, 1]
+    assert world.files_of_runs() == [1, 1]
     assert world.events[2].reason == "trigger fresh: the pipeline changed"
 
 
@@ -268,7 +263,7 @@ def test_a_schedule_starts_a_run_at_its_time_if_there_is_something_new(world: Wo
     assert not world.runs
     world.clock += 1800
     settle(world, steps=5, hourly=hourly)
-    assert _files_of_runs(world) == [1]
+    assert world.files_of_runs() == [1]
     world.end_runs()
     # Five of its times pass while no controller runs: one decision.
     world.clock += 5 * 3600
@@ -277,7 +272,7 @@ def test_a_schedule_starts_a_run_at_its_time_if_there_is_something_new(world: Wo
     world.commit()
     world.clock += 3600
     settle(world, steps=5, hourly=hourly)
-    assert _files_of_runs(world) == [1, 2]
+    assert world.files_of_runs() == [1, 2]
 
 
 def test_a_schedule_makes_results_anew_that_somebody_replaced_by_hand(world: World) -> None:
@@ -363,7 +358,7 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
         settle(world, fresh=trigger)
         world.end_runs()
         settle(world, fresh=trigger)
-        versions = _files_of_runs(world)
+        versions = world.files_of_runs()
         made = world.dataset().resolve().files
         assert world.most_at_once <= 1
         assert versions == sorted(versions)
