@@ -7,6 +7,7 @@ runs one group, `pytest tests/storage` one folder.
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -87,7 +88,7 @@ def run(groups: Mapping[str, Group], *options: str, checks: Mapping[str, Sequenc
     fine = {0, *([pytest.ExitCode.NO_TESTS_COLLECTED] if shard() else [])}
     # Those that failed last, where they are found.
     for name in sorted(tails, key=lambda name: codes[name] not in fine):
-        print(*(f"{name}: {line}" for line in tails[name].summary()), sep="\n")
+        print(*(f"{name}: {line}" for line in [*tails[name].summary(), *_killed(codes[name])]), sep="\n")
     return int(not fine.issuperset(codes.values()))
 
 
@@ -97,6 +98,11 @@ def _started(argv: Sequence[str], instance: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         argv, cwd=PROJECT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
+
+
+def _killed(code: int) -> list[str]:
+    """That a signal ended a group, whose last line then tells of no end."""
+    return [f"ended by {signal.Signals(-code).name}: {signal.strsignal(-code)}"] if code < 0 else []
 
 
 class _Tail(threading.Thread):

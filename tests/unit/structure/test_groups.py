@@ -53,6 +53,12 @@ def test_a_group_that_fails_is_the_run_s_failure(tmp_path: Path, capsys: pytest.
     assert count.startswith("planted: ") and "1 failed" in count
 
 
+def test_a_group_that_a_signal_ended_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "test_planted.py").write_text("import os\n\ndef test_it():\n    os.abort()\n")
+    assert groups.run({"planted": _Planted((str(tmp_path),))}) == 1
+    assert capsys.readouterr().out.splitlines()[-1] == "planted: ended by SIGABRT: Aborted"
+
+
 _ONE_FIXTURE = """
 import pytest
 
