@@ -260,7 +260,7 @@ def test_retention_keeps_what_is_needed_and_deletes_the_rest(dataset: Dataset) -
     commits = [put(dataset, a=f"{number}", same="same") for number in range(8)]
     dataset.label("kept", commits[1])
     dataset.label("lease", commits[2], seconds=10**6)
-    dataset.label("ended", commits[3], seconds=0)
+    dataset.label("ended", commits[3], seconds=1e-9)
     used = dataset.resolve(commits[4]).version
     opened = dataset.open(commits[5])
     deleted = dataset.collect(Rule(last=2), used=[used], grace_seconds=0)

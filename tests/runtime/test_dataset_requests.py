@@ -91,6 +91,39 @@ def test_files_are_put_and_sent(program: _Program) -> None:
             {"folder": None, "name": "x", "secs": 60},
             "label.secs: is no key of this request; it has name, reference, seconds, move, delete",
         ),
+        (
+            "label",
+            {"folder": None, "name": "x", "seconds": -60},
+            "seconds: is -60, so the label would have ended; set it to more than 0",
+        ),
+        ("log", {"folder": None, "limit": -1}, "log.limit: is -1; set it to a whole number that is not negative"),
+        ("collect", {"folder": None, "retention": {"last": 0}}, "last: is 0; set it to a whole number from 1"),
+        (
+            "collect",
+            {"folder": None, "retention": {"days": float("nan")}},
+            "days: is nan; set it to more than 0",
+        ),
+        (
+            "rollback",
+            {"folder": None, "reference": "main", "table": {"column": {}}},
+            'rollback.table: is no schema; write it as {"columns": {"id": "int64"}, "partitions": ["day"]}',
+        ),
+        (
+            "lacks",
+            {"folder": None, "files": {"a": ["abc", 3], "b": ["0" * 64, 3, True]}},
+            "lacks.files: ['abc', 3] is no file; 1 of 2 are not [SHA-256 in hexadecimal, size, executable]",
+        ),
+        (
+            "send",
+            {"folder": None, "files": {"a": ["0" * 64, 3]}},
+            f"send.files: is {{'a': ['{'0' * 64}', 3]}}; set it to a list of "
+            "[SHA-256 in hexadecimal, size, executable]",
+        ),
+        (
+            "put",
+            {"folder": None, "files": {}, "sent": ["a"]},
+            "put.sent: 'a' is not in files; add it there",
+        ),
     ],
 )
 def test_a_request_that_would_do_something_else_is_refused(
@@ -119,6 +152,19 @@ def test_what_is_no_request_is_refused_in_one_line(tmp_path: Path, verb: str, gi
     argv = [sys.executable, "-m", "tensorplane.datasets", verb, str(tmp_path / "dataset")]
     ended = subprocess.run(argv, input=given, capture_output=True, env={"PYTHONPATH": str(LIBRARY)})
     assert (ended.returncode, bool(re.fullmatch(line, ended.stderr.decode().strip()))) == (1, True), ended.stderr
+
+
+def test_null_says_as_much_as_no_key(program: _Program, tmp_path: Path) -> None:
+    folder = tmp_path / "source"
+    folder.mkdir()
+    (folder / "a").write_text("1")
+    for verb, keys in request_keys.OF.items():
+        asked: dict[str, Any] = {**dict.fromkeys(keys.optional), **dict.fromkeys(keys.required, f"a-{verb}")}
+        asked |= {"commit": {"folder": str(folder)}, "rollback": {"reference": "main"}}.get(verb, {})
+        asked |= {"files": [] if verb == "send" else {}} if "files" in asked else {}
+        program(verb, asked)
+    found = program("branches", {})
+    assert ({*found["branches"]}, {*found["labels"]}) == ({"main", "a-branch"}, {"a-label"})
 
 
 def test_every_verb_has_its_keys() -> None:

@@ -23,6 +23,7 @@ def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
     """Answer one request."""
     asked = _asked(source.readline())
     request_keys.check(verb, asked)
+    asked = {key: value for key, value in asked.items() if value is not None}  # null says as much as no key
     name, volume = asked.get("dataset", Path(root).name), asked.get("volume", "")
     with lasting.refused(Path(root), what=f"{name}: what {verb!r} writes", volume=volume, dataset=name):
         answer = requests.VERBS[verb](Dataset(Path(root)), asked, source, out)

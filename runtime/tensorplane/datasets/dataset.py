@@ -229,6 +229,8 @@ class Dataset:
         `seconds`: the label is a lease, which ends by itself, unless the commit has it for longer. `move`: take it from
         another commit.
         """
+        if seconds is not None and not seconds > 0:
+            raise Refused(f"seconds: is {seconds!r}, so the label would have ended; set it to more than 0")
         found = references.resolve(self.store, reference)
         references.allow_label(self.store, name)
         commit.present(self.store, found.version)

@@ -4,7 +4,8 @@ else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from tensorplane.datasets.refused import Refused, all_of
@@ -36,21 +37,53 @@ OF: Mapping[str, _Keys] = {
     "collect": _Keys(optional=("now",)),
 }
 """The keys of each verb's requests."""
-_TRUTH, _MAP, _LIST, _TEXT = "true or false", "a map", "a list", "text"
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    _TRUTH: (bool,),
-    _MAP: (dict,),
-    _LIST: (list,),
-    _TEXT: (str,),
-    "a number": (int, float),
-}
-_HOLDS: Mapping[str, str] = {
-    **dict.fromkeys(("whole", "adopt", "add", "delete", "move", "now"), _TRUTH),
-    **dict.fromkeys(("table", "retention", "provenance"), _MAP),
-    **dict.fromkeys(("sent", "others"), _LIST),
-    **dict.fromkeys(("limit", "seconds"), "a number"),
+
+
+def _is_truth(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, dict)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _is_file(value: Any) -> bool:
+    digest, size, *executable = value if isinstance(value, list) and 2 <= len(value) <= 3 else (None, None)
+    is_digest = isinstance(digest, str) and bool(re.fullmatch("[0-9a-f]{64}", digest))
+    return is_digest and _is_count(size) and all(map(_is_truth, executable))
+
+
+class _Value(NamedTuple):
+    words: str
+    holds: Callable[[Any], bool]
+
+
+_TEXT = _Value("text", _is_text)
+_HOLDS: Mapping[str, _Value] = {
+    **dict.fromkeys(("whole", "adopt", "add", "delete", "move", "now"), _Value("true or false", _is_truth)),
+    **dict.fromkeys(("table", "retention", "provenance"), _Value("a map", _is_map)),
+    **dict.fromkeys(("sent", "others"), _Value("a list of texts", _are_texts)),
+    "limit": _Value("a whole number that is not negative", _is_count),
+    "seconds": _Value("a number", _is_number),
 }
 """What a key holds, if that is not text. `files` holds a map or a list, by the verb."""
+_FILE = "[SHA-256 in hexadecimal, size, executable]"
 
 
 def check(verb: str, asked: Any) -> None:
@@ -73,17 +106,30 @@ def _faults(verb: str, asked: Mapping[str, Any]) -> Iterator[str]:
             if value:  # what says nothing changes nothing
                 names = ", ".join((*OF[verb].required, *OF[verb].optional)) or "none"
                 yield f"{key}: is no key of this request; it has {names}"
-        elif key != "files" and value is not None and not _is(value, holds := _HOLDS.get(key, _TEXT)):
-            yield f"{key}: is {value!r}; set it to {holds}"
-
-    if (conflicts := asked.get("conflicts")) not in (None, *_CONFLICTS):
-        yield f"conflicts: is {conflicts!r}; set it to {' or '.join(_CONFLICTS)}"
-    retention = asked.get("retention")
-    for key in retention if isinstance(retention, dict) else ():
-        if key not in _RETENTION:
-            yield f"retention.{key}: is no key of it; it has {', '.join(_RETENTION)}"
+        elif value is not None:
+            yield from _of_files(verb, value, asked.get("sent")) if key == "files" else _of_value(key, value)
 
 
-def _is(value: object, holds: str) -> bool:
-    is_truth = isinstance(value, bool)
-    return is_truth if holds == _TRUTH else not is_truth and isinstance(value, _TYPES[holds])
+def _of_value(key: str, value: Any) -> Iterator[str]:
+    expected = _HOLDS.get(key, _TEXT)
+    if not expected.holds(value):
+        yield f"{key}: is {value!r}; set it to {expected.words}"
+    elif key == "conflicts" and value not in _CONFLICTS:
+        yield f"conflicts: is {value!r}; set it to {' or '.join(_CONFLICTS)}"
+    elif key == "retention":
+        for each in value.keys() - set(_RETENTION):
+            yield f"retention.{each}: is no key of it; it has {', '.join(_RETENTION)}"
+    elif key == "table" and value and not (_is_map(value.get("columns")) and _are_texts(value.get("partitions") or [])):
+        yield 'table: is no schema; write it as {"columns": {"id": "int64"}, "partitions": ["day"]}'
+
+
+def _of_files(verb: str, value: Any, sent: Any) -> Iterator[str]:
+    if not isinstance(value, list if verb == "send" else dict):
+        yield f"files: is {value!r}; set it to {'a list of' if verb == 'send' else 'a map from paths to'} {_FILE}"
+        return
+    wrong = [each for each in (value if isinstance(value, list) else value.values()) if not _is_file(each)]
+    if wrong:
+        yield f"files: {wrong[0]!r} is no file; {len(wrong):,} of {len(value):,} are not {_FILE}"
+    for path in sent if isinstance(value, dict) and _are_texts(sent) else ():
+        if path not in value:
+            yield f"sent: {path!r} is not in files; add it there"
