@@ -34,26 +34,27 @@ def _job_sets() -> list[Object]:
     fleet = yaml.safe_load(SETTINGS.read_text())["config"]
     tree: dict[str, Any] = {key.removeprefix("tensorplane:"): value for key, value in fleet.items()}
     example = settings_of(PROJECT / "examples" / "image-classification.yaml").tree
-    pipelines: dict[str, Any] = {}
+    made = []
     for name, machine in _MACHINES.items():
-        pipelines[name] = copy.deepcopy(example["workloads"]["classify"])
-        train = pipelines[name]["stages"]["train"]
+        pipeline = copy.deepcopy(example["workloads"]["classify"])
+        train = pipeline["stages"]["train"]
         train["job"] |= {"queue": "research", "resources": _SMALL}
         if machine != "cpu":
             train["accelerator"] = machine
-    # The pipelines publish to the example's model server.
-    more = {section: example[section] for section in ("volumes", "datasets")}
-    servers = {name: each for name, each in example["workloads"].items() if name != "classify"}
-    more["workloads"] = servers | pipelines
-    resolved = stack.load(Settings({**tree, **more, "namespace": "tensorplane-dev"}))
-    found = []
-    for name in _MACHINES:
-        pipeline = resolved.config.workloads[name]
-        assert isinstance(pipeline, PipelineArgs)
-        steps = steps_of(pipeline, facts_of(name, pipeline, resolved.platform))["train"]
-        made: Object = json.loads(_PARAMETER.sub(rf"{name}-\1", json.dumps(steps.job_set())))
-        found.append(_bare(made))
-    return found
+        # With the model server that it publishes to.
+        more = {section: example[section] for section in ("volumes", "datasets")}
+        servers = {other: each for other, each in example["workloads"].items() if other != "classify"}
+        made.append(_job_set(name, {**tree, **more, "workloads": {**servers, name: pipeline}}))
+    return made
+
+
+def _job_set(name: str, tree: dict[str, Any]) -> Object:
+    resolved = stack.load(Settings({**tree, "namespace": "tensorplane-dev"}))
+    pipeline = resolved.config.workloads[name]
+    assert isinstance(pipeline, PipelineArgs)
+    steps = steps_of(pipeline, facts_of(name, pipeline, resolved.platform))["train"]
+    found: Object = json.loads(_PARAMETER.sub(rf"{name}-\1", json.dumps(steps.job_set())))
+    return _bare(found)
 
 
 def _bare(job: Object) -> Object:
