@@ -240,6 +240,17 @@ RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValid
 """A path inside a volume, without `.` and `..`."""
 
 
+def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Refuse a list that names something twice, which clouds and Kubernetes refuse or count twice."""
+    if repeated := next((one for place, one in enumerate(values) if one in values[:place]), None):
+        refuse(f"each value once; {repeated} is there twice")
+    return values
+
+
+Zones = Annotated[tuple[NonEmptyStr, ...], AfterValidator(each_once)]
+"""Names of zones of a cloud."""
+
+
 def _extended_resource(value: str) -> str:
     domain, slash, _ = value.partition("/")
     if not (slash and is_label_key(value)) or f".{domain}".endswith(".kubernetes.io"):

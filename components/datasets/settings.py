@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, refuse
+from components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse
 
 ColumnType = Literal[
     "binary",
@@ -41,7 +41,7 @@ class TableArgs(Model):
 
     columns: Annotated[dict[NonEmptyStr, ColumnType], Field(min_length=1)]
     """Types of all columns that each file has, by their names."""
-    partitions: tuple[NonEmptyStr, ...] = ()
+    partitions: Annotated[tuple[NonEmptyStr, ...], AfterValidator(each_once)] = ()
     """Columns that are in the files' paths instead, from the outermost folder: `[day]` for `day=2026-11-26/a.parquet`.
     """
 

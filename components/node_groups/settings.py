@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.base.model import Line, Model, NonEmptyStr
+from components.base.model import Line, Model, NonEmptyStr, Zones
 
 Effect = Literal["NoSchedule", "NoExecute", "PreferNoSchedule"]
 
@@ -78,7 +78,7 @@ class NodeGroupArgs(Model):
     spot: bool = False
     """Whether to use spot machines, which are cheaper and may be reclaimed by the cloud. Only interruptible workloads
     run on them."""
-    zones: tuple[NonEmptyStr, ...] = ()
+    zones: Zones = ()
     """Zones of the nodes; those of the cluster by default. For accelerators, the default is all zones that have them on
     GKE, and none on AKS, unless the cluster's settings name zones."""
     reserved: Reservation | None = None

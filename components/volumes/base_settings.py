@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from agents.snapshots import manifest
-from components.base.model import Model, NonEmptyStr
+from components.base.model import Model, Zones
 from components.base.mount_path import MountPath
 from components.base.moved import Moved, Relocation
 from components.volumes.capabilities import AccessMode
@@ -19,7 +19,7 @@ from components.volumes.source import Source
 class PlacementArgs(Model):
     """Where a volume is created. Pods that mount it run where it is reachable."""
 
-    zones: Annotated[tuple[NonEmptyStr, ...], Field(min_length=1)]
+    zones: Annotated[Zones, Field(min_length=1)]
     """Zones; the volume is created in one of them."""
 
 

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, TimeOfDay
+from components.base.model import Line, Model, Name, NonEmptyStr, TimeOfDay, Zones
 from components.catalog import Cloud
 from components.catalog import zones as known_zones
 from components.clusters.aks.addresses import DEFAULT_CIDR
@@ -94,7 +94,7 @@ class AksSettings(ClusterArgs):
     """
     maintenance: Maintenance = Maintenance()
     """When Azure may upgrade the cluster."""
-    zones: tuple[NonEmptyStr, ...] | None = None
+    zones: Zones | None = None
     """Zones of node groups that name none. By default, groups without accelerators use all zones of the location, and
     groups with accelerators use none, because few zones have their machines. `[]` uses no zones for all groups. A
     change replaces the node pools."""

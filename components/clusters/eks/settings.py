@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Line, Model, Name, NonEmptyStr
+from components.base.model import Line, Model, Name, NonEmptyStr, Zones
 from components.catalog import Cloud
 from components.clusters.effects import Effects
 from components.clusters.eks import placement
@@ -55,7 +55,7 @@ class EksSettings(ClusterArgs):
 
     region: NonEmptyStr
     """AWS region, such as us-west-2."""
-    zones: tuple[NonEmptyStr, ...] = ()
+    zones: Zones = ()
     """Zones of the new VPC, and of groups that name none; at least two. By default the region's first three, if EKS
     supports them. The control plane and existing groups keep their zones."""
     name: Name | None = None

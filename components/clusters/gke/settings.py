@@ -8,7 +8,7 @@ from pydantic import Field
 
 from components import catalog
 from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Line, Model, NonEmptyStr, TimeOfDay
+from components.base.model import Line, Model, NonEmptyStr, TimeOfDay, Zones
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
 from components.clusters.effects import Effects
 from components.clusters.gke.effects import EFFECTS
@@ -89,7 +89,7 @@ class GkeSettings(ClusterArgs):
     """Google Cloud project id."""
     region: NonEmptyStr
     """Google Cloud region, such as us-central1. The control plane is regional."""
-    zones: tuple[NonEmptyStr, ...] = ()
+    zones: Zones = ()
     """Zones of nodes. By default the region's first three, and for accelerators every zone that has them. A group keeps
     its initial zones unless its own `zones` change."""
     name: NonEmptyStr | None = None

@@ -106,6 +106,24 @@ def test_what_could_never_work_is_one_line(stack: str, path: str, value: Any, li
 @pytest.mark.parametrize(
     ("stack", "path", "value"),
     [
+        ("gke-volumes", "volumes/experiment-copy/placement/zones", "us-central1-a"),
+        ("datasets", "datasets/clicks/table/partitions", "day"),
+        ("Pulumi.prod", "cluster/zones", "us-west-2a"),
+        ("gke-tpu", "cluster/zones", "us-west1-c"),
+        ("aks", "cluster/zones", "1"),
+        ("Pulumi.prod", "nodeGroups/new/zones", "us-west-2b"),
+        ("simulated-fleet", "nodeGroups/cpu/zones", "a"),
+    ],
+)  # fmt: skip
+def test_what_a_cloud_takes_once_is_refused_twice(stack: str, path: str, value: str) -> None:
+    (found,) = _with(stack, **{path: [value, value]})
+    line = f"invalid value (a list); use each value once; {value} is there twice"
+    assert found == f"{path.replace('/', '.')}: {line}"
+
+
+@pytest.mark.parametrize(
+    ("stack", "path", "value"),
+    [
         ("Pulumi.dev", f"{_JOB}/command", ["python3", "-W", "ignore", "./train.py", "--quick"]),
         ("Pulumi.dev", f"{_JOB}/command", ["python3", "-m", "train"]),
         ("Pulumi.dev", f"{_JOB}/command", ["sh", "-c", "python3 train.py"]),
