@@ -214,6 +214,13 @@ def test_rollback_says_where_the_files_come_from_and_that_no_program_made_it(dat
     assert len(list(dataset.log())) == 5
 
 
+def test_rollback_says_where_files_come_from_whatever_a_program_wrote_there(dataset: Dataset) -> None:
+    first = dataset.put({"a": dataset.keep(io.BytesIO(b"1"))}, note=Note(provenance={"rollback": "never"}))
+    put(dataset, a="2")
+    expected = {"rollback": {"commit": first.id, "provenance": {"rollback": "never"}}}
+    assert dataset.rollback(first.id).provenance == expected
+
+
 def test_rollback_moves_a_branch_to_the_newest_version_of_another(dataset: Dataset) -> None:
     put(dataset, a="1")
     dataset.branch("ready")

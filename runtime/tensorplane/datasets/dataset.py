@@ -306,7 +306,9 @@ def _rolled_back(of: Commit) -> dict[str, Any]:
     What made them is one level below, because no program made this commit: a recorder goes on where its last one ends,
     and a trigger compares runs.
     """
-    before = of.provenance.get("rollback") or {"commit": of.id, "provenance": of.provenance}
+    before = of.provenance.get("rollback")
+    if not isinstance(before, Mapping) or not {"commit", "provenance"} <= before.keys():  # a program may write any key
+        before = {"commit": of.id, "provenance": of.provenance}
     inputs = of.provenance.get("inputs")
     return {"rollback": before, **({"inputs": inputs} if inputs else {})}
 
