@@ -244,7 +244,8 @@ def test_checkout_of_some_paths(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="exists; name a new folder"):
         dataset.checkout("main", tmp_path / "some")
     with pytest.raises(Refused, match="has no such file or folder"):
-        dataset.checkout("main", tmp_path / "other", only=["z"])
+        dataset.checkout("main", tmp_path / "other", only=["a", "z"])
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("only", [["/a", "b/"], ["b/c", "b", "a", "a"], ["a", ""], ["/"], ["b//c", "//b", "a/"]])
