@@ -175,6 +175,13 @@ def _unknown(index: tf.Tensor) -> tf.Tensor:
     return tf.range(index)
 
 
+_OFFSETS = tf.data.Dataset.range(3)
+
+
+def _of_a_dataset(index: tf.Tensor) -> tf.Tensor:
+    return _OFFSETS.reduce(index, lambda total, offset: total + offset)
+
+
 @pytest.mark.parametrize(
     ("examples", "load", "says"),
     [
@@ -184,6 +191,7 @@ def _unknown(index: tf.Tensor) -> tf.Tensor:
         (5, lambda index: tf.strings.as_string(index), "cache: samples of string have no fixed size"),
         (5, lambda index: tf.random.uniform([]), "load: draws random numbers .RandomUniform.*`augment`"),
         (5, _Counted(), "load: calls Python code .PyFunc.*version='1'"),
+        (5, _of_a_dataset, "load: uses a tf.data.Dataset, whose changes the cache cannot see; set version='1'"),
     ],
 )
 def test_what_cannot_be_batched_or_cached_is_refused(examples: Any, load: Any, says: str, tmp_path: Path) -> None:
@@ -206,6 +214,29 @@ def _scaled(by: float) -> Callable[[tf.Tensor], tf.Tensor]:
         return tf.cond(value > 0, lambda: mapped, lambda: -mapped)
 
     return load
+
+
+def _in_turn(*steps: Callable[[tf.Tensor], tf.Tensor]) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Functions within the graph that have one name but for its number."""
+
+    def load(value: tf.Tensor) -> tf.Tensor:
+        for each in steps:
+            value = tf.function(lambda one, step=each: step(one))(value)
+        return tf.switch_case(tf.cast(value, tf.int32) % 2, [lambda: value, lambda: -value])
+
+    return load
+
+
+def test_functions_of_one_name_in_another_order_are_other_code(tmp_path: Path) -> None:
+    def double(value: tf.Tensor) -> tf.Tensor:
+        return value * 2
+
+    def raised(value: tf.Tensor) -> tf.Tensor:
+        return value + 1
+
+    assert _key(tmp_path, [1.0, 2.0], _in_turn(double, raised))
+    assert not _key(tmp_path, [1.0, 2.0], _in_turn(double, raised)), "traced again, it has the same fingerprint"
+    assert _key(tmp_path, [1.0, 2.0], _in_turn(raised, double))
 
 
 def test_the_same_code_and_examples_share_samples_and_others_do_not(tmp_path: Path) -> None:
