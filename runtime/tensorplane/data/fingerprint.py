@@ -19,6 +19,13 @@ _COUNTED = re.compile(rb"(__(?:inference|forward|backward)_\w*?|\w*?_(?:body|con
 """Names of functions within a graph end with a number of this process, which names of their arguments may have, too."""
 _GRADIENT = re.compile(rb"(?<=\"CustomGradient-)\d+(?=\")")
 """The number that this process gives a gradient, which decides no sample."""
+_DRAWS = re.compile(
+    "Random|^TruncatedNormal|^Multinomial|^SampleDistortedBoundingBox|CandidateSampler|^Rng"
+    "|^Stateful(Uniform|StandardNormal|TruncatedNormal)"
+)
+"""Operations that draw from a state that is not in the graph."""
+_COUNTS = re.compile("^Assign(Add|Sub)?VariableOp$")
+"""Operations that change a state, as seeds of Keras' layers do."""
 _PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
@@ -56,12 +63,20 @@ def _nodes(definition: Any) -> Iterator[Any]:
 
 def _refuse_random(operations: dict[str, Any]) -> None:
     for name in sorted(operations):
-        known = tf.raw_ops.__dict__.get(name) is not None
-        if known and "Random" in name and not name.startswith("Stateless") and name != "RandomIndexShuffle":
+        if does := _repeated(name):
             raise ValueError(
-                f"load: draws random numbers ({name}), which the cache would repeat in every epoch; "
-                "draw them in `augment`"
+                f"load: {does} ({name}), which the cache would repeat in every epoch; draw random numbers in `augment`"
             )
+
+
+def _repeated(operation: str) -> str:
+    """What an operation does anew each time; empty if nothing."""
+    # A function of the graph may have such a name, too.
+    if tf.raw_ops.__dict__.get(operation) is None or operation.startswith("Stateless"):
+        return ""
+    if _COUNTS.match(operation):
+        return "changes a variable"
+    return "draws random numbers" if _DRAWS.search(operation) and operation != "RandomIndexShuffle" else ""
 
 
 def _refuse_unseen(operations: dict[str, Any], function: Any) -> None:
