@@ -32,8 +32,8 @@ class Counted:
         start = start or _BEGIN
         if start != self._from or self._until > head.number:
             self._from, self._until, self._counts = start, start.number, Counter()
-        for made in self.log.since(self._until, head.number):
-            self._counts.update(counts_of(made))
+        for place, made in enumerate(self.log.since(self._until, head.number), self._until + 1):
+            self._counts.update(first_counts_of(made) if place == 1 else counts_of(made))
         self._until = head.number
         return self._counts
 
@@ -54,6 +54,13 @@ class Counted:
             return new(self.log.root, self.log.read(self._from.commit)["version"], newest["version"])
         except FileNotFoundError:  # retention has deleted the last run's version
             return Files(self._counts[FILES], self._counts[BYTES])
+
+
+def first_counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
+    """The same of the first one of a branch, all of whose files are new: a branch that was made of another one begins
+    with a commit of that.
+    """
+    return {**counts_of(commit), FILES: commit["files"], BYTES: commit["size"]}
 
 
 def counts_of(commit: Mapping[str, Any]) -> dict[str, int]:

@@ -9,12 +9,13 @@ from typing import Any
 import yaml
 
 from cli.pachyderm.convert import Imported
+from stack_file import dumping
 
 _WIDTH = 110
 _COMMENT = 100
 
 
-class _Dumper(yaml.SafeDumper):
+class _Dumper(dumping.Dumper):
     """Writes what has nothing inside it on one line, and texts of several lines as such."""
 
     def ignore_aliases(self, data: object) -> bool:
@@ -27,7 +28,8 @@ class _Lines(dict[str, Any]):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    style = dumping.style_of(text) or ("|" if "\n" in text else None)
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 
 
 def _list(dumper: yaml.SafeDumper, items: list[Any]) -> yaml.Node:
@@ -67,10 +69,15 @@ def settings(imported: Imported, sections: Mapping[str, Any]) -> str:
         head = {key: value for key, value in workload.items() if key != "stages"}
         parts.append(f"    {name}:\n" + _indented(dumped(head), 6) + "      stages:\n")
         for stage, content in workload["stages"].items():
-            about = textwrap.wrap(" ".join(imported.about.get(stage, "").split()), _COMMENT)
+            about = textwrap.wrap(" ".join(_printable(imported.about.get(stage, "")).split()), _COMMENT)
             comment = "".join(f"        # {line}\n" for line in about)
             parts.append(f"{comment}        {stage}:\n" + _indented(dumped(content), 10))
     return "".join(parts)
+
+
+def _printable(text: str) -> str:
+    """The text without what no comment of YAML may have, such as colors of a terminal."""
+    return "".join(each if each.isprintable() or each.isspace() else "?" for each in text)
 
 
 def _indented(text: str, by: int) -> str:

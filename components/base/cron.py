@@ -32,6 +32,7 @@ _FIELDS = (
     _Field("month", 1, 12, _MONTHS),
     _Field("day of the week", 0, 6, _DAYS),
 )
+_DAY_PLACES = (2, 4)
 _EXAMPLE = "0 * * * * for every hour"
 
 
@@ -91,10 +92,21 @@ def _number(text: str, low: int, high: int) -> int:
 
 
 def fields(schedule: str) -> list[tuple[int, ...] | None]:
-    """The values of each field of a valid schedule, in order; None for every value."""
+    """The values of each field of a valid schedule, in order; None for every value. Where neither day field has a star,
+    cron runs on either, so that every value of one is not as good as none.
+    """
     parts = MACROS.get(schedule, schedule).split()
     found = [tuple(sorted(set(_values(field, part)))) for field, part in zip(_FIELDS, parts, strict=True)]
-    return [None if len(one) > field.high - field.low else one for field, one in zip(_FIELDS, found, strict=True)]
+    either = not any(_has_star(parts[place]) for place in _DAY_PLACES)
+    listed = _DAY_PLACES if either else ()
+    return [
+        None if len(one) > field.high - field.low and place not in listed else one
+        for place, (field, one) in enumerate(zip(_FIELDS, found, strict=True))
+    ]
+
+
+def _has_star(part: str) -> bool:
+    return any(item.removesuffix("/1") in ("*", "?") for item in part.split(","))
 
 
 def for_aws(schedule: str) -> str:

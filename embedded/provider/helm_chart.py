@@ -16,6 +16,7 @@ from urllib.parse import urlparse
 import yaml
 
 from embedded.provider.helm_process import Helm, HelmError, private_file
+from stack_file import dumping
 
 _OCI = "oci://"
 _REPOSITORY = "tensorplane"  # name of a repository that exists only for one run
@@ -120,7 +121,7 @@ def _private_repository(helm: Helm, url: str, repository: Mapping[str, Any]) -> 
     entry = {"name": _REPOSITORY, "url": url} | {name: repository[name] for name in names if repository.get(name)}
     with (
         tempfile.TemporaryDirectory(prefix="tensorplane-") as cache,  # the index; nothing secret
-        private_file(yaml.safe_dump({"apiVersion": "v1", "repositories": [entry]})) as (path, descriptor),
+        private_file(dumping.dumped({"apiVersion": "v1", "repositories": [entry]})) as (path, descriptor),
     ):
         options = ("--repository-config", path, "--repository-cache", cache)
         arguments = ("repo", "update", "--fail-on-repo-update-fail", _REPOSITORY, *options)

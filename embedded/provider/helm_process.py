@@ -15,6 +15,7 @@ from typing import Any
 import yaml
 
 from embedded.fault import Fault
+from stack_file import dumping
 
 _TICK_SECONDS = 0.2
 # How long helm may take to mark the release as failed after a cancellation before it is killed.
@@ -88,7 +89,7 @@ class Helm:
             argv = [self._program, *arguments]
             # Without a cluster, helm must not find one by itself.
             environment = self._environment(kubeconfig if in_cluster else os.devnull)
-            given = yaml.safe_dump(dict(values)) if values is not None else ""
+            given = dumping.dumped(dict(values)) if values is not None else ""
             return self._finish(_start(argv, environment, [descriptor, *descriptors]), given)
 
     def uncancelled(self) -> Helm:

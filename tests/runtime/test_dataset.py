@@ -214,6 +214,13 @@ def test_rollback_says_where_the_files_come_from_and_that_no_program_made_it(dat
     assert len(list(dataset.log())) == 5
 
 
+def test_rollback_says_where_files_come_from_whatever_a_program_wrote_there(dataset: Dataset) -> None:
+    first = dataset.put({"a": dataset.keep(io.BytesIO(b"1"))}, note=Note(provenance={"rollback": "never"}))
+    put(dataset, a="2")
+    expected = {"rollback": {"commit": first.id, "provenance": {"rollback": "never"}}}
+    assert dataset.rollback(first.id).provenance == expected
+
+
 def test_rollback_moves_a_branch_to_the_newest_version_of_another(dataset: Dataset) -> None:
     put(dataset, a="1")
     dataset.branch("ready")
@@ -237,7 +244,8 @@ def test_checkout_of_some_paths(dataset: Dataset, tmp_path: Path) -> None:
     with pytest.raises(Refused, match="exists; name a new folder"):
         dataset.checkout("main", tmp_path / "some")
     with pytest.raises(Refused, match="has no such file or folder"):
-        dataset.checkout("main", tmp_path / "other", only=["z"])
+        dataset.checkout("main", tmp_path / "other", only=["a", "z"])
+    assert not (tmp_path / "other").exists()
 
 
 @pytest.mark.parametrize("only", [["/a", "b/"], ["b/c", "b", "a", "a"], ["a", ""], ["/"], ["b//c", "//b", "a/"]])

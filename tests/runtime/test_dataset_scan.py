@@ -164,3 +164,19 @@ def _written_to_when_adopted(
         return made
 
     monkeypatch.setattr(dataset.store, "adopt", written_to)
+
+
+def test_a_folder_with_the_dataset_in_it_is_refused(tmp_path: Path) -> None:
+    """Each commit would have the contents of those before, too."""
+    write(tmp_path / "photos", a="1")
+    (tmp_path / "link").symlink_to(tmp_path / "photos")
+    dataset = Dataset(tmp_path / "photos" / "versions" / "raw")
+    for folder in (tmp_path / "photos", tmp_path / "link", tmp_path, tmp_path / "photos/versions"):
+        folder.mkdir(exist_ok=True)
+        with pytest.raises(Refused, match=r"has the dataset .* in it; name a folder that has its files alone"):
+            dataset.commit(folder)
+    assert not dataset.store.exists
+    put(dataset, a="1")
+    with pytest.raises(Refused, match=r"has the dataset .* in it"):
+        dataset.commit(dataset.store.root)
+    assert dataset.commit(dataset.open()).files == 1

@@ -9,6 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -175,6 +176,17 @@ def _unknown(index: tf.Tensor) -> tf.Tensor:
     return tf.range(index)
 
 
+def _box() -> tf.Tensor:
+    return tf.image.sample_distorted_bounding_box(tf.constant([9, 9, 3]), tf.zeros([1, 1, 4])).begin
+
+
+_OFFSETS = tf.data.Dataset.range(3)
+
+
+def _of_a_dataset(index: tf.Tensor) -> tf.Tensor:
+    return _OFFSETS.reduce(index, lambda total, offset: total + offset)
+
+
 @pytest.mark.parametrize(
     ("examples", "load", "says"),
     [
@@ -183,12 +195,26 @@ def _unknown(index: tf.Tensor) -> tf.Tensor:
         (5, _unknown, r"load: returns a tensor of unknown shape \(None,\).*tf.ensure_shape"),
         (5, lambda index: tf.strings.as_string(index), "cache: samples of string have no fixed size"),
         (5, lambda index: tf.random.uniform([]), "load: draws random numbers .RandomUniform.*`augment`"),
+        (5, lambda index: tf.random.truncated_normal([]), "load: draws random numbers .TruncatedNormal.*`augment`"),
+        (5, lambda index: tf.random.categorical([[0.0]], 1), "load: draws random numbers .Multinomial.*`augment`"),
+        (5, lambda index: _box(), "load: draws random numbers .SampleDistortedBoundingBoxV2.*`augment`"),
         (5, _Counted(), "load: calls Python code .PyFunc.*version='1'"),
+        (5, _of_a_dataset, "load: uses a tf.data.Dataset, whose changes the cache cannot see; set version='1'"),
     ],
 )
 def test_what_cannot_be_batched_or_cached_is_refused(examples: Any, load: Any, says: str, tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=says):
         tensorplane.dataset(examples, load, global_batch=1, cache=tmp_path)
+
+
+def test_a_version_does_not_make_draws_repeatable(tmp_path: Path) -> None:
+    generator, layer = tf.random.Generator.from_seed(1), keras.layers.RandomBrightness(0.1, seed=1)
+    for load, says in (
+        (lambda index: generator.uniform([]), "draws random numbers .RngReadAndSkip"),
+        (lambda index: layer(tf.ones([2, 2, 3]), training=True), "changes a variable .Assign.*`augment`"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            tensorplane.dataset(5, load, global_batch=1, cache=tmp_path, version="1")
 
 
 def _key(folder: Path, examples: Any, load: Callable[..., Any], version: str = "") -> str:
@@ -206,6 +232,29 @@ def _scaled(by: float) -> Callable[[tf.Tensor], tf.Tensor]:
         return tf.cond(value > 0, lambda: mapped, lambda: -mapped)
 
     return load
+
+
+def _in_turn(*steps: Callable[[tf.Tensor], tf.Tensor]) -> Callable[[tf.Tensor], tf.Tensor]:
+    """Functions within the graph that have one name but for its number."""
+
+    def load(value: tf.Tensor) -> tf.Tensor:
+        for each in steps:
+            value = tf.function(lambda one, step=each: step(one))(value)
+        return tf.switch_case(tf.cast(value, tf.int32) % 2, [lambda: value, lambda: -value])
+
+    return load
+
+
+def test_functions_of_one_name_in_another_order_are_other_code(tmp_path: Path) -> None:
+    def double(value: tf.Tensor) -> tf.Tensor:
+        return value * 2
+
+    def raised(value: tf.Tensor) -> tf.Tensor:
+        return value + 1
+
+    assert _key(tmp_path, [1.0, 2.0], _in_turn(double, raised))
+    assert not _key(tmp_path, [1.0, 2.0], _in_turn(double, raised)), "traced again, it has the same fingerprint"
+    assert _key(tmp_path, [1.0, 2.0], _in_turn(raised, double))
 
 
 def test_the_same_code_and_examples_share_samples_and_others_do_not(tmp_path: Path) -> None:

@@ -6,14 +6,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-import yaml
-
 from cli import stack_config
 from components import gpu_runtime
 from components.clusters.existing import Existing
 from components.node_groups import kops
 from embedded.fault import Fault
 from stack import ResolvedStack
+from stack_file import dumping
 
 _CLUSTER_TOO = (
     "# The cluster needs the same in its own manifest, where kops takes the device plugin's image from:\n"
@@ -59,4 +58,4 @@ def _documents(resolved: ResolvedStack, runtime: str, choice: Choice) -> Iterato
             shape, choice.cluster or context, runtime, image=choice.image, driver=choice.driver
         )
         comment = _CLUSTER_TOO if "containerd" in manifest["spec"] else ""
-        yield comment + yaml.safe_dump(manifest, sort_keys=False, width=120)
+        yield comment + dumping.dumped(manifest, width=120)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from cli.commands.lineage import forms
 from cli.commands.lineage.graph import SHORT, Node
 from components.base import quantities
 from components.base.faults import legible
@@ -17,8 +18,9 @@ def lines(node: Node) -> list[str]:
     """The lines of a node: what it is and when it was made, by what, and how."""
     if node.problem:
         return [node.problem]
-    made = [*(_of_commit(node) if node.kind == "dataset" else _of_model(node)), *_by_what(node), *_how(node.record)]
-    return [legible(line) for line in made]
+    known, others = forms.split(node.record)
+    made = [*(_of_commit(node) if node.kind == "dataset" else _of_model(node)), *_by_what(known), *_how(known)]
+    return [legible(line) for line in [*made, *(f"{key} {value}" for key, value in others.items())]]
 
 
 def _of_commit(node: Node) -> Iterator[str]:
@@ -42,9 +44,8 @@ def _of_model(node: Node) -> Iterator[str]:
         yield "has no record: it was not published by tensorplane"
 
 
-def _by_what(node: Node) -> Iterator[str]:
+def _by_what(record: Mapping[str, Any]) -> Iterator[str]:
     """Which program made it."""
-    record = node.record
     names = [f"{word} {record[word]}" for word in ("run", "job", "pipeline", "stage") if record.get(word)]
     if names:
         yield ", ".join(names)
@@ -92,7 +93,11 @@ def _texts(env: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _metrics(record: Mapping[str, Any]) -> str:
-    return "".join(f", {name} {value:.6g}" for name, value in sorted(record.get("metrics", {}).items()))
+    return "".join(f", {name} {_amount(value)}" for name, value in sorted(record.get("metrics", {}).items()))
+
+
+def _amount(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, int | float) else f"{value}"
 
 
 def _pairs(values: Mapping[str, Any]) -> str:

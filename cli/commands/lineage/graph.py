@@ -142,11 +142,18 @@ def node(of: Named, answer: Mapping[str, Any]) -> Node:
     if kind == "dataset":
         commit = dict(answer["commit"])
         record = commit.pop("provenance")
-        if before := record.get("rollback"):
+        if _is_rollback(before := record.get("rollback")):
             commit["rollback"], record = before["commit"], before["provenance"]
         return Node(kind, of.name, of.where, commit["version"], record, commit, kept=answer["kept"])
     more = {"code": answer.get("code", ""), "content": answer.get("content", {})}
     return Node(kind, of.name, of.where, answer["version"], answer["lineage"], **more)
+
+
+def _is_rollback(entry: object) -> bool:
+    """Whether it is of a rollback. A program may have written anything else there."""
+    if not isinstance(entry, Mapping):
+        return False
+    return isinstance(entry.get("commit"), str) and isinstance(entry.get("provenance"), Mapping)
 
 
 def _choices(reference: str, answer: Mapping[str, Any]) -> str:

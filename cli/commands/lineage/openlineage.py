@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from cli.commands.lineage import forms
 from cli.commands.lineage.graph import Graph, Node
 
 PRODUCER = "urn:tensorplane:lineage"
@@ -73,8 +74,9 @@ def _of_job(node: Node) -> dict[str, Any]:
 
 
 def _of_run(record: Mapping[str, Any]) -> dict[str, Any]:
-    versions = record.get("versions", {})
-    params = {**record.get("settings", {}).get("env", {}), **record.get("params", {})}
+    known, _ = forms.split(record)
+    versions = known.get("versions", {})
+    params = {**known.get("settings", {}).get("env", {}), **known.get("params", {})}
     found: dict[str, Any] = {}
     if "tensorflow" in versions:
         adapter = {"openlineageAdapterVersion": versions["tensorplane"]} if "tensorplane" in versions else {}

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-import yaml
 from rich.console import Console
 from rich.text import Text
 
@@ -17,6 +16,7 @@ from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
 from cli.commands.run.submission import Came, Planned, Submitted
 from embedded.fault import Fault
+from stack_file import dumping
 
 _P = TypeVar("_P", bound=Planned)
 _Made = TypeVar("_Made", bound=Planned, covariant=True)
@@ -66,7 +66,7 @@ def ready(question: Question, plan: Plan[_P]) -> Ready[_P] | None:
     platform = Platform.of_team(access) if access and access.team else Platform.of_stack(question.stack)
     planned = plan(question.job, platform)
     if question.dry_run:
-        print(yaml.safe_dump_all(planned.objects, sort_keys=False), end="")
+        print(dumping.dumped_all(planned.objects), end="")
         return None
     access = access or question.access
     if question.again:

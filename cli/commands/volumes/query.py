@@ -6,7 +6,6 @@ import json
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-import yaml
 from rich.console import Console
 
 from cli import cluster_api
@@ -16,6 +15,7 @@ from driver import advice, missing_claims
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
+from stack_file import dumping
 from stack_file.nearest import did_you_mean
 
 
@@ -40,7 +40,7 @@ def run(question: Question, console: Console) -> None:
     if question.bring_back:
         wanted = leftovers.brought_back(facts, question.name or "")
         # For `kubectl apply -f -`, so lines must not be wrapped.
-        print(yaml.safe_dump_all(wanted, sort_keys=False), end="")
+        print(dumping.dumped_all(wanted), end="")
         return
     declared = settings.section("volumes")
     volumes = rows.volumes(facts, declared)

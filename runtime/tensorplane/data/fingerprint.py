@@ -9,14 +9,23 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 _COUNTED = re.compile(rb"(__(?:inference|forward|backward)_\w*?|\w*?_(?:body|cond|true|false)\w*?)_\d+(?=\W|_|$)")
-"""Names of functions within a graph end with a number of this process."""
+"""Names of functions within a graph end with a number of this process, which names of their arguments may have, too."""
+_GRADIENT = re.compile(rb"(?<=\"CustomGradient-)\d+(?=\")")
+"""The number that this process gives a gradient, which decides no sample."""
+_DRAWS = re.compile(
+    "Random|^TruncatedNormal|^Multinomial|^SampleDistortedBoundingBox|CandidateSampler|^Rng"
+    "|^Stateful(Uniform|StandardNormal|TruncatedNormal)"
+)
+"""Operations that draw from a state that is not in the graph."""
+_COUNTS = re.compile("^Assign(Add|Sub)?VariableOp$")
+"""Operations that change a state, as seeds of Keras' layers do."""
 _PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
 
 
@@ -26,7 +35,7 @@ def of(function: tf.types.experimental.ConcreteFunction, examples: int, version:
     `examples`: their number. `version`: the caller's name of what the graph does not contain.
 
     Raises ValueError if the function draws random numbers, or, without `version`, if it calls Python code or looks
-    values up in tables and variables.
+    values up in tables, variables and datasets.
     """
     definition = function.graph.as_graph_def()
     operations = {node.op: node for node in _nodes(definition)}
@@ -54,19 +63,29 @@ def _nodes(definition: Any) -> Iterator[Any]:
 
 def _refuse_random(operations: dict[str, Any]) -> None:
     for name in sorted(operations):
-        known = tf.raw_ops.__dict__.get(name) is not None
-        if known and "Random" in name and not name.startswith("Stateless") and name != "RandomIndexShuffle":
+        if does := _repeated(name):
             raise ValueError(
-                f"load: draws random numbers ({name}), which the cache would repeat in every epoch; "
-                "draw them in `augment`"
+                f"load: {does} ({name}), which the cache would repeat in every epoch; draw random numbers in `augment`"
             )
+
+
+def _repeated(operation: str) -> str:
+    """What an operation does anew each time; empty if nothing."""
+    # A function of the graph may have such a name, too.
+    if tf.raw_ops.__dict__.get(operation) is None or operation.startswith("Stateless"):
+        return ""
+    if _COUNTS.match(operation):
+        return "changes a variable"
+    return "draws random numbers" if _DRAWS.search(operation) and operation != "RandomIndexShuffle" else ""
 
 
 def _refuse_unseen(operations: dict[str, Any], function: Any) -> None:
     unseen = sorted(_PYTHON & set(operations))
-    resources = [tensor.name for tensor in function.graph.external_captures if tensor.dtype == tf.resource]
-    if unseen or resources:
-        what = f"calls Python code ({unseen[0]})" if unseen else f"uses {resources[0]}"
+    captures = function.graph.external_captures
+    resources = [tensor.name for tensor in captures if tensor.dtype == tf.resource]
+    others = ["a tf.data.Dataset"] if any(tensor.dtype == tf.variant for tensor in captures) else []
+    if unseen or resources or others:
+        what = f"calls Python code ({unseen[0]})" if unseen else f"uses {[*resources, *others][0]}"
         raise ValueError(
             f"load: {what}, whose changes the cache cannot see; set version='1', and another version after a change"
         )
@@ -88,9 +107,25 @@ def _graph(definition: Any) -> bytes:
     for inner in copy.library.function:
         inner.attr.clear()
         inner.arg_attr.clear()
-    functions = sorted(_COUNTED.sub(rb"\1", str(inner).encode()) for inner in copy.library.function)
-    nodes = _COUNTED.sub(rb"\1", str(list(copy.node)).encode())
-    return b"\n".join([nodes, *functions])
+    functions = {inner.signature.name: str(inner) for inner in copy.library.function}
+    texts = _numbered(str(list(copy.node)), functions) if functions else [str(list(copy.node))]
+    return b"\n".join(_GRADIENT.sub(b"", _COUNTED.sub(rb"\1", text.encode())) for text in texts)
+
+
+def _numbered(text: str, functions: Mapping[str, str]) -> list[str]:
+    """A text, and then those of the functions that are named in it or in one of those before, by their names. Each name
+    is a number there: several functions may have one name but for the number of this process.
+    """
+    names = re.compile(f'"({"|".join(map(re.escape, functions))})"')
+    numbers: dict[str, int] = {}
+
+    def number(name: re.Match[str]) -> str:
+        return f'"function {numbers.setdefault(name[1], len(numbers))}"'
+
+    found = [names.sub(number, text)]
+    while len(found) <= len(numbers):
+        found.append(names.sub(number, functions[[*numbers][len(found) - 1]]))
+    return found
 
 
 def _bytes(value: np.ndarray) -> bytes:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import os
+import secrets
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -51,12 +52,27 @@ def _make(store: Store, version: str, path: Path) -> None:
             path.chmod(_FOLDER_MODE)
 
 
+def made(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:
+    """The same as `write`, but the folder has its name once all files are in it. If not all can be, there is none."""
+    if os.path.lexists(target):
+        raise _exists(target)
+    part = target.with_name(f".{secrets.token_hex(8)}")
+    with _removed(part):
+        write(store, part, files)
+        try:
+            part.rename(target)
+        except OSError as error:
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY):
+                raise
+            raise _exists(target) from None
+
+
 def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:
     """Make files of a version in a new folder. Raises Refused if it exists."""
     try:
         target.mkdir(parents=True)
     except FileExistsError:
-        raise Refused(f"{target}: exists; name a new folder") from None
+        raise _exists(target) from None
     folders = {target}
     for path, file in files:
         made = target / path
@@ -67,6 +83,10 @@ def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None
     for folder in sorted(folders, reverse=True):
         durable.sync(folder)
         folder.chmod(_FOLDER_MODE)
+
+
+def _exists(target: Path) -> Refused:
+    return Refused(f"{target}: exists; name a new folder")
 
 
 def selected(store: Store, version: str, paths: Iterable[str]) -> Iterator[tuple[str, File]]:

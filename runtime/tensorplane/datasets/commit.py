@@ -143,6 +143,7 @@ def publish(
     """
     if not NAME.fullmatch(branch):
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
+    note = replace(note, provenance=_plain(note.provenance))
     folder = store.root / "branches" / branch
     while True:
         number = last(store, branch)
@@ -153,7 +154,7 @@ def publish(
         version = ours if whole else tree.merge(store, base, ours, theirs, ours_win=ours_win)
         if look:
             look(theirs, version)
-        if before and version == before.version and note.provenance in ({}, before.provenance):
+        if before and version == before.version and (not note.provenance or _is_same(note, before)):
             return before
         made = _made(store, before, version, note)
         if not _uses(store, theirs, version):
@@ -212,6 +213,19 @@ def _uses(store: Store, known: str | None, version: str) -> bool:
         return store.use(needed)
     except Gone:  # a folder of it
         return False
+
+
+def _plain(provenance: Mapping[str, Any]) -> dict[str, Any]:
+    """The provenance as it is read back: JSON has lists for tuples, and text for keys. Raises Refused if it is none."""
+    try:
+        return dict(json.loads(json.dumps(dict(provenance))))
+    except (TypeError, ValueError) as error:
+        raise Refused(f"provenance: is no JSON ({error}); use maps, lists, text and Python's own numbers") from None
+
+
+def _is_same(note: Note, made: Commit) -> bool:
+    """Whether a note and a commit have the same provenance. As text, in which NaN is NaN."""
+    return json.dumps(note.provenance, sort_keys=True) == json.dumps(made.provenance, sort_keys=True)
 
 
 def _made(store: Store, before: Commit | None, version: str, note: Note) -> Commit:

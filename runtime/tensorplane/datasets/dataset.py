@@ -60,6 +60,8 @@ class Dataset:
         unchanged files are not read by the next commit; by default in the dataset, by the folder's path.
         """
         folder = Path(folder)
+        if self.store.is_in(folder):
+            raise Refused(f"{folder}: has the dataset {self.store.root} in it; name a folder that has its files alone")
         self.store.create()
         references.allow_branch(self.store, branch)
         known = references.resolve(self.store, base).version if base else None
@@ -175,7 +177,7 @@ class Dataset:
     def checkout(self, reference: str, target: Path | str, only: Iterable[str] = ("",)) -> None:
         """Make a new folder with files of a version, or only with these files and folders. They are read-only."""
         version = self.read(reference).version
-        checkout.write(self.store, Path(target), checkout.selected(self.store, version, only))
+        checkout.made(self.store, Path(target), checkout.selected(self.store, version, only))
 
     def content(self, file: File) -> Path:
         """Where the content of a file is. It must not be written to."""
@@ -308,7 +310,9 @@ def _rolled_back(of: Commit) -> dict[str, Any]:
     What made them is one level below, because no program made this commit: a recorder goes on where its last one ends,
     and a trigger compares runs.
     """
-    before = of.provenance.get("rollback") or {"commit": of.id, "provenance": of.provenance}
+    before = of.provenance.get("rollback")
+    if not isinstance(before, Mapping) or not {"commit", "provenance"} <= before.keys():  # a program may write any key
+        before = {"commit": of.id, "provenance": of.provenance}
     inputs = of.provenance.get("inputs")
     return {"rollback": before, **({"inputs": inputs} if inputs else {})}
 

@@ -83,6 +83,12 @@ class Store:
         """Whether anything was ever committed to it."""
         return (self.root / "branches").is_dir()
 
+    def is_in(self, folder: Path) -> bool:
+        """Whether a folder has it somewhere in it, or is it."""
+        # Not by their names: a volume may be mounted twice.
+        about, root = folder.stat(), self.root.absolute()
+        return any(os.path.samestat(about, each.stat()) for each in (root, *root.parents) if each.exists())
+
     def create(self) -> None:
         """Create its folders unless they exist."""
         if not self.trash.is_dir():

@@ -58,6 +58,24 @@ def test_files_that_came_before_the_first_run_are_counted_once(tmp_path: Path) -
     assert world.events[1].reason == "trigger enough: 3 new files"
 
 
+@pytest.mark.parametrize("counts", ["files", "bytes"])
+def test_all_files_of_a_branch_made_of_another_one_are_new(tmp_path: Path, counts: str) -> None:
+    """Also of a dataset whose branch of that name was deleted and made of another commit since."""
+    world, enough = World(tmp_path), {"counts": counts, "atLeast": 3}
+    dataset = world.dataset()
+    for name in "abc":
+        dataset.put({name: dataset.keep(io.BytesIO(b"x"))}, branch="staging")
+    dataset.branch("main", "staging")
+    settle(world, steps=2, enough=enough)
+    assert world.files_of_runs() == [3]
+    world.end_runs()
+    dataset.put({"d": dataset.keep(io.BytesIO(b"x"))}, branch="staging")
+    dataset.delete_branch("main")
+    dataset.branch("main", "staging")
+    settle(world, steps=2, enough=enough)
+    assert world.files_of_runs() == [3, 4]
+
+
 def test_bytes_are_those_of_files_that_differ(tmp_path: Path) -> None:
     world, enough = World(tmp_path), {"counts": "bytes", "atLeast": 30}
     for text in "123":

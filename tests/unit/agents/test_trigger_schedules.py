@@ -26,6 +26,11 @@ def _minute(text: str) -> int:
         ("30 6 * * thu", "2026-11-26T06:30", "2026-11-27T06:30"),
         ("30 6 1 * thu", "2026-12-01T06:30", "2026-12-02T06:30"),
         ("0 0 * * 0", "2026-11-29T00:00", "2026-11-28T00:00"),
+        # A list of all days of one kind is no star, so either matches.
+        ("0 0 1-31 * mon", "2026-11-26T00:00", "2026-11-26T00:01"),
+        ("0 0 1 * 0-6", "2026-11-26T00:00", "2026-11-26T00:01"),
+        # A star with step 1 is one.
+        ("0 0 */1 * mon", "2026-11-30T00:00", "2026-11-26T00:00"),
     ],
 )
 def test_it_matches_as_cron_does(schedule: str, runs: str, not_then: str) -> None:

@@ -18,7 +18,7 @@ from rich.console import Console
 
 import stack
 from cli.commands.data import remote
-from cli.commands.lineage import graph, named, picture, query, text
+from cli.commands.lineage import graph, named, openlineage, picture, query, text
 from cli.commands.lineage.graph import Graph, Node
 from cli.commands.lineage.query import Form
 from components.base.settings import Settings
@@ -239,6 +239,40 @@ def test_inputs_in_another_form_lead_nowhere(resolved: ResolvedStack, volumes: _
     _commit(volumes, "datasets/raw", "1", provenance={"inputs": inputs})
     found = _of("raw", resolved, volumes)
     assert [node.inputs for node in found] == [()]
+
+
+@pytest.mark.parametrize(
+    ("record", "line"),
+    [
+        ({"params": ["--size", "8"]}, "params ['--size', '8']"),
+        ({"settings": "train.yaml"}, "settings train.yaml"),
+        ({"settings": {"strategy": "mirrored"}}, "settings {'strategy': 'mirrored'}"),
+        ({"settings": {"env": ["A=1"]}}, "settings {'env': ['A=1']}"),
+        ({"metrics": {"loss": None, "accuracy": "high", "auc": 0.5}}, "accuracy high, auc 0.5, loss None"),
+        ({"metrics": [0.5]}, "metrics [0.5]"),
+        ({"parts": 3}, "parts 3"),
+        ({"parts": {"done": "all"}}, "parts {'done': 'all'}"),
+        ({"steps": "100"}, "steps 100"),
+        ({"versions": ["tensorflow 2"]}, "versions ['tensorflow 2']"),
+        ({"data": "s3://digits"}, "data s3://digits"),
+        ({"data": {"volumes": 3}}, "data {'volumes': 3}"),
+        ({"reproduces": "digits@2"}, "reproduces digits@2"),
+        ({"params": None, "settings": None, "data": None, "stage": "clean"}, "stage clean"),
+    ],
+)
+def test_an_entry_in_another_form_is_shown_as_it_is(
+    resolved: ResolvedStack, volumes: _Folders, record: Mapping[str, Any], line: str
+) -> None:
+    _commit(volumes, "datasets/raw", "raw", provenance=record)
+    found = _of("raw", resolved, volumes)
+    assert _tree(found).splitlines()[4:] == [line]
+    assert len(events := [*openlineage.events(found, "dev")]) == 2
+    assert all(event["run"]["facets"]["tensorplane_lineage"].items() >= record.items() for event in events)
+
+
+def test_a_program_that_wrote_of_a_rollback_made_none(resolved: ResolvedStack, volumes: _Folders) -> None:
+    _commit(volumes, "datasets/raw", "raw", provenance={"rollback": "never"})
+    assert "rolled back" not in _tree(_of("raw", resolved, volumes))
 
 
 def test_a_record_that_names_itself_ends(resolved: ResolvedStack, volumes: _Folders) -> None:

@@ -345,7 +345,8 @@ def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: p
 def test_the_command_line_reaches_the_job(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from cli.__main__ import main
 
-    assert main(["run", "--queue", "training", "--dry-run", "--", "python", "train.py", "--workers", "9"]) == 0
+    assert main(["run", "--queue", "training", "--dry-run", "--", "python", "train.py", "--rate", "1e-4"]) == 0
     shown = capsys.readouterr().out
     assert "kind: JobSet" in shown
-    assert "- --workers" in shown
+    assert "- --rate" in shown
+    assert '- "1e-4"' in shown, "without quotes, a number to kubectl"

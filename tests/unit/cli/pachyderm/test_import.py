@@ -11,8 +11,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import stack_file
 from cli import __main__ as commands
-from cli.pachyderm import without_equal
+from cli.pachyderm import text, without_equal
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from embedded.fault import Fault
@@ -150,6 +151,19 @@ def test_failed_datums_may_be_skipped() -> None:
     assert stage_of(spec_with(transform=skipping))["mayFail"] == 1_000_000
     (note,) = import_specs(spec_with(transform={**skipping, "errCmd": ["sh", "mend.sh"]})).notes
     assert note.field == "transform.errCmd"
+
+
+def test_texts_are_those_of_the_spec_to_pulumi(tmp_path: Path) -> None:
+    words = ["sh", "-c", "1e3", "y", "lead\u0085er", "two\nlines\u0085"]
+    about = "\x1b[1mbold\x1b[0m  # \u2028 no"
+    transform = {"cmd": words, "env": {"RATE": "1e-4", "Y": "n"}}
+    file = tmp_path / "Pulumi.t.yaml"
+    file.write_text(text.settings(import_specs(spec_with(transform=transform, description=about)), {}), "utf-8")
+    found = stack_file.read(file)
+    stage = found.section("workloads")["a"]["stages"]["a"]
+    assert (stage["command"], stage["params"]) == (words, transform["env"])
+    assert not found.rewritten
+    assert "# ?[1mbold?[0m # no" in file.read_text("utf-8")
 
 
 def test_two_pipelines_have_no_common_name() -> None:
