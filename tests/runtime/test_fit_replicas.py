@@ -99,3 +99,17 @@ def test_what_replicas_update_from_their_own_samples_is_said(
     said = [line for line in capfd.readouterr().err.splitlines() if "train on one replica" in line]
     assert len(said) == bool(says), said
     assert not said or said[0].startswith(f"tensorplane: {says}")
+
+
+def test_the_next_model_begins_as_without_the_library() -> None:
+    """The library needs Keras' global generator of seeds, whose seed Keras draws where it draws those of weights."""
+
+    def second(fit: Callable[..., Any]) -> Any:
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(1)
+        made = [keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])]
+        made[0].compile("sgd", "mse")
+        fit(made[0], np.zeros((4, 3)), np.zeros((4, 1)), verbose=0)
+        return keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)]).get_weights()[0]
+
+    assert np.array_equal(second(tensorplane.fit), second(keras.Model.fit))
