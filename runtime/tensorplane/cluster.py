@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Mapping
@@ -67,7 +68,8 @@ class Place:
         """The strategy for this cluster and its GPUs.
 
         ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
-        several GPUs, else the default strategy. An evaluator's are its own GPUs. Raises ValueError on TPUs.
+        several GPUs, else the default strategy. An evaluator's are its own GPUs. Each call in a process gets the same
+        one, but with parameter servers. Raises ValueError on TPUs.
         """
         if self._has_tpus():
             raise ValueError(
@@ -81,7 +83,7 @@ class Place:
         if self.workers > 1:
             return _of_workers()
         if len(tf.config.list_physical_devices("GPU")) > 1:
-            return tf.distribute.MirroredStrategy()
+            return _of_gpus()
         return tf.distribute.get_strategy()
 
     def _has_tpus(self) -> bool:
@@ -91,6 +93,14 @@ class Place:
         )
 
 
+# One in a process, for programs that make each model in a function with a scope of its own: TensorFlow numbers the
+# exchanges of each strategy from the same number on, and confuses those of two.
+@functools.cache
+def _of_gpus() -> tf.distribute.Strategy:
+    return tf.distribute.MirroredStrategy()
+
+
+@functools.cache
 def _of_workers() -> tf.distribute.Strategy:
     try:
         return tf.distribute.MultiWorkerMirroredStrategy()

@@ -35,6 +35,29 @@ def test_the_same_samples_are_held_out(split: float) -> None:
 
 
 @pytest.mark.parametrize(
+    "keywords",
+    [
+        {"batch_size": 4, "validation_split": 0.3, "validation_data": (_X[:2], _Y[:2])},
+        {"steps_per_epoch": 5},
+        {"validation_split": 0.5, "validation_steps": 2, "steps_per_epoch": 2},
+        {"validation_split": None, "validation_data": (_X, _Y), "validation_steps": 5, "callbacks": None},
+        {"batch_size": 4, "callbacks": keras.callbacks.LearningRateScheduler(lambda epoch: 1e-3 / (epoch + 1))},
+    ],
+    ids=lambda keywords: "-".join(keywords),
+)
+def test_keywords_mean_what_they_mean_to_keras(keywords: Any) -> None:
+    own, keras_own = _model(), _model()
+    keywords = {"epochs": 2, "shuffle": False, **keywords}
+    found = tensorplane.fit(own, _X, _Y, **keywords).history
+    wanted = keras_own.fit(_X, _Y, verbose=0, **keywords).history
+    assert found.keys() == wanted.keys()
+    for name, values in wanted.items():
+        assert found[name] == pytest.approx(values, rel=1e-5), name
+    for weight, other in zip(own.get_weights(), keras_own.get_weights(), strict=True):
+        assert weight == pytest.approx(other, rel=1e-5)
+
+
+@pytest.mark.parametrize(
     ("arguments", "keywords", "says"),
     [
         ((_X, _Y[:9]), {}, "x, y: have 10, 9 samples; pass the same number of each"),

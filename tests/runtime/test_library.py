@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
+from tensorplane import cluster
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.data.order import Order
@@ -35,9 +36,9 @@ def test_worker_0_is_chief_where_no_chief_is_named() -> None:
 
 
 def test_a_chief_comes_before_the_workers() -> None:
-    cluster = {"chief": ["a:1"], "worker": ["b:1"]}
-    assert Place.current(_environment(cluster, "chief", 0)) == Place(2, 0)
-    assert Place.current(_environment(cluster, "worker", 0)) == Place(2, 1)
+    both = {"chief": ["a:1"], "worker": ["b:1"]}
+    assert Place.current(_environment(both, "chief", 0)) == Place(2, 0)
+    assert Place.current(_environment(both, "worker", 0)) == Place(2, 1)
 
 
 @pytest.mark.parametrize("cluster", [{"worker": ["a:1", "b:1"]}, {"chief": ["a:1"], "worker": ["b:1"], "ps": ["c:1"]}])
@@ -80,6 +81,22 @@ def test_a_strategy_after_the_first_operation_is_refused(monkeypatch: pytest.Mon
     tf.constant(1)
     with pytest.raises(RuntimeError, match=r"^strategy: TensorFlow has run operations .*; call tensorplane.strategy"):
         Place.current(environment).strategy()
+
+
+@pytest.mark.parametrize(
+    ("place", "kind", "name"),
+    [(Place(), "MirroredStrategy", "_of_gpus"), (Place(2, 1), "MultiWorkerMirroredStrategy", "_of_workers")],
+)
+def test_each_call_gets_the_same_strategy(place: Place, kind: str, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """TensorFlow confuses the exchanges of two, so a program with a scope for each model failed at the second fit."""
+    made = getattr(cluster, name)
+    made.cache_clear()
+    monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: ["a", "b"] if kind == "GPU" else [])
+    monkeypatch.setattr(tf.distribute, kind, object)
+    try:
+        assert place.strategy() is place.strategy()
+    finally:
+        made.cache_clear()
 
 
 def test_tpus_are_refused_and_not_left_idle(monkeypatch: pytest.MonkeyPatch) -> None:

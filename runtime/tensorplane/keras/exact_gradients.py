@@ -18,7 +18,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.keras.looked_up import are_unique, is_row_independent
+from tensorplane.keras.looked_up import are_unique, is_row_independent, lookups_of
 from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed, total_rows
 
 Function = Callable[..., Any]
@@ -273,21 +273,47 @@ def _summed(grads: Sequence[Any]) -> list[Any]:
     if not isinstance(grads[0], tf.IndexedSlices):
         return list(summed(list(grads)))
     # What all replicas look up alike has a gradient for each row of the table; what they look up for their own samples
-    # has one for each of the samples.
-    alike = [is_row_independent(grad.indices) for grad in grads]
-    values = iter(summed([grad.values for grad, same in zip(grads, alike, strict=True) if same]) if any(alike) else ())
-    others = iter(summed([grad for grad, same in zip(grads, alike, strict=True) if not same]) if not all(alike) else ())
-    return [
-        tf.IndexedSlices(next(values), grad.indices, grad.dense_shape) if same else _as_one_looks_up(next(others), grad)
-        for grad, same in zip(grads, alike, strict=True)
-    ]
+    # has one for each of the samples. A step may do both with one table.
+    lookups = [_lookups(grad) for grad in grads]
+    parts = [part for lookup in lookups for part in lookup]
+    alike = [is_row_independent(rows) for _, rows in parts]
+    of_all = [one.values for (one, _), same in zip(parts, alike, strict=True) if same]
+    of_each = [one for (one, _), same in zip(parts, alike, strict=True) if not same]
+    values, gathered = (iter(summed(some) if some else ()) for some in (of_all, of_each))
+    totals = iter(
+        [
+            tf.IndexedSlices(next(values), one.indices, one.dense_shape)
+            if same
+            else _as_one_looks_up(next(gathered), one, rows)
+            for (one, rows), same in zip(parts, alike, strict=True)
+        ]
+    )
+    return [_joined([next(totals) for _ in lookup]) for lookup in lookups]
 
 
-def _as_one_looks_up(total: tf.IndexedSlices, mine: tf.IndexedSlices) -> tf.IndexedSlices:
+def _lookups(grad: tf.IndexedSlices) -> list[tuple[tf.IndexedSlices, tf.Tensor]]:
+    """The slices of each lookup, and the tensor that tells which rows it looks up."""
+    rows = lookups_of(grad.indices)
+    if len(rows) == 1:
+        return [(grad, grad.indices)]
+    sizes = [tf.size(one) for one in rows]
+    parts = zip(tf.split(grad.values, sizes), tf.split(grad.indices, sizes), rows, strict=True)
+    return [(tf.IndexedSlices(values, indices, grad.dense_shape), one) for values, indices, one in parts]
+
+
+def _joined(slices: list[tf.IndexedSlices]) -> tf.IndexedSlices:
+    """The slices of all lookups of a table."""
+    if len(slices) == 1:
+        return slices[0]
+    values = tf.concat([one.values for one in slices], axis=0)
+    return tf.IndexedSlices(values, tf.concat([one.indices for one in slices], axis=0), slices[0].dense_shape)
+
+
+def _as_one_looks_up(total: tf.IndexedSlices, mine: tf.IndexedSlices, looked_up: tf.Tensor) -> tf.IndexedSlices:
     """The slices of all replicas, each row once if that is how a step looks rows up, as for sparse inputs: optimizers
     square each slice of its own.
     """
-    if not are_unique(mine.indices):
+    if not are_unique(looked_up):
         return total
     rows, places = tf.unique(total.indices)
     values = tf.math.unsorted_segment_sum(total.values, places, tf.size(rows))

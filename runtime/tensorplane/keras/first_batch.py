@@ -25,6 +25,8 @@ _METRIC = "let metrics add up a value per sample"
 _STATE = "update it from a sum over all replicas (all_reduce of tf.distribute)"
 _ROUNDS = 10.0
 """How many times more than a gradient a metric may round, such as a ratio of differences."""
+_LAST_DIGITS = 64.0
+"""How many units in the last place a variable may round that a step changes little."""
 _SINGLE = "train on one replica (strategy: single)"
 
 
@@ -89,7 +91,7 @@ def _differences(model: Any, step: self_check.StepComparison, told: Collection[s
 
 def _outcomes_that_differ(model: Any, step: self_check.StepComparison, told: Collection[str]) -> list[str]:
     """What a step keeps or reports, where it is not what one process does."""
-    if state := _that_differ(model, "a step", step.outcome.state, step.of_one.state, (), _STATE):
+    if state := _state_that_differs(model, step):
         # Reports may depend on it.
         return state
     found = _that_differ(model, "a step", step.outcome.logs, step.of_one.logs, told, _METRIC)
@@ -98,16 +100,53 @@ def _outcomes_that_differ(model: Any, step: self_check.StepComparison, told: Col
     return found
 
 
+def _state_that_differs(model: Any, step: self_check.StepComparison) -> list[str]:
+    """Lines for the variables that the step changes otherwise than in one process, compared with their change."""
+    apart = [path for path in step.of_one.state if _is_apart(model, step, path)]
+    weights = {one.path for one in model.trainable_variables}
+    by_hand = [path for path in apart if path in weights]
+    lines = [
+        _line(path, "a step", step.outcome.state[path], step.of_one.state[path], _STATE)
+        for path in apart
+        if path not in weights
+    ]
+    if by_hand:
+        more = f" and {len(by_hand) - 1} more weights" if len(by_hand) > 1 else ""
+        lines += [
+            f"model: train_step updates {by_hand[0]}{more} without an optimizer, each replica from its own samples; "
+            f"let an optimizer apply the gradients, or {_SINGLE}"
+        ]
+    return lines
+
+
+def _is_apart(model: Any, step: self_check.StepComparison, path: str) -> bool:
+    several, one, before = (state[path] for state in (step.outcome.state, step.of_one.state, step.before))
+    kind = tf.as_dtype(one.dtype)
+    if not kind.is_floating:
+        return not np.array_equal(several, one)
+    last = _LAST_DIGITS * float(np.finfo(kind.as_numpy_dtype if kind != tf.bfloat16 else np.float16).eps)
+    several, one, before = (np.asarray(value, np.float64) for value in (several, one, before))
+    moved = float(np.max(np.abs(one - before), initial=0.0))
+    most = _ROUNDS * self_check.tolerance(model) * moved + last
+    return not np.allclose(several, one, rtol=last, atol=most, equal_nan=True)
+
+
 def _that_differ(model: Any, what: str, several: Any, one: Any, told: Collection[str], remedy: str) -> list[str]:
     most = _ROUNDS * self_check.tolerance(model)
     of_one = dict(keras.tree.flatten_with_path(one))
     return [
-        f"{'/'.join(map(str, path))}: is {_shown(value)} after {what} on several replicas, and {_shown(of_one[path])} "
-        f"in one process; {remedy}, or {_SINGLE}"
+        _line("/".join(map(str, path)), what, value, of_one[path], remedy)
         for path, value in keras.tree.flatten_with_path(several)
         if path[-1:] not in [(name,) for name in told]
         and not np.allclose(value, of_one[path], rtol=most, atol=most, equal_nan=True)
     ]
+
+
+def _line(name: str, what: str, several: Any, one: Any, remedy: str) -> str:
+    return (
+        f"{name}: is {_shown(several)} after {what} on several replicas, and {_shown(one)} in one process; "
+        f"{remedy}, or {_SINGLE}"
+    )
 
 
 def _shown(value: Any) -> str:

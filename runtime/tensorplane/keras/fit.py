@@ -28,7 +28,7 @@ def fit(
     x: Any,
     y: Any = None,
     *,
-    callbacks: Sequence[Any] = (),
+    callbacks: Sequence[Any] | None = (),
     folder: Path | str | None = None,
     every_steps: int | None = None,
     name: str = "",
@@ -42,6 +42,8 @@ def fit(
     `Resume`. Raises ValueError for data whose order cannot be repeated. At SIGTERM the program exits with code 75 after
     a save, and with the same code if another worker does not answer.
     """
+    # One alone, None, or lists in a list, as Keras takes them.
+    callbacks = keras.tree.flatten(callbacks or ())
     if is_parameter_server(model.distribute_strategy):
         from tensorplane.parameter_server import fit
 
@@ -85,8 +87,11 @@ def _is_like_an_array(leaf: Any) -> bool:
 def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset, dict[str, Any]]:
     """Arrays as batches, shuffled by a seed, and the keywords that remain for Keras."""
     rest = dict(keywords)
-    weight, size = rest.pop("sample_weight", None), rest.pop("batch_size", None) or 32
-    shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", 0.0)
+    weight, given = rest.pop("sample_weight", None), rest.pop("batch_size", None)
+    shuffle, split = rest.pop("shuffle", True), rest.pop("validation_split", None) or 0.0
+    if rest.get("validation_data") is not None:
+        # As in Keras, nothing is held out then.
+        split = 0.0
     if y is None and weight is not None:
         raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
     # As a train_step gets them. A list would be one tensor to tf.data.
@@ -95,21 +100,29 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
         raise ValueError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
-    rest["validation_batch_size"] = rest.get("validation_batch_size") or size
+    # Keras got it as `batch_size`, too.
+    rest["validation_batch_size"] = rest.get("validation_batch_size") or given
     with tf.device("CPU:0"):
         # Not on the GPU, whose memory they would fill.
         arrays = tf.nest.map_structure(_as_keras_has_it, whole)
     if split:
         held = tf.data.Dataset.from_tensor_slices(tf.nest.map_structure(lambda array: array[end:], arrays))
-        rest.setdefault("validation_data", held.batch(rest["validation_batch_size"]))
+        held_size = rest["validation_batch_size"] or _default_size(count - end, rest.get("validation_steps"))
+        rest["validation_data"] = held.batch(held_size)
     if (classes := rest.get("class_weight")) is not None and (weights := _weights_of(classes, whole)) is not None:
         # Validation is not weighted by class.
         arrays, rest = (*arrays, tf.convert_to_tensor(weights)), {**rest, "class_weight": None}
     order = tf.data.Dataset.range(end)
     if shuffle:
         order = order.shuffle(end, seed=seeds.of_run())
+    size = given or _default_size(end, rest.get("steps_per_epoch"))
     data = order.batch(size).map(lambda rows: tf.nest.map_structure(lambda array: tf.gather(array, rows), arrays))
     return data.prefetch(tf.data.AUTOTUNE), rest
+
+
+def _default_size(samples: int, steps: int | None) -> int:
+    """The batch size that Keras takes where none is given."""
+    return math.ceil(samples / steps) if steps else 32
 
 
 def _weights_of(classes: Any, arrays: Any) -> Any:

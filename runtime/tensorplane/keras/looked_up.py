@@ -25,6 +25,21 @@ def are_unique(tensor: tf.Tensor) -> bool:
     return bool(tensor.op.type in ("Unique", "UniqueV2"))
 
 
+def lookups_of(tensor: tf.Tensor) -> list[tf.Tensor]:
+    """The rows of each lookup whose rows are all in the tensor, as in the gradient of a table that a step reads twice.
+
+    Eagerly they cannot be told apart.
+    """
+    if not tf.is_symbolic_tensor(tensor):
+        return [tensor]
+    found = tensor
+    while found.op.type in _SAME_VALUES and found.op.inputs[0].shape.rank == 1:
+        found = found.op.inputs[0]
+    if found.op.type != "ConcatV2" or found.shape.rank != 1:
+        return [tensor]
+    return [lookup for part in found.op.inputs[:-1] for lookup in lookups_of(part)]
+
+
 def _reaches_a_batch(tensor: tf.Tensor) -> bool:
     """Whether an argument of the function that is traced decides the tensor, other than by the sizes of a sample."""
     captured = {id(inner) for _, inner in getattr(tensor.graph, "captures", ())}

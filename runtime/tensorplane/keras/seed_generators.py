@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import random
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
 
@@ -11,9 +13,24 @@ def states_of(*models: Any) -> list[Any]:
     """The variables of the models' seed generators, each once, and of Keras' global generator, which comes last."""
     layers = [layer for model in models for layer in model._flatten_layers()]
     generators = {id(one): one for layer in layers for one in layer._seed_generators}
-    with models[0].distribute_strategy.scope():
+    with models[0].distribute_strategy.scope(), _other_draws():
         shared = import_module("keras.src.random.seed_generator").global_seed_generator()
     return [one.state for one in [*generators.values(), shared]]
+
+
+@contextmanager
+def _other_draws() -> Iterator[None]:
+    """In this block, Python's generator draws other numbers; the program's come after it as without the block.
+
+    Keras draws the seed of its global generator when that is first needed, and those of initial weights: another model
+    of the program begins with the weights that it has without the library.
+    """
+    before = random.getstate()
+    random.seed(repr(before))
+    try:
+        yield
+    finally:
+        random.setstate(before)
 
 
 def models_among(objects: Iterable[Any]) -> list[Any]:

@@ -83,14 +83,20 @@ class Outcome:
 
     logs: Any
     state: Mapping[str, np.ndarray]
-    """The non-trainable variables after it, by path."""
+    """The variables after it, by path. What optimizers do is not in them."""
 
     @classmethod
     def of(cls, model: Any, logs: Any) -> Outcome:
         """Of a step that has just been computed."""
-        # Not those of frozen layers, which are many.
-        own = [one for layer in model._flatten_layers() for one in layer._non_trainable_variables]
-        return cls(logs, {one.path: tf.convert_to_tensor(one.value).numpy() for one in own})
+        return cls(logs, _state(model))
+
+
+def _state(model: Any) -> dict[str, np.ndarray]:
+    """The values of the variables that a step may change, by path."""
+    # Not those of frozen layers, which are many.
+    own = [one for layer in model._flatten_layers() for one in layer._non_trainable_variables]
+    variables = [*model.trainable_variables, *own]
+    return {one.path: tf.convert_to_tensor(one.value).numpy() for one in variables}
 
 
 @dataclass(frozen=True)
@@ -105,6 +111,8 @@ class StepComparison:
     """What the step on all replicas leaves and returns."""
     of_one: Outcome
     """The same in one process."""
+    before: Mapping[str, np.ndarray]
+    """The variables before it, by path."""
     validation: tuple[Any, Any] | None = None
     """What a step of validation returns on all replicas, and in one process; None if it was not compared."""
 
@@ -112,6 +120,7 @@ class StepComparison:
 def compare(model: Any, batch: Any, *, validates: bool = False) -> StepComparison:
     """Compute one training step on all replicas and in one process, and with `validates` one of validation."""
     with untouched(model):
+        before = _state(model)
         mine, outcome = _on_replicas(model, batch)
     validation = _validation(model, batch) if validates else None
     with untouched(model):
@@ -123,7 +132,7 @@ def compare(model: Any, batch: Any, *, validates: bool = False) -> StepCompariso
                 worst, where = _largest(model, mine, reference, rounding)
                 if not differs(model, worst):
                     break
-    return StepComparison(worst, where, outcome, of_one, validation)
+    return StepComparison(worst, where, outcome, of_one, before, validation)
 
 
 def _validation(model: Any, batch: Any) -> tuple[Any, Any] | None:

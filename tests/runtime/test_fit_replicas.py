@@ -1,0 +1,115 @@
+"""What several replicas compute is what one process does, or a line says what is not."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+import tensorplane
+from tests.runtime import two_replicas
+
+
+class _Sentence(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Looks up the tokens of the batch, a token of all samples and each place, all in one table."""
+
+    def __init__(self) -> None:
+        super().__init__(name="sentence")
+        self.table, self.out = keras.layers.Embedding(5, 2), keras.layers.Dense(1)
+
+    def call(self, x: Any) -> Any:
+        always = self.table(keras.ops.zeros((1, 1), "int32"))
+        return self.out(self.table(x) + always + self.table(keras.ops.arange(4)))
+
+
+def _weights(make: Callable[[], Any], strategy: tf.distribute.Strategy, x: Any, y: Any) -> list[np.ndarray]:
+    keras.utils.set_random_seed(1)
+    with strategy.scope():
+        model = make()
+    tensorplane.fit(model, x, y, batch_size=6, epochs=2, shuffle=False)
+    weights: list[np.ndarray] = model.get_weights()
+    return weights
+
+
+def test_a_table_that_the_batch_and_constants_look_up_has_the_gradients_of_one_process() -> None:
+    """Adam squares the gradient of each lookup by itself."""
+
+    def make() -> Any:
+        model = _Sentence()
+        model.compile(keras.optimizers.Adam(0.1, epsilon=1e-3), "mse")
+        return model
+
+    draws = np.random.default_rng(1)
+    data = draws.integers(0, 5, (15, 4)), draws.random((15, 4, 1))
+    one, several = (_weights(make, each, *data) for each in (tf.distribute.get_strategy(), two_replicas.strategy()))
+    for mine, wanted in zip(several, one, strict=True):
+        assert mine == pytest.approx(wanted, rel=1e-4)
+
+
+class _ByHand(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Applies its gradients itself, and counts steps."""
+
+    def __init__(self, own: str) -> None:
+        super().__init__(name="by_hand")
+        self.dense, self.own = keras.layers.Dense(1), own
+        self.steps = self.add_weight(shape=(), dtype="int32", initializer="zeros", trainable=False, name="steps")
+        self.mean = self.add_weight(shape=(), initializer="zeros", trainable=False, name="mean")
+
+    def call(self, x: Any) -> Any:
+        return self.dense(x)
+
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        self.steps.assign_add(1)
+        if self.own == "mean":
+            self.mean.assign(0.99 * self.mean + 0.01 * tf.reduce_mean(x))
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self(x) - y))
+        gradients = tape.gradient(loss, self.trainable_variables)
+        if self.own == "gradients":
+            for weight, gradient in zip(self.trainable_variables, gradients, strict=True):
+                weight.assign_sub(1e-3 * gradient)
+        else:
+            self.optimizer.apply(gradients, self.trainable_variables)
+        return {"loss": loss}
+
+
+@pytest.mark.parametrize(
+    ("own", "says"),
+    [
+        ("nothing", ""),
+        ("gradients", "model: train_step updates by_hand/dense"),
+        ("mean", "by_hand/mean: is 0.00"),
+    ],
+)
+def test_what_replicas_update_from_their_own_samples_is_said(
+    own: str, says: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A small change too: TensorFlow lets each replica change its own copy."""
+    with two_replicas.strategy().scope():
+        model = _ByHand(own)
+        model.compile("sgd")
+    draws = np.random.default_rng(1)
+    capfd.readouterr()
+    tensorplane.fit(model, draws.random((8, 3)), draws.random((8, 1)), batch_size=8, shuffle=False)
+    said = [line for line in capfd.readouterr().err.splitlines() if "train on one replica" in line]
+    assert len(said) == bool(says), said
+    assert not said or said[0].startswith(f"tensorplane: {says}")
+
+
+def test_the_next_model_begins_as_without_the_library() -> None:
+    """The library needs Keras' global generator of seeds, whose seed Keras draws where it draws those of weights."""
+
+    def second(fit: Callable[..., Any]) -> Any:
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(1)
+        made = [keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])]
+        made[0].compile("sgd", "mse")
+        fit(made[0], np.zeros((4, 3)), np.zeros((4, 1)), verbose=0)
+        return keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)]).get_weights()[0]
+
+    assert np.array_equal(second(tensorplane.fit), second(keras.Model.fit))
