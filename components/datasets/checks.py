@@ -61,8 +61,6 @@ def _table(name: str, args: DatasetArgs) -> Iterator[Fault]:
             yield Fault(at, reason, given=((*at[:-1], "columns"),))
         elif "/" in column or "=" in column:
             yield Fault(at, f"{column!r} cannot be in a path; use a name without / and =")
-    if len({*args.table.partitions}) != len(args.table.partitions):
-        yield Fault(at, "has a column twice; remove one")
 
 
 def _together(datasets: Mapping[str, DatasetArgs]) -> Iterator[Fault]:

@@ -162,6 +162,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._position = at["iterators"], at["taken"]
         self._iterator.start_at(at["step_in_epoch"], *self._position, finished=self._finished)
         self._iterator.last_logs = self._last_logs = self._state.logs()
+        epochs.resumed[self.model] = self._iterator
         self._say(resumed=self.resumed)
 
     def _give_captured(self, values: list[Any]) -> None:

@@ -108,15 +108,12 @@ def _patch(version: str) -> int:
 
 def _zones(args: AksSettings) -> Iterator[Fault]:
     known = catalog.zones("aks", args.region) or ZONES
-    zones = args.zones or ()
-    for zone in zones:
+    for zone in args.zones or ():
         if zone not in known:
             yield Fault(
                 ("cluster", "zones"),
                 f"unknown zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}",
             )
-    if len(set(zones)) != len(zones):
-        yield Fault(("cluster", "zones"), f"{', '.join(zones)} repeats a zone; list each zone once")
 
 
 def _admins(args: AksSettings) -> Iterator[Fault]:

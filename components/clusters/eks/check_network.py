@@ -57,10 +57,8 @@ def _network(args: EksSettings) -> Iterator[Fault]:
                 yield Fault(where, "applies to a new VPC, but subnets names existing ones; remove one of them")
     where = (*path, "subnets") if network.subnets else ("cluster", "zones")
     zones = list(network.subnets or args.zones)
-    if zones and len(set(zones)) < 2:
-        yield Fault(where, f"{', '.join(zones)} is one zone, but an EKS control plane spans two; list at least two")
-    if len(zones) != len(set(zones)):
-        yield Fault(where, f"{', '.join(zones)} repeats a zone; list each zone once")
+    if len(zones) == 1:
+        yield Fault(where, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
     known = catalog.zones("eks", args.region) or tuple(f"{args.region}{letter}" for letter in ZONE_LETTERS)
     for zone in zones:
         if zone not in known:

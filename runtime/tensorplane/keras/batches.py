@@ -96,6 +96,10 @@ class Batches:
         self.taken, self._skip = self._skip, 0
         self.iterators += 1
         iterator = self._iterator(self.taken)
+        if 0 < (self.length or 0) <= self.taken and repeatable.draws_below_memory_caches(self.dataset):
+            # It is at its end already, so nobody reads it; but the later ones read the cache that it has filled.
+            for _ in iterator:
+                pass
         if not several(self._strategy):
             return iterator
         return BatchIterator(iterator, self._strategy, self)

@@ -15,6 +15,8 @@ _CANNOT_RESUME = "strategy: fit cannot resume with it; use MirroredStrategy or M
 
 newest: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 """The epoch iterator of the newest call to `fit` or `evaluate` of each model."""
+resumed: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
+"""The epoch iterator of the `fit` of each model that has been resumed. Callbacks may evaluate in it."""
 
 
 def check_resumes(strategy: tf.distribute.Strategy) -> None:

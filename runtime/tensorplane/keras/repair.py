@@ -241,7 +241,7 @@ def _epoch_logs(original: Function) -> Function:
 
     @functools.wraps(original)
     def logs_of(self: Any, logs: Any) -> Any:
-        iterator = epochs.newest.get(self)
+        iterator = epochs.resumed.get(self)
         if not logs and iterator is not None and iterator.resumed:
             return original(self, iterator.last_logs) if iterator.last_logs else self.get_metrics_result()
         return original(self, logs)

@@ -61,10 +61,6 @@ def test_commits_get_the_rules() -> None:
             _tree({"table": {"columns": {"x": "date"}, "partitions": ["a=b"]}}),
             "datasets.digits.table.partitions: 'a=b' cannot be in a path; use a name without / and =",
         ),
-        (
-            _tree({"table": {"columns": {"x": "date"}, "partitions": ["a", "a"]}}),
-            "datasets.digits.table.partitions: has a column twice; remove one",
-        ),
     ],
 )
 def test_one_fault_is_one_line(tree: dict[str, Any], says: str) -> None:

@@ -55,8 +55,6 @@ FAULTS: list[tuple[str, Any, str]] = [
      f"within {PRIVATE}"),
     ("cluster/zones", ["us-west-2a"], "cluster.zones: us-west-2a is one zone, but an EKS control plane spans two; "
      "list at least two"),
-    ("cluster/zones", ["us-west-2a", "us-west-2a", "us-west-2b"],
-     "cluster.zones: us-west-2a, us-west-2a, us-west-2b repeats a zone; list each zone once"),
     ("cluster/network", {"subnets": {"us-west-2a": "subnet-a"}},
      "cluster.network.subnets: us-west-2a is one zone, but an EKS control plane spans two; list at least two"),
     ("cluster/network", {"subnets": SUBNETS, "cidr": "10.0.0.0/16"},
