@@ -168,7 +168,7 @@ CALLBACKS: dict[str, Callable[[], list[Any]]] = {
 FAMILIES = {"dropout": keras.Sequential, "own step": OwnStep}
 DATA = (
     *("shuffled", "cached shuffle", "validation of the same shuffle", "steps of an endless one", "validation steps"),
-    "arrays",
+    *("more steps than batches", "arrays"),
 )
 POINTS = (
     *("on_epoch_begin", "on_train_batch_begin", "on_train_batch_end", "on_epoch_end"),
@@ -194,6 +194,8 @@ def _data(name: str) -> tuple[Any, dict[str, Any]]:
         validation = {"validation_data": samples.batch(4).repeat(), "validation_steps": 2}
     if name == "steps of an endless one":
         return shuffled.batch(BATCH).repeat(), {"steps_per_epoch": 4, **validation}
+    if name == "more steps than batches":
+        return shuffled.batch(2), {"steps_per_epoch": 5, **validation}
     return shuffled.batch(BATCH), validation
 
 

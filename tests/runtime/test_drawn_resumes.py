@@ -36,20 +36,23 @@ def test_drawn_fits_that_are_interrupted_end_with_the_bits_of_one_that_was_not(t
     assert [fault for chunk in chunks for fault in _faults(chunk, tmp_path)] == []
 
 
-def test_a_stop_in_validation_keeps_the_logs_of_the_epoch_and_what_its_cache_was_filled_with(tmp_path: Path) -> None:
-    """As a draw has found it: nothing reads the epoch's data again, and a callback evaluates before training begins."""
-    case = Case(
-        family="dropout",
-        callbacks="looks",
-        data="cached shuffle",
-        fits=1,
-        replicas=1,
-        per_execution=1,
-        how="stop",
-        point="on_test_batch_end",
-        call=4,
-    )
-    assert _faults([case, Case(**case | {"replicas": 2})], tmp_path) == []
+_FOUND = Case(
+    family="dropout",
+    callbacks="looks",
+    data="cached shuffle",
+    fits=1,
+    replicas=1,
+    per_execution=1,
+    how="stop",
+    point="on_test_batch_end",
+    call=4,
+)
+
+
+def test_what_draws_have_found(tmp_path: Path) -> None:
+    """A stop in the validation of data of which a cache keeps the order; one before data end within an epoch."""
+    ending = Case(**_FOUND | {"data": "more steps than batches", "fits": 2, "point": "on_epoch_end", "call": 2})
+    assert _faults([_FOUND, Case(**_FOUND | {"replicas": 2}), ending], tmp_path) == []
 
 
 @_NIGHTLY

@@ -42,9 +42,11 @@ def over_batches(original: Any) -> Any:
             self._distributed_dataset = self.batches
 
         def _enumerate_iterator(self) -> Iterator[tuple[int, int, Any]]:
-            first, self.first_step = self.first_step, 0
+            (first, self.first_step), (before, self._before) = (self.first_step, 0), (self._before, 0)
             self.resumed = first > 0
             for begin, end, iterator in super()._enumerate_iterator():
+                # Keras counts from where the iterator begins, until the data end.
+                self._steps_seen, before = self._steps_seen + before, 0
                 if begin >= first:
                     if self.batches is not None:
                         self.batches.taken += self.steps_per_execution
@@ -65,10 +67,13 @@ class _Position:
     """Of the epoch's last step, if it was completed before the epoch was resumed."""
     resumed = False
     """Whether the epoch began at a later step than the first."""
+    _steps_seen: int
+    _before = 0
+    """Batches that earlier epochs took from the iterator with which the next one begins."""
 
     def start_at(self, step: int, iterators: int, taken: int, *, finished: bool = False) -> None:
         """Begin the next epoch at `step`, where `position` was (iterators, taken). `finished`: no epoch is left."""
-        self.first_step = step
+        self.first_step, self._before = step, max(0, taken - step)
         # Steps of an epoch may have ended before the data.
         first_ended = not (finished and iterators == 1 and self.steps_per_epoch)
         self._batches.start_at(iterators, taken, first_ended=first_ended)
