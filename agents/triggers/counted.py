@@ -56,13 +56,6 @@ class Counted:
             return Files(self._counts[FILES], self._counts[BYTES])
 
 
-def first_counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
-    """The same of the first one of a branch, all of whose files are new: a branch that was made of another one begins
-    with a commit of that.
-    """
-    return {**counts_of(commit), FILES: commit["files"], BYTES: commit["size"]}
-
-
 def counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
     """What one commit counts as."""
     changed = commit["changed"]
@@ -72,3 +65,10 @@ def counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
         BYTES: changed["bytes"],
         WINDOWS: int("stream" in commit["provenance"]),
     }
+
+
+def first_counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
+    """The same of a branch's first commit, all of whose files are new to the branch, also where it was made of another
+    one.
+    """
+    return {**counts_of(commit), FILES: commit["files"], BYTES: commit["size"]}

@@ -240,10 +240,10 @@ RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValid
 """A path inside a volume, without `.` and `..`."""
 
 
-def each_once(values: tuple[Any, ...]) -> tuple[Any, ...]:
+def each_once(values: tuple[str, ...]) -> tuple[str, ...]:
     """Refuse a list that names something twice, which clouds and Kubernetes refuse or count twice."""
     if repeated := next((one for place, one in enumerate(values) if one in values[:place]), None):
-        refuse(f"each value once; {repeated} is there twice")
+        refuse(f"each value once, not {repeated} twice")
     return values
 
 

@@ -33,6 +33,6 @@ def all_of(faults: Iterable[str]) -> Refused:
 
 
 def shortened(path: str) -> str:
-    """A path for a message: of one that is very long, its begin and its end."""
+    """A path or value for a message: of one that is very long, its begin and its end."""
     half = _CHARACTERS // 2
     return path if len(path) <= _CHARACTERS else f"{path[:half]}…{path[-half:]}"

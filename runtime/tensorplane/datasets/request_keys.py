@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tensorplane.datasets.refused import Refused, all_of
+from tensorplane.datasets.refused import Refused, all_of, shortened
 
 _OF_SETTINGS = ("dataset", "volume", "others", "conflicts", "table", "retention")
 """What the settings say of a dataset, which each request may have."""
@@ -113,7 +113,7 @@ def _faults(verb: str, asked: Mapping[str, Any]) -> Iterator[str]:
 def _of_value(key: str, value: Any) -> Iterator[str]:
     expected = _HOLDS.get(key, _TEXT)
     if not expected.holds(value):
-        yield f"{key}: is {value!r}; set it to {expected.words}"
+        yield f"{key}: is {shortened(repr(value))}; set it to {expected.words}"
     elif key == "conflicts" and value not in _CONFLICTS:
         yield f"conflicts: is {value!r}; set it to {' or '.join(_CONFLICTS)}"
     elif key == "retention":
@@ -125,11 +125,12 @@ def _of_value(key: str, value: Any) -> Iterator[str]:
 
 def _of_files(verb: str, value: Any, sent: Any) -> Iterator[str]:
     if not isinstance(value, list if verb == "send" else dict):
-        yield f"files: is {value!r}; set it to {'a list of' if verb == 'send' else 'a map from paths to'} {_FILE}"
+        words = "a list of" if verb == "send" else "a map from paths to"
+        yield f"files: is {shortened(repr(value))}; set it to {words} {_FILE}"
         return
     wrong = [each for each in (value if isinstance(value, list) else value.values()) if not _is_file(each)]
     if wrong:
-        yield f"files: {wrong[0]!r} is no file; {len(wrong):,} of {len(value):,} are not {_FILE}"
+        yield f"files: {shortened(repr(wrong[0]))} is no file; {len(wrong):,} of {len(value):,} are not {_FILE}"
     for path in sent if isinstance(value, dict) and _are_texts(sent) else ():
         if path not in value:
             yield f"sent: {path!r} is not in files; add it there"

@@ -42,11 +42,13 @@ def over_batches(original: Any) -> Any:
             self._distributed_dataset = self.batches
 
         def _enumerate_iterator(self) -> Iterator[tuple[int, int, Any]]:
-            (first, self.first_step), (before, self._before) = (self.first_step, 0), (self._before, 0)
+            first, self.first_step = self.first_step, 0
+            before, self._before = self._before, 0
             self.resumed = first > 0
             for begin, end, iterator in super()._enumerate_iterator():
                 # Keras counts from where the iterator begins, until the data end.
-                self._steps_seen, before = self._steps_seen + before, 0
+                self._steps_seen += before
+                before = 0
                 if begin >= first:
                     if self.batches is not None:
                         self.batches.taken += self.steps_per_execution

@@ -117,7 +117,7 @@ def test_what_could_never_work_is_one_line(stack: str, path: str, value: Any, li
 )  # fmt: skip
 def test_what_a_cloud_takes_once_is_refused_twice(stack: str, path: str, value: str) -> None:
     (found,) = _with(stack, **{path: [value, value]})
-    line = f"invalid value (a list); use each value once; {value} is there twice"
+    line = f"invalid value (a list); use each value once, not {value} twice"
     assert found == f"{path.replace('/', '.')}: {line}"
 
 
