@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from components.base.labels import DOMAIN
+from stack_file import dumping
 
 _EXTENSION = f"{DOMAIN}/team"
 """Name of the extension of a context, which other clients ignore."""
@@ -17,7 +18,7 @@ def noted(kubeconfig: str, team: str) -> str:
     found = yaml.safe_load(kubeconfig)
     extension = {"name": _EXTENSION, "extension": {"team": team}}
     contexts = [{**one, "context": {**one["context"], "extensions": [extension]}} for one in found["contexts"]]
-    return yaml.safe_dump({**found, "contexts": contexts}, sort_keys=False)
+    return dumping.dumped({**found, "contexts": contexts})
 
 
 def team(context: str = "") -> str | None:

@@ -5,13 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-import yaml
-
 from driver import advice
 from driver.stack_settings import call
 from embedded import toolchain
 from embedded.fault import Fault
 from embedded.paths import PROJECT
+from stack_file import dumping
 
 
 def of_stack(stack: str, environment: Mapping[str, str]) -> str:
@@ -35,4 +34,4 @@ def of_member(stack: str, team: str, namespace: str, environment: Mapping[str, s
     (context,) = found["contexts"]
     name = f"{context['name']}-{team}"
     own = {"name": name, "context": {**context["context"], "namespace": namespace}}
-    return yaml.safe_dump({**found, "current-context": name, "contexts": [own]}, sort_keys=False)
+    return dumping.dumped({**found, "current-context": name, "contexts": [own]})

@@ -12,8 +12,6 @@ import threading
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-import yaml
-
 from embedded.fault import Fault
 from stack_file import dumping
 
@@ -73,7 +71,7 @@ class Helm:
         self, program: str, kubeconfig: Mapping[str, Any], settings: Mapping[str, Any], cancelled: threading.Event
     ) -> None:
         self._program = program
-        self._kubeconfig = yaml.safe_dump(dict(kubeconfig))
+        self._kubeconfig = dumping.dumped(dict(kubeconfig))
         self._settings = settings
         self._cancelled = cancelled
 
