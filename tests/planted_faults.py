@@ -1,9 +1,9 @@
 """Faults in the product's code, drawn by seed, and which tests find them: `python -m tests.planted_faults SEED FILE`.
 
 A fault negates a condition, drops a call, moves a number or a bound by one, or swaps two arguments. Faults are planted
-one at a time in a clone beside this checkout. What finds one is looked for in the order of cost: the tests of its
-package, types, all unit tests, and the tests of TESTS for what these miss. FILE has a line for each fault that was
-tried: an interrupted run goes on.
+one at a time in a temporary clone. What finds one is looked for in the order of cost: the tests of its
+package, types, all unit tests, and the tests of TESTS for what these miss. FILE, which it writes, has a line for each
+fault that was tried: an interrupted run goes on.
 """
 
 from __future__ import annotations
