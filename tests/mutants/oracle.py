@@ -114,8 +114,8 @@ def _reviewed() -> list[dict[str, Any]]:
 def _is_readable(line: str) -> bool:
     key, colon, problem = line.partition(": ")
     shaped = bool(key and colon and problem) and line.isprintable() and len(line) < _LONGEST
-    # What the user wrote is shown in quotes.
-    return shaped and not _PYTHON.search(re.sub(r"'[^']*'|\"[^\"]*\"", "''", line))
+    # What the user wrote is shown in quotes, but for what must be quoted.
+    return shaped and not _PYTHON.search(re.sub(r"'[^']*'|\"[^\"]*\"|(?<=the boolean )(True|False)", "''", line))
 
 
 def _is_same(made: Rendered, base: Rendered) -> bool:

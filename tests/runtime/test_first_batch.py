@@ -253,3 +253,40 @@ def test_a_train_step_that_calls_what_compile_got_is_compared(capfd: pytest.Capt
     said = capfd.readouterr().err
     assert "could not be compared" not in said
     assert "tensorplane: model: the gradient of" in said
+
+
+def test_a_model_too_large_for_the_hosts_memory_is_not_compared_which_is_told(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Wrong(keras.Model):
+        """Returns the sum over a replica's samples, which a comparison names."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.dense = keras.layers.Dense(_CLASSES)
+
+        def call(self, x: Any) -> Any:
+            return self.dense(x)
+
+        def train_step(self, data: Any) -> dict[str, Any]:
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(tf.square(self(x) - y))
+            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+            return {"loss": loss}
+
+    with two_replicas.strategy().scope():
+        model = Wrong()
+        model.compile("sgd")
+    batch = tf.ones((4, 4)), tf.ones((4, _CLASSES))
+    building.build_from(model, batch)
+    first_batch.check(model, batch, refuse=True)
+    assert "differs by" in capfd.readouterr().err
+    monkeypatch.setattr(first_batch, "_MOST_GIB", 6 * 4 * (4 + 1) * _CLASSES / 2**30)
+    first_batch.check(model, batch, refuse=True)
+    assert "differs by" in capfd.readouterr().err
+    monkeypatch.setattr(first_batch, "_MOST_GIB", first_batch._MOST_GIB * 0.99)
+    first_batch.check(model, batch, refuse=True)
+    told = capfd.readouterr().err
+    assert "was not compared with one process" in told
+    assert "differs by" not in told

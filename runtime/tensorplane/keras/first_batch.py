@@ -27,6 +27,8 @@ _ROUNDS = 10.0
 """How many times more than a gradient a metric may round, such as a ratio of differences."""
 _LAST_DIGITS = 64.0
 """How many units in the last place a variable may round that a step changes little."""
+_MOST_GIB = 8.0
+"""What a comparison may copy into the host's memory, which pods have beside that of GPUs. The same on all workers."""
 _SINGLE = "train on one replica (strategy: single)"
 
 
@@ -65,12 +67,15 @@ def check(model: Any, batch: Any, *, refuse: bool, validates: bool = False) -> N
 
 def _faults(model: Any, batch: Any, *, validates: bool) -> tuple[list[str], list[str]]:
     """What replicas are known not to be able to compute, and what else differs."""
-    if has_own_step(model):
-        step = self_check.compare(model, batch, validates=validates)
-        return [], _differences(model, step, told=())
-    losses, dependent = _alone(_faulty_losses, model, batch)
+    own = has_own_step(model)
+    losses, dependent = ([], []) if own else _alone(_faulty_losses, model, batch)
     if losses:
         return losses, []
+    if (gib := self_check.copied_bytes(model) / 2**30) > _MOST_GIB:
+        return [], [*dependent, _too_large(gib)]
+    if own:
+        step = self_check.compare(model, batch, validates=validates)
+        return [], _differences(model, step, told=())
     step = self_check.compare(model, batch, validates=validates)
     if self_check.differs(model, step.worst) and (added := _alone(_added_losses_of_no_mean, model, batch)):
         return added, []
@@ -80,6 +85,13 @@ def _faults(model: Any, batch: Any, *, validates: bool) -> tuple[list[str], list
         *metrics.values(),
         *_differences(model, step, told=[*metrics, *(dependent and ["loss"])]),
     ]
+
+
+def _too_large(gib: float) -> str:
+    return (
+        f"model: a step was not compared with one process, as that copies {gib:.0f} GiB of weights and gradients into "
+        "the host's memory; tensorplane.verify(model, batch) compares the gradients all the same"
+    )
 
 
 def _differences(model: Any, step: self_check.StepComparison, told: Collection[str]) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
@@ -75,6 +76,15 @@ def fault(model: Any, worst: float, where: str) -> str:
     return (
         f"model: the gradient of {where} on several replicas differs by {worst:.2g} from one process; {_remedy(model)}"
     )
+
+
+def copied_bytes(model: Any) -> int:
+    """How much of the host's memory `compare` needs at most: all weights once, and of what is trained five copies.
+
+    These are the values before and after both steps, and the gradients of both.
+    """
+    counted = [*model.weights, *5 * model.trainable_variables]
+    return sum(math.prod(one.shape) * tf.as_dtype(one.dtype).size for one in counted)
 
 
 @dataclass(frozen=True)
