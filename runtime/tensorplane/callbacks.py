@@ -152,6 +152,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         at = self._state.at()
         self._step, self._epoch = self.resumed, at["epoch"]
         self._begun, self._finished = at["step_in_epoch"] > 0, bool(at["finished"])
+        if self._finished:
+            self._tell_of_epochs(at["epochs"])
         # Now, as an epoch that has not begun begins with what they had at the end of the one before.
         self._callback_states.remind(self._state.remembered())
         if values := self._state.captured():
@@ -164,6 +166,14 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._iterator.last_logs = self._last_logs = self._state.logs()
         epochs.resumed[self.model] = self._iterator
         self._say(resumed=self.resumed)
+
+    def _tell_of_epochs(self, before: int) -> None:
+        # None of an earlier version's checkpoint is known.
+        if before not in (0, epochs := self.params["epochs"]):
+            warn(
+                f"fit: it has finished with epochs={before}, so epochs={epochs} trains nothing; "
+                "pass another name or folder to train anew"
+            )
 
     def _give_captured(self, values: list[Any]) -> None:
         """Give variables that the train step captures their values: a trace tells which they are."""
@@ -306,6 +316,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             taken=taken,
             finished=finished,
             validations=self._validations,
+            epochs=self.params["epochs"],
         )
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())
         before = self._before.callbacks if self._before else None

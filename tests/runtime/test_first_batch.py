@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -13,6 +15,7 @@ import pytest
 import tensorflow as tf
 
 import tensorplane
+from tensorplane import callbacks
 from tensorplane.keras import building, epochs, first_batch
 from tests.runtime import two_replicas
 from tests.runtime.drawn_models import Peak
@@ -255,38 +258,83 @@ def test_a_train_step_that_calls_what_compile_got_is_compared(capfd: pytest.Capt
     assert "tensorplane: model: the gradient of" in said
 
 
-def test_a_model_too_large_for_the_hosts_memory_is_not_compared_which_is_told(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Wrong(keras.Model):
-        """Returns the sum over a replica's samples, which a comparison names."""
+class Summed(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    """Its loss is the sum over a replica's samples, which a comparison names."""
 
-        def __init__(self) -> None:
-            super().__init__()
-            self.dense = keras.layers.Dense(_CLASSES)
+    def train_step(self, data: Any) -> Any:
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_sum(tf.square(self(x) - y))
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
 
-        def call(self, x: Any) -> Any:
-            return self.dense(x)
 
-        def train_step(self, data: Any) -> dict[str, Any]:
-            x, y = data
-            with tf.GradientTape() as tape:
-                loss = tf.reduce_sum(tf.square(self(x) - y))
-            self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
-            return {"loss": loss}
-
-    with two_replicas.strategy().scope():
-        model = Wrong()
-        model.compile("sgd")
-    batch = tf.ones((4, 4)), tf.ones((4, _CLASSES))
+def _checked(model: Any, batch: Any, capfd: pytest.CaptureFixture[str]) -> list[str]:
+    """The lines of a comparison."""
+    capfd.readouterr()
     building.build_from(model, batch)
     first_batch.check(model, batch, refuse=True)
-    assert "differs by" in capfd.readouterr().err
-    monkeypatch.setattr(first_batch, "_MOST_GIB", 6 * 4 * (4 + 1) * _CLASSES / 2**30)
-    first_batch.check(model, batch, refuse=True)
-    assert "differs by" in capfd.readouterr().err
+    return [line for line in capfd.readouterr().err.splitlines() if line.startswith("tensorplane: ")]
+
+
+def test_a_difference_is_one_line_and_none_of_a_model_too_large_to_compare(
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with two_replicas.strategy().scope():
+        model = Summed([keras.Input((4,)), keras.layers.Dense(_CLASSES)])
+        model.compile("sgd")
+    batch = tf.ones((4, 4)), tf.ones((4, _CLASSES))
+    numbers = (4 + 1) * _CLASSES
+    monkeypatch.setattr(first_batch, "_MOST_GIB", 6 * 4 * numbers / 2**30)
+    (line,) = _checked(model, batch, capfd)
+    assert "differs by" in line and "(tensorplane.verify compares any batch)" in line
     monkeypatch.setattr(first_batch, "_MOST_GIB", first_batch._MOST_GIB * 0.99)
-    first_batch.check(model, batch, refuse=True)
-    told = capfd.readouterr().err
-    assert "was not compared with one process" in told
-    assert "differs by" not in told
+    (line,) = _checked(model, batch, capfd)
+    assert "was not compared with one process, as that copies 0 GiB" in line
+
+
+def test_normalization_of_each_replicas_samples_is_no_difference(capfd: pytest.CaptureFixture[str]) -> None:
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(5), keras.layers.BatchNormalization()])
+        model.compile("sgd", "mse")
+    random = np.random.default_rng(1)
+    batch = tf.constant(random.normal(size=(4, 4)), "float32"), tf.constant(random.normal(size=(4, 5)), "float32")
+    assert _checked(model, batch, capfd) == []
+    assert not model.layers[-1].synchronized
+
+
+def test_a_loss_that_is_no_mean_is_refused_with_two_ways_out() -> None:
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(_CLASSES, activation="sigmoid")])
+        model.compile("sgd", keras.losses.Dice())
+    labels = np.random.default_rng(1).integers(0, 2, (8, _CLASSES))
+    line = r"^loss: dice returns one number .*; return a value per sample \(.*axis=.*\), or .*\(strategy: single\)$"
+    with pytest.raises(ValueError, match=line):
+        tensorplane.fit(model, np.random.default_rng(2).normal(size=(8, 4)), labels)
+
+
+@pytest.mark.parametrize(("kind", "asked"), [(keras.Sequential, [True]), (Summed, [True, False])])
+def test_two_samples_a_replica_are_compared_where_a_run_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: Any, asked: list[bool]
+) -> None:
+    """And where a run goes on, those of a train_step of one's own, which is not refused then."""
+    seen: list[bool] = []
+
+    class Ends(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+            raise InterruptedError
+
+    def check(model: Any, batch: Any, *, refuse: bool, validates: bool) -> None:
+        assert [len(part) for part in batch] == [4, 4]
+        seen.append(refuse)
+
+    monkeypatch.setattr(first_batch, "check", check)
+    for _ in range(2):
+        callbacks._used.clear()
+        with two_replicas.strategy().scope():
+            model = kind([keras.Input((4,)), keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+        data = np.ones((16, 4)), np.ones((16, 1))
+        with contextlib.suppress(InterruptedError):
+            tensorplane.fit(model, *data, batch_size=8, epochs=3, folder=tmp_path, every_steps=1, callbacks=[Ends()])
+    assert seen == asked

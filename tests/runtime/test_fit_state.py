@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter, deque
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import keras
@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+import tensorplane
 from tensorplane import seeds
 from tensorplane.keras import repeatable
 from tensorplane.keras.batches import Batches
@@ -72,11 +73,43 @@ def test_what_is_not_kept_is_named_and_begins_again() -> None:
     assert others.begins_again(one) and not others.begins_again(other)
 
 
+def test_what_will_be_lost_is_told_before_the_first_step(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    class Told(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        lines: ClassVar[list[str]] = []
+
+        def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+            self.lines.extend(capfd.readouterr().err.splitlines())
+
+    model = keras.Sequential([keras.Input((2,)), keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    data = np.ones((4, 2), "float32"), np.ones((4, 1), "float32")
+    tensorplane.fit(model, *data, epochs=2, callbacks=[Holding(), Told()], folder=tmp_path)
+    told = [line for line in [*Told.lines, *capfd.readouterr().err.splitlines()] if "will be lost" in line]
+    assert told == [line for line in Told.lines if "callbacks: Holding.lock (lock): will be lost" in line]
+    assert len(told) == 1
+
+
+def test_the_best_weights_of_bfloat16_come_back() -> None:
+    def stopping() -> Any:
+        callback = keras.callbacks.EarlyStopping("loss", restore_best_weights=True)
+        callback.set_model(keras.Sequential([keras.Input((2,)), keras.layers.Dense(1, dtype="bfloat16")]))
+        callback.on_train_begin()
+        return callback
+
+    interrupted, resumed, state = stopping(), stopping(), FitState()
+    interrupted.on_epoch_end(0, {"loss": 1.0})
+    state.remember(CallbackStates([interrupted]).state())
+    CallbackStates([resumed]).remind(state.remembered())
+    assert [one.dtype.name for one in resumed.best_weights] == ["bfloat16", "bfloat16"]
+    assert [one.tobytes() for one in resumed.best_weights] == [one.tobytes() for one in interrupted.best_weights]
+
+
 _MADE_AGAIN = {
     "LearningRateScheduler": {"schedule"},
     "LambdaCallback": {"on_epoch_end"},
     "CSVLogger": {"writer", "csv_file"},
     "TensorBoard": {"_summary_module", "_writers"},
+    "ProgbarLogger": {"progbar"},
 }
 """What Keras' own callbacks have that is not kept: they get or open it when training begins."""
 
@@ -94,6 +127,7 @@ def test_keras_own_callbacks_lose_nothing_that_training_has_changed(tmp_path: Pa
         own.CSVLogger(tmp_path / "log.csv"),
         own.TensorBoard(tmp_path / "events", histogram_freq=1),
         own.BackupAndRestore(tmp_path / "backup"),
+        own.ProgbarLogger(),
         own.History(),
     ]
     found: dict[str, set[str]] = {}

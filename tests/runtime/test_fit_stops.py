@@ -100,6 +100,18 @@ def test_a_fit_killed_after_the_save_of_an_epochs_end_keeps_the_epochs_history(t
     assert len(fit(_At("on_train_batch_end", 0, fail))) == 3
 
 
+def test_a_finished_fit_of_other_epochs_says_that_it_trains_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = []
+    for asked in (1, 1, 3):
+        callbacks._used.clear()
+        tensorplane.fit(_model(tf.distribute.get_strategy()), _X, _Y, epochs=asked, folder=tmp_path)
+        said.append([line for line in capsys.readouterr().err.splitlines() if line.startswith("tensorplane: fit: ")])
+    line = "tensorplane: fit: it has finished with epochs=1, so epochs=3 trains nothing; "
+    assert said == [[], [], [f"{line}pass another name or folder to train anew"]]
+
+
 def test_a_file_of_csv_logger_has_each_epoch_once_after_a_kill(tmp_path: Path) -> None:
     def fit(folder: str, *others: Any) -> list[str]:
         model, path = _model(tf.distribute.get_strategy()), tmp_path / f"{folder}.csv"

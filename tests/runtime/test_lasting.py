@@ -36,3 +36,15 @@ def test_a_volume_with_its_most_files_says_so(tmp_path: Path, monkeypatch: pytes
     expected = r"^raw: a file does not fit on its volume, which has no free inode of 1,000; make"
     with pytest.raises(Refused, match=expected), lasting.refused(tmp_path, what="raw: a file"):
         raise OSError(errno.ENOSPC, "No space left on device")
+
+
+def test_a_full_volume_is_named_by_the_folder_where_pods_mount_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    full = os.statvfs_result((4096, 4096, 256, 0, 0, 9, 9, 9, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: full)
+    monkeypatch.setattr(Path, "exists", lambda path: True)
+    expected = r"^raw: a file does not fit on volume data, which has 0 B of 1 MiB free; make the volume larger$"
+    with (
+        pytest.raises(Refused, match=expected),
+        lasting.refused(Path("/volumes/data/datasets/raw"), what="raw: a file"),
+    ):
+        raise OSError(errno.ENOSPC, "No space left on device")

@@ -103,13 +103,30 @@ def test_keeping_a_result_takes_as_much_memory_for_many_parts_as_for_one(volume:
     assert commit(volume.stage(may_fail=150_000), "r").commit.files == 1
 
 
+def test_what_no_further_try_changes_ends_the_container_with_its_own_status(volume: Volume, tmp_path: Path) -> None:
+    """By which Argo tries the pod no more."""
+    stage, version = volume.stage(), volume.put(a="one")
+    plan.plan(stage, "r", {"texts": version})
+    (tmp_path / "out").mkdir()
+    os.mkfifo(tmp_path / "out/pipe")
+    ended = _keep(volume, tmp_path / "out", "-m", "tensorplane.stages")
+    assert (ended.returncode, len(ended.stderr.splitlines())) == (65, 1), ended.stderr
+    assert "pipe" in ended.stderr
+
+
 def _peak_mib(volume: Volume, out: Path) -> int:
     (out / "out").mkdir(exist_ok=True)
     (out / "out/a.txt").write_text("ONE")
+    ended = _keep(volume, out / "out", "-c", _PROGRAM)
+    assert ended.returncode == 0, ended.stderr
+    return int(ended.stdout.split()[-1])
+
+
+def _keep(volume: Volume, out: Path, *program: str) -> subprocess.CompletedProcess[str]:
+    """Run the container `keep` on the first part of the run `r`."""
     source = {"name": "texts", "dataset": "raw", "root": str(volume.raw.store.root), "folder": "datasets/raw"}
     root = {"dataset": "made", "root": str(volume.made.store.root), "folder": "datasets/made", "rules": {}}
     about = {"pipeline": "words", "name": "upper", "decisive": {}, "inputs": [{**source, "by": "file"}], **root}
-    argv = [sys.executable, "-c", _PROGRAM, "keep", "r", "0", str(out / "out")]
+    argv = [sys.executable, *program, "keep", "r", "0", str(out)]
     environment = {**os.environ, "PYTHONPATH": str(PROJECT / "runtime"), "STAGE": json.dumps(about)}
-    ended = subprocess.run(argv, check=True, env=environment, capture_output=True, text=True)
-    return int(ended.stdout.split()[-1])
+    return subprocess.run(argv, check=False, env=environment, capture_output=True, text=True)

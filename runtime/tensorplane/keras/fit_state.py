@@ -22,7 +22,7 @@ from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 from tensorplane.log import warn
 
-POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations")
+POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations", "epochs")
 
 _OF_KERAS = ("params", "model", "_model", "validation_data")
 """Attributes that Keras gives every callback."""
