@@ -1,8 +1,8 @@
 """Trains the models that a test draws, and prints what training and the trained model say.
 
-Run as a program: `drawn_fits.py plain|replicas|workers CASE…`, each a JSON object (`Case`). `plain` is the reference:
-one process with Keras alone, which imports nothing of tensorplane; `replicas` has two replicas in one process;
-`workers` is one of two workers. Each case prints one line of JSON after the word `case`.
+Run as a program: `drawn_fits.py plain|single|replicas|workers CASE…`, each a JSON object (`Case`). `plain` is the
+reference: one process with Keras alone, which imports nothing of tensorplane; `single` is one process, too; `replicas`
+has two replicas in one process; `workers` is one of two workers. Each case prints a line of JSON after the word `case`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ import tensorflow as tf
 # A program has the library on its path, not the tests.
 sys.path.append(str(Path(__file__).parents[2]))
 
-from tests.runtime.drawn_models import FAMILIES, SIZE, Peak  # on that path
+from tests.runtime.drawn_models import FAMILIES, SIZE, Peak, labelled  # on that path
 
-SAMPLES, BATCH, EPOCHS = 29, 8, 3
+SAMPLES, BATCH, EPOCHS = 37, 8, 3
 
 
 class Case(TypedDict):
@@ -100,6 +100,7 @@ OPTIMIZERS: dict[str, Callable[[], Any]] = {
     "ema and accumulation": lambda: sgd(
         0.05, use_ema=True, ema_momentum=0.8, ema_overwrite_frequency=2, gradient_accumulation_steps=2
     ),
+    "averages": lambda: keras.optimizers.Adam(0.05, use_ema=True, ema_momentum=0.7),
     "loss scale": lambda: keras.optimizers.LossScaleOptimizer(sgd(0.05), initial_scale=8.0, dynamic_growth_steps=3),
     "loss scale of several": lambda: keras.optimizers.LossScaleOptimizer(
         keras.optimizers.MultiOptimizer(keras.optimizers.OptimizerMap(sgd(0.05))), initial_scale=8.0
@@ -145,8 +146,7 @@ def data_of(case: Case) -> tf.data.Dataset:
     random = np.random.default_rng(1)
     count = {"even": SAMPLES // BATCH * BATCH, "one left": SAMPLES // BATCH * BATCH + 1}.get(case["data"], SAMPLES)
     x, y = random.normal(size=(count, SIZE)), np.abs(random.normal(size=(count, 3)))
-    labels = {"two outputs": {"a": y, "b": -y}, "masked outputs": np.repeat(y[:, None], SIZE, axis=1)}
-    parts: tuple[Any, ...] = (x, labels.get(case["family"], y))
+    parts: tuple[Any, ...] = (x, labelled(case["family"], y))
     if case["data"] == "weights":
         shape = (count, SIZE) if case["family"] == "masked outputs" else (count,)
         parts = (*parts, random.uniform(0.2, 2.0, shape))
@@ -169,18 +169,24 @@ def compiled(case: Case) -> Any:
     """The model of a case, with weights that depend on nothing else."""
     keras.utils.set_random_seed(3)
     model = FAMILIES[case["family"]]()
-    make = OPTIMIZERS[case["optimizer"]]
-    how = RUNS[case["run"]]
+    compile_as(case, model)
     if case["family"] == "gan":
-        model.compile([make(), make()], **how)
         _ = [part.set_weights(_weights(part)) for part in (model.critic, model.maker)]
         return model
-    own = case["family"] in ("own mean", "own sum", "counting")
-    reports: dict[str, Any] = {} if own else {"metrics": _metrics(case)}
-    model.compile(make(), LOSSES[case["loss"]](), **reports, **how)
     model(np.zeros((1, SIZE)))
     model.set_weights(_weights(model))
     return model
+
+
+def compile_as(case: Case, model: Any) -> None:
+    """Compile a model with what a case says."""
+    make, how = OPTIMIZERS[case["optimizer"]], RUNS[case["run"]]
+    if case["family"] == "gan":
+        model.compile([make(), make()], **how)
+        return
+    own = case["family"] in ("own mean", "own sum", "counting")
+    reports: dict[str, Any] = {} if own else {"metrics": _metrics(case)}
+    model.compile(make(), LOSSES[case["loss"]](), **reports, **how)
 
 
 def _metrics(case: Case) -> Any:
@@ -233,6 +239,8 @@ def _run(mode: str, case: Case) -> dict[str, Any]:
 
 @functools.cache
 def _strategy(mode: str) -> tf.distribute.Strategy:
+    if mode == "single":
+        return tf.distribute.get_strategy()
     if mode == "replicas":
         from tests.runtime import two_replicas
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import keras
+import numpy as np
 import tensorflow as tf
 
 layers = keras.layers
@@ -216,28 +217,36 @@ def _functional_two_outputs() -> Any:
     return keras.Model(x, {"a": layers.Dense(3, name="a")(hidden), "b": layers.Dense(3, name="b")(hidden)})
 
 
-def _stack(*middle: Any, kind: Any = keras.Sequential) -> Any:
+def stack(*middle: Any, kind: Any = keras.Sequential) -> Any:
+    """Layers between an input of SIZE numbers and an output of three."""
     return kind([keras.Input((SIZE,)), *middle, layers.Dense(3)])
 
 
 FAMILIES: dict[str, Callable[[], Any]] = {
-    "dense": lambda: _stack(layers.Dense(5, activation="tanh", kernel_regularizer="l2")),
-    "normalized": lambda: _stack(layers.Dense(5, use_bias=False), layers.BatchNormalization(synchronized=True)),
-    "positions": lambda: _stack(Positions(), layers.GlobalAveragePooling1D()),
-    "places": lambda: _stack(Places(), layers.GlobalAveragePooling1D()),
-    "masked outputs": lambda: _stack(
+    "dense": lambda: stack(layers.Dense(5, activation="tanh", kernel_regularizer="l2")),
+    "normalized": lambda: stack(layers.Dense(5, use_bias=False), layers.BatchNormalization(synchronized=True)),
+    "positions": lambda: stack(Positions(), layers.GlobalAveragePooling1D()),
+    "places": lambda: stack(Places(), layers.GlobalAveragePooling1D()),
+    "masked outputs": lambda: stack(
         layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4, return_sequences=True)
     ),
-    "counting": lambda: _stack(layers.Dense(5, activation="tanh"), kind=Counting),
-    "masked": lambda: _stack(layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4)),
+    "counting": lambda: stack(layers.Dense(5, activation="tanh"), kind=Counting),
+    "masked": lambda: stack(layers.Lambda(_tokens), layers.Embedding(16, 6, mask_zero=True), layers.LSTM(4)),
     "two outputs": _functional_two_outputs,
-    "seen": lambda: _stack(Seen(), layers.Dense(5, activation="tanh")),
-    "unique": lambda: _stack(UniqueTokens()),
+    "seen": lambda: stack(Seen(), layers.Dense(5, activation="tanh")),
+    "unique": lambda: stack(UniqueTokens()),
     "two types": lambda: keras.Sequential([keras.Input((SIZE,)), layers.Dense(3), Eps()]),
     "penalty": lambda: Penalized(tf.reduce_mean),
     "penalty summed": lambda: Penalized(tf.reduce_sum),
-    "guide": lambda: _stack(layers.Dense(5, activation="tanh"), kind=GuideStep),
-    "own mean": lambda: _stack(layers.Dense(5, activation="tanh"), kind=OwnMean),
-    "own sum": lambda: _stack(layers.Dense(5, activation="tanh"), kind=OwnSum),
+    "guide": lambda: stack(layers.Dense(5, activation="tanh"), kind=GuideStep),
+    "own mean": lambda: stack(layers.Dense(5, activation="tanh"), kind=OwnMean),
+    "own sum": lambda: stack(layers.Dense(5, activation="tanh"), kind=OwnSum),
     "gan": Gan,
 }
+
+
+def labelled(family: str, y: Any) -> Any:
+    """Labels of three numbers a sample, as a family's outputs are."""
+    if family == "two outputs":
+        return {"a": y, "b": -y}
+    return np.repeat(y[:, None], SIZE, axis=1) if family == "masked outputs" else y

@@ -15,7 +15,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any, ClassVar, TypedDict
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import keras
@@ -25,27 +25,26 @@ import tensorflow as tf
 import tensorplane
 from tensorplane import callbacks
 from tensorplane.keras.fit_state import CallbackStates
+from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.seed_generators import states_of
 from tensorplane.stop import StopRequest
 
 # A program has the library on its path, not the tests.
 sys.path.append(str(Path(__file__).parents[2]))
 
-from tests.runtime.drawn_models import reported  # on that path
+from tests.runtime import drawn_fits, drawn_models  # on that path
+from tests.runtime.drawn_models import SIZE, labelled, reported, stack
 
 layers = keras.layers
 SAMPLES, BATCH, EPOCHS = 23, 5, 3
 
 
-class Case(TypedDict):
-    """A point of the grammar; the names are those of the tables below."""
+class Case(drawn_fits.Case):
+    """A point of the grammar; the names are those of the tables below, and of drawn fits."""
 
-    family: str
     callbacks: str
-    data: str
     fits: int
     replicas: int
-    per_execution: int
     how: str
     """`kill`, which leaves nothing but what was saved, or `stop`, as SIGTERM."""
     point: str
@@ -78,7 +77,7 @@ class Counts(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         self.batches[batch] += 1
-        self.seen.append(float(logs["loss"]))
+        self.seen.append(float(next(iter(logs.values()))))
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         factor = 1 + 0.01 * self.random.random() * len(self.seen) * (self.phase is Phase.LATER)
@@ -86,7 +85,7 @@ class Counts(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
 
 def _rate(model: Any) -> float:
-    return float(model.optimizer.learning_rate.numpy())
+    return float(tf.convert_to_tensor(model.optimizer.learning_rate))
 
 
 class Holds(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
@@ -124,9 +123,8 @@ class Looks(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no typ
     """Evaluates and predicts before training begins."""
 
     def on_train_begin(self, logs: Any = None) -> None:
-        x = np.ones((4, 3), "float32")
-        self.model.evaluate(x, x[:, :1], verbose=0)
-        self.model.predict(x, verbose=0)
+        x = np.ones((4, SIZE), "float32")
+        self.model.evaluate(x, tf.nest.map_structure(np.ones_like, self.model.predict(x, verbose=0)), verbose=0)
 
 
 class OwnStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
@@ -134,7 +132,7 @@ class OwnStep(keras.Sequential):  # type: ignore[misc]  # Keras has no types
 
     def compile(self, *arguments: Any, **keywords: Any) -> None:
         super().compile(*arguments, **keywords)
-        self.second = keras.optimizers.Adam(0.03)
+        self.second = keras.optimizers.Adam(0.03, use_ema=True, ema_momentum=0.6)
 
     def train_step(self, data: Any) -> Any:
         x, y = data
@@ -165,7 +163,11 @@ CALLBACKS: dict[str, Callable[[], list[Any]]] = {
     "looks": lambda: [Looks(), keras.callbacks.EarlyStopping("val_loss", patience=1)],
     "perturbs": lambda: [Perturbs(), keras.callbacks.EarlyStopping("val_loss", patience=1)],
 }
-FAMILIES = {"dropout": keras.Sequential, "own step": OwnStep}
+FAMILIES: dict[str, Callable[[], Any]] = {
+    **drawn_models.FAMILIES,
+    "dropout": lambda: stack(layers.Dense(4, "tanh"), layers.Dropout(0.2, seed=4)),
+    "own step": lambda: stack(layers.Dense(4, "tanh"), layers.Dropout(0.2, seed=4), kind=OwnStep),
+}
 DATA = (
     *("shuffled", "cached shuffle", "validation of the same shuffle", "steps of an endless one", "validation steps"),
     *("more steps than batches", "arrays"),
@@ -176,11 +178,21 @@ POINTS = (
 )
 
 
-def _data(name: str) -> tuple[Any, dict[str, Any]]:
+def _data(case: Case) -> tuple[Any, dict[str, Any]]:
     """What `fit` gets: the data, and keywords."""
+    data, keywords = _with_validation(case["data"], *_samples(case["family"]))
+    if case["family"] == "gan":
+        return data, {name: value for name, value in keywords.items() if not name.startswith("validation")}
+    return data, keywords
+
+
+def _samples(family: str) -> tuple[np.ndarray, Any]:
     random = np.random.default_rng(0)
-    x = random.normal(size=(SAMPLES, 3)).astype("float32")
-    y = x[:, :1] * 2
+    x = random.normal(size=(SAMPLES, SIZE)).astype("float32")
+    return x, labelled(family, np.abs(x[:, :3]) * 2)
+
+
+def _with_validation(name: str, x: np.ndarray, y: Any) -> tuple[Any, dict[str, Any]]:
     if name == "arrays":
         return x, {"y": y, "batch_size": BATCH, "validation_split": 0.3}
     samples = tf.data.Dataset.from_tensor_slices((x, y))
@@ -223,16 +235,13 @@ def _program(case: Case, folder: Path) -> dict[str, Any]:
     tf.random.set_seed(1)
     strategy = _strategy(case["replicas"])
     with strategy.scope():
-        model = FAMILIES[case["family"]](
-            [keras.Input((3,)), layers.Dense(4, "tanh"), layers.Dropout(0.2, seed=4), layers.Dense(1)]
-        )
-    data, keywords = _data(case["data"])
+        model = FAMILIES[case["family"]]()
+    data, keywords = _data(case)
     found: dict[str, Any] = {}
     for number in range(case["fits"]):
         with strategy.scope():
             model.layers[0].trainable = number + 1 == case["fits"]
-            optimizer = keras.optimizers.Adam(0.05, use_ema=True, ema_momentum=0.7)
-            model.compile(optimizer, "mse", metrics=["mae"], steps_per_execution=case["per_execution"])
+            drawn_fits.compile_as(case, model)
         others = CALLBACKS[case["callbacks"]]()
         history = tensorplane.fit(
             model,
@@ -247,7 +256,8 @@ def _program(case: Case, folder: Path) -> dict[str, Any]:
         found[f"history {number}"] = dict(sorted(history.history.items()))
         found[f"callbacks {number}"] = CallbackStates(others).state()
         found[f"rate {number}"] = _rate(model)
-    found["weights"] = [variable.numpy() for variable in [*model.variables, *model.optimizer.variables]]
+    trained = [*model.variables, *(one for each in optimizers_of(model) for one in each.variables)]
+    found["weights"] = [variable.numpy() for variable in trained]
     found["seeds"] = [variable.numpy() for variable in states_of(model)]
     return found
 

@@ -10,6 +10,10 @@ from tests.runtime import drawn_fits, drawn_models, drawn_resumes
 _NO_MEAN = ("dice", "number summed", "of known labels")
 _NO_SUM = ("ratio", "peak")
 _OWN_LOSS, _OWN_STEP = ("own mean", "own sum", "gan"), ("guide", "counting")
+_OF_ONE_REPLICA = (*_NO_MEAN, "balanced")
+_NOT_OF_A_GAN = ("early", "looks", "perturbs", "swap to validate", "swap each epoch")
+_AVERAGING = ("averages", "ema", "ema and accumulation")
+_WITH_A_RATE = [one for one in drawn_fits.OPTIMIZERS if one != "loss scale of several"]
 _CALLS = {
     **dict.fromkeys(("on_train_batch_begin", "on_train_batch_end"), 12),
     **dict.fromkeys(("on_epoch_begin", "on_epoch_end", "on_test_begin", "on_test_batch_end", "on_test_end"), 3),
@@ -43,19 +47,29 @@ def fits(seed: int) -> Iterator[drawn_fits.Case]:
 
 
 def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
-    """Cases without end."""
+    """Cases without end. What replicas refuse, or keep apart on each of them, is drawn for one process alone."""
     draw = random.Random(seed)
     while True:
-        data, point = draw.choice(drawn_resumes.DATA), draw.choice(drawn_resumes.POINTS)
-        # Two fits over one endless shuffle are no promise; it is said.
-        fits = 1 if data == "steps of an endless one" else draw.choice([1, 2])
+        replicas = draw.choice([1, 2])
+        family = draw.choice([*drawn_resumes.FAMILIES, "dropout", "dropout", "own step"])
+        if replicas > 1 and family in ("penalty summed", "seen"):
+            family = "dropout"
+        gan = family == "gan"
+        data = draw.choice([one for one in drawn_resumes.DATA if not gan or one != "arrays"])
+        point = draw.choice([one for one in drawn_resumes.POINTS if not gan or not one.startswith("on_test")])
+        # Two fits over one endless shuffle are no promise; it is said. A model whose first part is frozen is no GAN.
+        fits = 1 if gan or data == "steps of an endless one" else draw.choice([1, 2])
+        called = draw.choice([one for one in drawn_resumes.CALLBACKS if not gan or one not in _NOT_OF_A_GAN])
         yield {
-            "family": draw.choice(list(drawn_resumes.FAMILIES)),
-            "callbacks": draw.choice(list(drawn_resumes.CALLBACKS)),
+            "family": family,
+            "loss": draw.choice(["mse", "number", *(one for one in drawn_fits.LOSSES if one not in _OF_ONE_REPLICA)]),
+            "optimizer": draw.choice(_AVERAGING if "swap" in called else _WITH_A_RATE),
+            "metric": draw.choice(["mean", "sums"]) if family != "masked outputs" else "mean",
+            "callbacks": called,
             "data": data,
+            "run": draw.choice(["graph", "graph", *drawn_fits.RUNS]),
             "fits": fits,
-            "replicas": draw.choice([1, 2]),
-            "per_execution": draw.choice([1, 1, 3]),
+            "replicas": replicas,
             "how": draw.choice(["kill", "stop"]),
             "point": point,
             "call": draw.randint(1, _CALLS[point] * fits),

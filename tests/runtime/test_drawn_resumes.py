@@ -38,11 +38,14 @@ def test_drawn_fits_that_are_interrupted_end_with_the_bits_of_one_that_was_not(t
 
 _FOUND = Case(
     family="dropout",
+    loss="mse",
+    optimizer="averages",
+    metric="mean",
     callbacks="looks",
     data="cached shuffle",
+    run="graph",
     fits=1,
     replicas=1,
-    per_execution=1,
     how="stop",
     point="on_test_batch_end",
     call=4,

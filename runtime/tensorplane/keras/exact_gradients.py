@@ -19,7 +19,16 @@ from typing import Any
 import tensorflow as tf
 
 from tensorplane.keras.looked_up import are_unique, is_row_independent, lookups_of
-from tensorplane.keras.replicas import in_step, inverse_share, present, several, share, summed, total_rows
+from tensorplane.keras.replicas import (
+    in_step,
+    inverse_share,
+    note_that_sizes_vary,
+    present,
+    several,
+    share,
+    summed,
+    total_rows,
+)
 
 Function = Callable[..., Any]
 
@@ -279,6 +288,8 @@ def _summed(grads: Sequence[Any]) -> list[Any]:
     alike = [is_row_independent(rows) for _, rows in parts]
     of_all = [one.values for (one, _), same in zip(parts, alike, strict=True) if same]
     of_each = [one for (one, _), same in zip(parts, alike, strict=True) if not same]
+    if of_each:
+        note_that_sizes_vary()
     values, gathered = (iter(summed(some) if some else ()) for some in (of_all, of_each))
     totals = iter(
         [

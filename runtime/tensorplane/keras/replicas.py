@@ -45,22 +45,33 @@ def several(strategy: tf.distribute.Strategy) -> bool:
     return isinstance(strategy, kinds) and bool(strategy.num_replicas_in_sync > 1)
 
 
-class _Shares(threading.local):
-    """The share of the step that a replica's thread computes now."""
+@dataclass
+class Share:
+    """The share of a step that a replica computes."""
 
-    now: tuple[tf.Tensor, tf.Tensor] | None = None
+    rows: tf.Tensor
+    total: tf.Tensor
+    """The step's samples of all replicas."""
+    sizes_vary: bool = False
+    """Whether replicas exchange something in it that has another size in each step."""
+
+
+class _Shares(threading.local):
+    """What a replica's thread computes now."""
+
+    now: Share | None = None
 
 
 _shares = _Shares()
 
 
 @contextmanager
-def sharing(rows: tf.Tensor, total: tf.Tensor) -> Iterator[None]:
+def sharing(rows: tf.Tensor, total: tf.Tensor) -> Iterator[Share]:
     """In this block, the caller's replica computes `rows` of the step's `total` samples."""
     before = _shares.now
-    _shares.now = (tf.cast(rows, tf.float64), tf.cast(total, tf.float64))
+    _shares.now = Share(tf.cast(rows, tf.float64), tf.cast(total, tf.float64))
     try:
-        yield
+        yield _shares.now
     finally:
         _shares.now = before
 
@@ -72,26 +83,26 @@ def in_step() -> bool:
 
 def share(dtype: Any) -> tf.Tensor:
     """The replica's part of the step's samples, from 0 to 1. The parts of all replicas add up to 1."""
-    rows, total = _now()
-    return tf.cast(tf.math.divide_no_nan(rows, total), dtype)
+    now = _now()
+    return tf.cast(tf.math.divide_no_nan(now.rows, now.total), dtype)
 
 
 def present(dtype: Any) -> tf.Tensor:
     """1, or 0 for a replica without samples, whose batch is another's. 1 outside of steps."""
     if not in_step():
         return tf.ones([], dtype)
-    return tf.cast(_now()[0] > 0, dtype)
+    return tf.cast(_now().rows > 0, dtype)
 
 
 def inverse_share(dtype: Any) -> tf.Tensor:
     """1 / share, or 0 for a replica without samples."""
-    rows, total = _now()
-    return tf.cast(tf.math.divide_no_nan(total, rows), dtype)
+    now = _now()
+    return tf.cast(tf.math.divide_no_nan(now.total, now.rows), dtype)
 
 
 def total_rows() -> tf.Tensor:
     """The step's samples of all replicas, in float64."""
-    return _now()[1]
+    return _now().total
 
 
 def summed(value: Any) -> Any:
@@ -99,7 +110,13 @@ def summed(value: Any) -> Any:
     return tf.distribute.get_replica_context().all_reduce(tf.distribute.ReduceOp.SUM, value)
 
 
-def _now() -> tuple[tf.Tensor, tf.Tensor]:
+def note_that_sizes_vary() -> None:
+    """Called where the caller's replica exchanges something that has another size in each step."""
+    if _shares.now is not None:
+        _shares.now.sizes_vary = True
+
+
+def _now() -> Share:
     if _shares.now is None:
         raise RuntimeError("share: the caller is not in a step of a replica")
     return _shares.now

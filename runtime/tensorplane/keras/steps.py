@@ -98,7 +98,8 @@ class _Function:
     def __init__(self, model: Any, step: Step, *, training: bool) -> None:
         self._model, self._training = model, training
         self._strategy, self._exchange = model.distribute_strategy, exchange_of(model)
-        self._replica = _weighted(model, step, training=training)
+        self._sizes_vary: bool | None = None
+        self._replica = _weighted(model, step, training=training, sizes_vary=self._note_that_sizes_vary)
         if training:
             self._of_all_replicas = captured.noted(model, self._of_all_replicas)  # type: ignore[method-assign]
         self._step = self._of_all_replicas
@@ -155,7 +156,22 @@ class _Function:
             return _one_by_one(lambda: self._single(iterator, asked), most)
         if (count := min(most, left - done)) <= 0:
             raise StopIteration
+        if count > 1 and self._exchanges_sizes_that_vary(iterator, asked):
+            return _one_by_one(lambda: self._single(iterator, asked), count)
         return self._steps(iterator.source, iterator.parts, tf.constant(count), asked)
+
+    def _exchanges_sizes_that_vary(self, iterator: BatchIterator, asked: tf.Tensor) -> bool:
+        """Whether replicas exchange rows of which each step has another number; a trace tells.
+
+        TensorFlow exchanges nothing in a loop that has another size than in its first pass.
+        """
+        if self._sizes_vary is None:
+            self._sizes_vary = False
+            self._steps.get_concrete_function(iterator.source, iterator.parts, tf.constant(1), asked)
+        return self._sizes_vary
+
+    def _note_that_sizes_vary(self) -> None:
+        self._sizes_vary = True
 
     def _checked(self, iterator: BatchIterator, asked: tf.Tensor, check: Callable[[Any], None]) -> Any:
         """The first execution of a run: its first step after the check of its first samples, then the others."""
@@ -188,8 +204,11 @@ def _added(before: tf.Tensor, facts: tf.Tensor) -> tf.Tensor:
     return tf.concat([facts[:1], before[1:] + facts[1:]], axis=0)
 
 
-def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
-    """The step of one replica. It reports to all: logs, weighted by samples, and whether it was asked to stop."""
+def _weighted(model: Any, step: Step, *, training: bool, sizes_vary: Callable[[], None]) -> Callable[..., Any]:
+    """The step of one replica. It reports to all: logs, weighted by samples, and whether it was asked to stop.
+
+    `sizes_vary` is called if it exchanges something that has another size in each step.
+    """
 
     told: set[str] = set()
 
@@ -198,9 +217,11 @@ def _weighted(model: Any, step: Step, *, training: bool) -> Callable[..., Any]:
         given = rows(batch)
         mine = given if total is None else _counting(total)
         everyones = summed(mine) if total is None else total
-        with sharing(mine, everyones):
+        with sharing(mine, everyones) as part:
             with _uncounted(model, given, mine), exact_metrics.noted(model) as results:
                 logs = step(batch)
+            if part.sizes_vary:
+                sizes_vary()
             _tell_of_averages(model, logs, results, told)
             if training:
                 average_statistics(model)
