@@ -83,9 +83,7 @@ def test_files_of_another_file_system_that_are_old_are_read_once(
     assert text(dataset) == {"a": "1", "b": "34"}
 
 
-def test_what_is_written_through_memory_later_is_committed(
-    dataset: Dataset, folder: Path, mapped: mmap.mmap
-) -> None:
+def test_what_is_written_through_memory_later_is_committed(dataset: Dataset, folder: Path, mapped: mmap.mmap) -> None:
     """As by numpy.memmap: the second write to a page that is not on the disk yet leaves the file's time as it is."""
     for number in range(3, 6):
         dataset.commit(folder)
