@@ -24,7 +24,7 @@ _TEXTS: Sequence[tuple[str, str, str]] = (
     (r"\bln -s", "makes symbolic links, which datasets do not take", "use cp in place of ln -s"),
     (r"\bpachctl\b", "calls Pachyderm", "use `tensorplane data` outside of the pipeline, or remove it"),
     (
-        rf"\bPACH_[A-Z_a-z]+|{variables.reading('[A-Za-z0-9_]+_COMMIT')}",
+        rf"\b(PACHD?|PPS)_[A-Z_a-z]+|{variables.reading('[A-Za-z0-9_]+_COMMIT')}",
         "reads variables of Pachyderm, which are not set",
         "use params",
     ),

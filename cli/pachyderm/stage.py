@@ -73,6 +73,7 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
         made.stages[output] = _stage(spec, transform, planned, output, choice)
     made.notes += _limits(spec, split=any("split" in one for each in made.stages.values() for one in _inputs(each)))
     made.notes += _reserved(spec)
+    made.notes += _reprocessed(spec)
     made.notes += _gpu(spec, choice)
     if len(ways) > 1:
         made.stages[name] = _together(outputs, name)
@@ -116,6 +117,12 @@ def _skipped(spec: Spec) -> dict[str, Any]:
     if spec.reprocess_spec == "every_job":
         return {"cache": False}
     return {} if spec.reprocess else {"reprocess": "new"}
+
+
+def _reprocessed(spec: Spec) -> Iterator[Note]:
+    if spec.reprocess_spec not in (None, "", "until_success", "every_job"):
+        problem = f"{spec.reprocess_spec!r} is left out (Pachyderm refuses it)"
+        yield Note(spec.name, "reprocessSpec", problem, "set cache: false to skip no part")
 
 
 def _together(members: list[str], output: str) -> dict[str, Any]:

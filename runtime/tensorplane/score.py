@@ -156,7 +156,7 @@ class Scorer:
             if error:
                 failed.append(error)
 
-        for message, result in zip(messages, scored, strict=True):
+        for message, result in zip(messages, scored):  # noqa: B905  # `strict` is of Python 3.10
             key = f"{message.topic()}-{message.partition()}-{message.offset()}"
             value = json.dumps(result, separators=(",", ":")).encode()
             try:

@@ -103,6 +103,24 @@ def test_a_version_that_was_not_read_then_is_named(
     assert capfd.readouterr().err == f"dataset@other: version {version[:12]}: {line}\n"
 
 
+def test_a_run_that_goes_on_with_another_version_says_so(
+    dataset: Dataset, job: _Job, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A job that was restarted after somebody has committed, or two of its pods."""
+    monkeypatch.setenv("TENSORPLANE_RUN", str(tmp_path / "run"))
+    first = put(dataset, a="1")
+    for _ in range(2):
+        job.begins()
+        assert [_read(dataset, each) for each in ("main", first)] == ["1", "1"]
+    assert not capfd.readouterr().err
+    second = put(dataset, a="2")
+    job.begins()
+    assert [_read(dataset, each) for each in ("main", "main", first, dataset.resolve("main").id)] == [*"2212"]
+    one, other = (dataset.resolve(each).version[:12] for each in (first, second))
+    line = f"dataset@main: is version {other} now, and was {one} earlier in this run"
+    assert capfd.readouterr().err == f"{line}; to train on one version, open it by its id\n"
+
+
 def test_a_base_and_a_label_are_what_references_name_now(dataset: Dataset, job: _Job) -> None:
     """What such a job writes, it writes again."""
     put(dataset, a="1")

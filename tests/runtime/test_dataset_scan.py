@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import os
 import tempfile
 import time
@@ -24,6 +25,23 @@ def elsewhere(dataset: Dataset) -> Iterator[Path]:
         if Path(made).stat().st_dev == dataset.store.root.parent.stat().st_dev:
             pytest.skip("no second file system")
         yield Path(made)
+
+
+@pytest.fixture
+def mapped(folder: Path) -> Iterator[mmap.mmap]:
+    """File `a` of the folder as memory, written to some time ago."""
+    with (folder / "a").open("w+b") as file:
+        file.truncate(mmap.PAGESIZE)
+        with mmap.mmap(file.fileno(), 0) as made:
+            made[0] = 1
+            os.fsync(file.fileno())
+            former = os.fstat(file.fileno()).st_mtime_ns
+            time.sleep(0.1)
+            made[0] = 2
+            if os.fstat(file.fileno()).st_mtime_ns == former:
+                pytest.skip("a file system without a disk")
+            time.sleep(0.1)
+            yield made
 
 
 def _later(monkeypatch: pytest.MonkeyPatch, seconds: float) -> None:
@@ -63,6 +81,17 @@ def test_files_of_another_file_system_that_are_old_are_read_once(
     dataset.commit(elsewhere)
     assert read == ["b"]
     assert text(dataset) == {"a": "1", "b": "34"}
+
+
+def test_what_is_written_through_memory_later_is_committed(dataset: Dataset, folder: Path, mapped: mmap.mmap) -> None:
+    """As by numpy.memmap: the second write to a page that is not on the disk yet leaves the file's time as it is."""
+    for number in range(3, 6):
+        dataset.commit(folder)
+        mapped[0] = number
+        mapped.flush()
+        dataset.commit(folder)
+        assert (dataset.open() / "a").read_bytes()[0] == number
+        time.sleep(0.1)
 
 
 def test_an_opened_version_can_be_committed(dataset: Dataset, folder: Path) -> None:

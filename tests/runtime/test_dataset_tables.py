@@ -69,6 +69,12 @@ def test_a_table_takes_only_files_that_fit(tmp_path: Path) -> None:
     assert dataset.resolve().id == first.id
 
 
+def test_a_file_with_two_columns_of_one_name_is_refused(dataset: Dataset, folder: Path) -> None:
+    shutil.copy(_TABLES / "one-name-twice.parquet", folder / "a.parquet")
+    with pytest.raises(Refused, match=r"^'a.parquet': has several columns a; give each a name of its own$"):
+        dataset.commit(folder, check=Table({"a": "string"}))
+
+
 _SAME = {"x": "float32", "label": "int64"}
 _MORE = {**_SAME, "more": "int64"}
 _FORMER = "were committed before the columns changed; commit all of them with the new columns at once"

@@ -88,6 +88,32 @@ class _Counted:
         return tf.ensure_shape(tf.numpy_function(decode, [index], tf.int32), [3])
 
 
+def _with_lists(index: tf.Tensor) -> Any:
+    number = tf.cast(index, tf.float32)
+    return [tf.fill([3], number), tf.fill([3], -number)], {"pair": [number, number + 0.5], "one": index}
+
+
+@pytest.mark.parametrize("batch", [4, 32])
+@pytest.mark.parametrize("cached", [False, True])
+def test_lists_in_samples_are_read_as_by_map(tmp_path: Path, batch: int, cached: bool) -> None:
+    """Of both, also from the cache, and where a batch is joined from several calls."""
+    cache = tmp_path if cached else None
+    mapped = tf.data.Dataset.range(batch).map(_with_lists).batch(batch)
+    ((vectors, rest),) = mapped.as_numpy_iterator()
+    for augment in (None, lambda *sample, seed: [[*tf.unstack(sample[0])], sample[1]]):
+        for _ in range(2):
+            data = tensorplane.dataset(batch, _with_lists, global_batch=batch, seed=3, cache=cache, augment=augment)
+            found, others = next(data.batches(_ALONE).as_numpy_iterator())
+            order = others["one"]
+            assert found.tolist() == vectors[order].tolist()
+            assert others["pair"].tolist() == rest["pair"][order].tolist()
+
+
+def test_a_list_of_unlike_tensors_inside_of_a_sample_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"load: returns a list inside of another structure.*; return a tuple"):
+        tensorplane.dataset(3, lambda index: ([tf.zeros([3]), tf.zeros([5])], index), global_batch=1)
+
+
 def _values(data: Inputs, worker: _Worker = _ALONE, first_step: int = 0) -> Iterator[np.ndarray]:
     return iter(data.batches(worker, first_step=first_step).as_numpy_iterator())
 

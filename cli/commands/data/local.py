@@ -77,11 +77,12 @@ def _unreadable(error: OSError) -> Iterator[str]:
 
 def _of(path: Path) -> File:
     with path.open("rb") as file:
-        digest = names.sha256()
+        digest, size = names.sha256(), 0
         while chunk := file.read(CHUNK):
             digest.update(chunk)
-        about = os.fstat(file.fileno())
-    return digest.hexdigest(), about.st_size, bool(about.st_mode & 0o100)
+            size += len(chunk)  # of what the digest is of: somebody may append to the file
+        mode = os.fstat(file.fileno()).st_mode
+    return digest.hexdigest(), size, bool(mode & 0o100)
 
 
 def of(path: Path) -> File | None:

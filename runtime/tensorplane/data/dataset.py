@@ -44,7 +44,8 @@ def dataset(
 
     `examples`: a number of examples, of which `load` gets the index, or arrays of equal length (paths, labels; a tuple
     or a dict), of which it gets one element each, as `tf.data.Dataset.map` does. `load` returns one decoded sample: a
-    tensor or a structure of tensors, all of fixed shape. It runs in a graph, on several threads.
+    tensor or a structure of tensors, all of fixed shape; as for `map`, a list inside of another structure is one tensor
+    of its parts. It runs in a graph, on several threads.
 
     `augment`: changes a sample anew in each epoch, after the cache. It gets the sample and `seed=`, a pair of numbers
     for `tf.random.stateless_*` and `tf.image.stateless_*` that depends on `seed` and the sample's position alone.
@@ -131,7 +132,7 @@ class Inputs:
         seeds = tf.stack([tf.fill(tf.shape(position), tf.constant(self.order.seed, tf.int64)), position], axis=1)
 
         def one(pair: tuple[Any, tf.Tensor]) -> Any:
-            return augment(*_unpacked(pair[0]), seed=pair[1])
+            return _as_mapped(augment(*_unpacked(pair[0]), seed=pair[1]), "augment")
 
         spec = tf.nest.map_structure(lambda each: tf.TensorSpec(each.shape[1:], each.dtype), samples)
         result = tf.function(one).get_concrete_function((spec, tf.TensorSpec([2], tf.int64))).structured_outputs
@@ -166,9 +167,9 @@ class _Loader:
 
     def _one(self, index: tf.Tensor) -> Any:
         if self._counted:
-            return self._load(index)
+            return _as_mapped(self._load(index), "load")
         example = tf.nest.map_structure(lambda part: tf.gather(part, index), self._parts)
-        return self._load(*_unpacked(example))
+        return _as_mapped(self._load(*_unpacked(example)), "load")
 
 
 class _Store:
@@ -233,6 +234,28 @@ def _tensors(examples: Any) -> Any:
     if isinstance(examples, dict):
         return {name: _tensors(part) for name, part in examples.items()}
     return tf.convert_to_tensor(examples)
+
+
+def _as_mapped(sample: Any, function: str) -> Any:
+    """A sample as `tf.data.Dataset.map` has it: a list is a tuple, and one inside of another structure is a tensor."""
+    if isinstance(sample, list):
+        return tuple(_stacked(part, function) for part in sample)
+    return _stacked(sample, function)
+
+
+def _stacked(part: Any, function: str) -> Any:
+    if isinstance(part, list):
+        try:
+            return tf.convert_to_tensor(part)
+        except (TypeError, ValueError):
+            problem = "returns a list inside of another structure, whose parts have different shapes or types"
+            raise ValueError(f"{function}: {problem}; return a tuple in its place") from None
+    if isinstance(part, dict):
+        return {name: _stacked(each, function) for name, each in part.items()}
+    if isinstance(part, tuple):
+        parts = [_stacked(each, function) for each in part]
+        return type(part)(*parts) if hasattr(part, "_fields") else tuple(parts)
+    return part
 
 
 def _specs(structure: Any) -> Any:

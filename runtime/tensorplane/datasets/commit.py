@@ -57,7 +57,7 @@ class Commit:
     provenance: dict[str, Any]
 
 
-After = Callable[[Commit | None], object]
+After = Callable[["Commit | None"], object]
 """Looks at the newest commit of a branch, None if there is none, before the next one. Raises Refused to add none."""
 
 

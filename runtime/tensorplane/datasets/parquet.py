@@ -34,8 +34,14 @@ TYPES = {*_PHYSICAL, *_CONVERTED.values(), "nested"}
 """Types of columns. `nested` is a list, map or structure."""
 
 
+class SameNameError(ValueError):
+    """Several columns of a file have one name."""
+
+
 def columns(path: Path) -> dict[str, str]:
-    """The type of each top-level column by its name. Raises ValueError if it is no Parquet file."""
+    """The type of each top-level column by its name. Raises SameNameError if several have one name, ValueError if it is
+    no Parquet file.
+    """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < len(_MAGIC) + _TAIL or file.read(len(_MAGIC)) != _MAGIC:
@@ -48,9 +54,13 @@ def columns(path: Path) -> dict[str, str]:
         footer = file.read(length)
     try:
         fields = _Compact(footer).structure()
-        return dict(_top_level(fields[2]))
+        found = list(_top_level(fields[2]))
     except (IndexError, KeyError, TypeError, struct.error, RecursionError):
         raise ValueError("has a footer that cannot be read") from None
+    names = [name for name, _ in found]
+    if len(set(names)) < len(names):
+        raise SameNameError(f"has several columns {max(names, key=names.count)}")
+    return dict(found)
 
 
 def _top_level(elements: list[dict[int, Any]]) -> Iterator[tuple[str, str]]:

@@ -38,16 +38,33 @@ def resolved(root: Path, reference: str, commit: Commit) -> None:
 
 def note(root: Path, reference: str, commit: Commit) -> None:
     """Note that the version of a commit is read, which the reader names by a reference. A job that makes a model again
-    says so if that one was not made from this version.
+    says so if that one was not made from this version; another job, if its run has read another one by the reference.
     """
     about = {**_named(root), "version": commit.version, "commit": commit.id}
-    is_new = _note({**about, "reference": reference})
-    for each in sorted(_resolved.get((root, commit.id), ())):
-        _note({**about, "reference": each})
+    new = [
+        each
+        for each in (reference, *sorted(_resolved.get((root, commit.id), ())))
+        if _note({**about, "reference": each})
+    ]
     pins = _pins(root, os.environ)
-    if is_new and pins is not None and all(each["version"] != commit.version for each in pins):
+    if pins is None:
+        _tell_of_others(root, new, commit)
+    elif reference in new and all(each["version"] != commit.version for each in pins):
         line = "the model that this job reproduces did not read it, so the new one may differ"
         print(f"{root.name}@{reference}: version {commit.version[:12]}: {line}", file=sys.stderr, flush=True)
+
+
+def _tell_of_others(root: Path, references: Iterable[str], commit: Commit) -> None:
+    """Say so if the run has read another version by one of these references: before a restart, or in another pod."""
+    of, kept = _named(root), list[dict[str, str]]()
+    for reference in references:
+        with contextlib.suppress(OSError):
+            kept = kept or list(_kept())
+        found = [each for each in kept if {**of, "reference": reference}.items() <= each.items()]
+        if others := sorted({each["version"][:12] for each in found} - {commit.version[:12]}):
+            problem = f"is version {commit.version[:12]} now, and was {', '.join(others)} earlier in this run"
+            line = f"{root.name}@{reference}: {problem}; to train on one version, open it by its id"
+            print(line, file=sys.stderr, flush=True)
 
 
 def noted(words: Iterable[str] = ()) -> list[dict[str, str]]:

@@ -53,7 +53,7 @@ class Rule:
     def __post_init__(self) -> None:
         if self.last is not None and (not isinstance(self.last, int) or self.last < 1):
             raise Refused(f"last: is {self.last!r}; set it to a whole number from 1")
-        if self.days is not None and not (isinstance(self.days, int | float) and self.days > 0):
+        if self.days is not None and not (isinstance(self.days, (int, float)) and self.days > 0):
             raise Refused(f"days: is {self.days!r}; set it to more than 0")
 
     def keeps(self, place: int, made: Commit, now: float) -> bool:

@@ -3,6 +3,9 @@
 A file whose size, times and inode are as before is not read again. One that changes again in the same step of its file
 system's clock in which it was read would look the same. So a file counts as unknown, and the next commit reads it once
 more, if it may have changed in the step in which the scan began.
+
+Who writes through memory (mmap) gives a file another time only with the first write to a page that is on the disk. So a
+file that changed lately is written to the disk before it is read.
 """
 
 from __future__ import annotations
@@ -29,6 +32,8 @@ _TICK_NS = 50_000_000
 """Longer than the steps of a kernel's clock for files."""
 _OTHER_CLOCK_NS = 600 * 10**9
 """Longer than the steps of any file system's clock (FAT has 2 s), and than a server's clock may differ from ours."""
+_UNWRITTEN_NS = 600 * 10**9
+"""Longer than a kernel keeps what was written to a file in memory alone: by default 30 s, and the time of the disk."""
 _STALE = 100
 """So many files that were read again are worth a new index."""
 _END = "\0"
@@ -104,6 +109,7 @@ def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, F
     place = folder / path
     for _ in range(_TRIES):
         with contextlib.suppress(FileNotFoundError), _readable(place, path) as source:
+            _write_out(source)
             before = os.fstat(source.fileno())
             executable = bool(before.st_mode & stat.S_IXUSR)
             file = (store.adopt if adopt else store.copy)(place, source, executable=executable)
@@ -122,6 +128,14 @@ def _readable(place: Path, path: str) -> BinaryIO:
         return place.open("rb", buffering=0)
     except PermissionError:
         raise Refused(listing.unreadable(place, path)) from None
+
+
+def _write_out(source: BinaryIO) -> None:
+    """Write a file that changed lately to the disk: then it gets another time if it changes again."""
+    about = os.fstat(source.fileno())
+    if max(about.st_mtime_ns, about.st_ctime_ns) > time.time_ns() - _UNWRITTEN_NS:
+        with contextlib.suppress(OSError):  # nobody can write to it there, such as on a volume that is read-only
+            os.fsync(source.fileno())
 
 
 def _settled(store: Store, folder: Path) -> int:

@@ -61,6 +61,9 @@ class Table:
             yield f"is not where the table's partitions put it; name it {wanted}"
         try:
             columns = parquet.columns(content)
+        except parquet.SameNameError as error:
+            yield f"{error}; give each a name of its own"
+            return
         except ValueError as error:
             yield f"{error}; a table holds Parquet files"
             return

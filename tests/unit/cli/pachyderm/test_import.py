@@ -63,6 +63,20 @@ def test_an_update_leaves_results_of_datums_that_are_done_unless_the_spec_says_o
     assert {key: value for key, value in stage.items() if key in ("cache", "reprocess")} == expected
 
 
+def test_a_reprocess_spec_that_is_none_is_told() -> None:
+    made = import_specs(spec_with(reprocessSpec="every-job"))
+    assert made.workloads["a"]["stages"]["a"]["reprocess"] == "new"
+    assert [f"{note}" for note in made.notes] == [
+        "a.reprocessSpec: 'every-job' is left out (Pachyderm refuses it); set cache: false to skip no part"
+    ]
+
+
+@pytest.mark.parametrize("name", ["PACH_JOB_ID", "PPS_PIPELINE_NAME", "PACHD_PEER_SERVICE_HOST", "photos_COMMIT"])
+def test_variables_of_pachyderm_are_told(name: str) -> None:
+    (note,) = import_specs(spec_with(transform={"image": "team/a:1", "cmd": ["sh", "-c", f"a --name ${name}"]})).notes
+    assert f"{note}" == "a.transform.cmd: reads variables of Pachyderm, which are not set; use params"
+
+
 def test_resources_are_what_is_reserved_and_the_limit_of_memory() -> None:
     asked = {"resourceRequests": {"cpu": 0.5, "memory": "1Gi"}, "resourceLimits": {"cpu": 2, "memory": "2Gi"}}
     assert stage_of(spec_with(**asked))["resources"] == {"cpus": 0.5, "memoryGib": 2.0}
