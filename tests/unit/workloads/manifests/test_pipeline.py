@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -122,6 +123,16 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     assert mounts["/pfs/photos"]["subPath"] == "{{inputs.parameters.in-photos}}"
     assert _mounts(keeper)["/pfs/out"]["name"] == mounts["/pfs/out"]["name"]
     assert keeper["command"][-2] == "/pfs/out"
+
+
+@pytest.mark.parametrize("name", ["Out", "out_put", "out put", "out.d", "résumé", "-", "o" * 57, "o" * 255])
+def test_a_folder_of_any_name_has_a_volume_that_kubernetes_accepts(name: str) -> None:
+    settings = {"train": {**_SETTINGS["train"], "outputPath": f"/work/{name}"}}
+    work = _templates(settings=settings)["train-work"]
+    mounted = {_mounts(one)[f"/work/{name}"]["name"] for one in work["containerSet"]["containers"]}
+    assert len(mounted) == 1
+    assert mounted < {volume["name"] for volume in work["volumes"]}
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]", *mounted)
 
 
 def test_volumes_of_one_claim_are_all_writable_where_one_is() -> None:
