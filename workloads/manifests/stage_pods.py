@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
-from workloads.manifests import pod, stage_job, training_job
+from workloads.manifests import pod, stage_job, training_job, variables
 from workloads.manifests.files import Bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
@@ -214,7 +214,7 @@ class Steps:
             image=self.facts.image,
             resources=self.stage.program_resources,
             command=self.stage.command or (),
-            env=pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()}),
+            env=variables.in_order(pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()})),
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
             archives={pod.APP: code} if archived else {},
@@ -268,13 +268,13 @@ class Steps:
         return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
 
     def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
-        variables = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}
+        own = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}
         mounted = {(one := self.datasets[name]).volume.claim: one.volume for name in volumes}
         return pod.Container(
             image=self.image,
             resources=resources,
             command=["python3", "-m", "tensorplane.stages", *arguments],
-            env=pod.variables(variables),
+            env=pod.variables(own),
             volumes=[one.at(f"{_VOLUMES}/{claim}", read_only=False) for claim, one in sorted(mounted.items())],
             files={pod.LIBRARY: self.library},
             scratch=[self._out] if self._out in arguments else [],

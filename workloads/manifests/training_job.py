@@ -34,6 +34,7 @@ from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
 from workloads.manifests.run import Decisive, Recorded
 from workloads.manifests.streams import Client, in_pod
+from workloads.manifests.variables import in_order
 from workloads.role import Role
 from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings, SecretKey
@@ -368,11 +369,12 @@ def _own_variables(settings: JobSettings, facts: Facts, secret: str | None) -> l
         for name, value in sorted(settings.env.items())
         if name not in facts.in_secret and name not in existing
     }
-    return [
+    found = [
         *pod.variables(plain),
         *(_reference(name, str(secret), name) for name in sorted(facts.in_secret)),
         *(_reference(name, value.secret, value.key) for name, value in existing.items()),
     ]
+    return in_order(found)
 
 
 def _reference(variable: str, secret: str, key: str) -> dict[str, Any]:

@@ -125,6 +125,17 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     assert keeper["command"][-2] == "/pfs/out"
 
 
+def test_params_name_each_other_and_the_model_that_a_program_asks() -> None:
+    params = {"DATA": "$(ROOT)/x", "ROOT": "/in", "ASKED": "$(MODEL_URL):predict"}
+    server = Server("digits", "digits", "http://digits:8501/v1/models/digits")
+    stages = {**_facts().stages, "train": StageFacts("team/train:1", server=server)}
+    settings = {"train": {**_SETTINGS["train"], "params": params, "server": "digits"}}
+    program, _ = _templates(settings=settings, facts=_facts(stages=stages))["train-work"]["containerSet"]["containers"]
+    names = [one["name"] for one in program["env"]]
+    assert names.index("ROOT") < names.index("DATA")
+    assert names.index("MODEL_URL") < names.index("ASKED")
+
+
 @pytest.mark.parametrize("name", ["Out", "out_put", "out put", "out.d", "résumé", "-", "o" * 57, "o" * 255])
 def test_a_folder_of_any_name_has_a_volume_that_kubernetes_accepts(name: str) -> None:
     settings = {"train": {**_SETTINGS["train"], "outputPath": f"/work/{name}"}}

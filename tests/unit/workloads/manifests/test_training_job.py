@@ -134,6 +134,11 @@ class TestSecrets:
         assert variables(manifest)["STEPS"] == "1"
         assert "hunter2" not in str(manifest)
 
+    def test_a_variable_that_a_value_names_comes_before_it(self) -> None:
+        env = {"HUB": "https://$(USER_NAME):$(TOKEN)@hub", "TOKEN": {"secret": "hub", "key": "token"}, "USER_NAME": "x"}
+        names = [one["name"] for one in container(planned(env=env))["env"]]
+        assert names[-3:] == ["USER_NAME", "TOKEN", "HUB"]
+
     def test_a_value_that_another_resource_produces_is_refused_outside_of_it(self) -> None:
         with pytest.raises(TypeError, match="TOKEN"):
             planned(env={"TOKEN": pulumi.Output.from_input("hunter2")})
