@@ -109,7 +109,7 @@ def cancel(run: str, stack: str, context: str) -> str:
     return "\n".join(told)
 
 
-def _jobs_of_ended(access: Access, path: str, run: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+def _jobs_of_ended(access: Access, path: str, run: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The unfinished jobs of a run once it has ended and starts no more. A run that is deleted has none."""
     until = time.monotonic() + _SECONDS_TO_END
     while (there := access.api.get(path)) and (state_of(there) not in ENDS or pods.creates_jobs(access.api, there)):
