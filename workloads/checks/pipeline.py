@@ -66,7 +66,7 @@ def faults(
             reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
-        yield from _paths(args, where)
+        yield from _paths(args, where, declared)
         yield from _templates(args, where)
         yield from stage_server.faults(args, name, where, declared)
         yield from join_key.faults(args, where)
@@ -109,10 +109,16 @@ def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[F
                 yield replace(fault, given=(*fault.given, *given))
 
 
-def _paths(stage: StageArgs, at: Key) -> Iterator[Fault]:
-    """Folders of a program that are the same, or one inside another."""
+def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Folders of a program that are the same, or one inside another. What a job writes to a volume inside its output's
+    folder would be missing in the version.
+    """
     keys = {(*at, "inputs", name, "path"): path_of(name, one) for name, one in stage.inputs.items()}
     keys[(*at, "outputPath")] = stage.output_path or OUT
+    for name, mount in stage.job.volumes.items() if stage.job else ():
+        volume = declared.volumes.get(name)
+        if path := mount.path or (volume.path if volume else None):
+            keys[(*at, "job", "volumes", name)] = path
     seen: dict[Key, str] = {}
     for key, path in keys.items():
         near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)

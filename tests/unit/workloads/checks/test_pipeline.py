@@ -360,6 +360,16 @@ def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
     assert _faults("train", command=None, image=None, accelerator=None, queue=None, job=job) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "of"), [("/out", "/out"), ("/out/cache", "/out"), ("/in", "/in/photos"), ("/data", None)]
+)
+def test_no_volume_of_a_job_hides_a_folder_of_its_stage(path: str, of: str | None) -> None:
+    job = {**_JOB_ON_GPUS, "resources": {"gpus": 1}, "volumes": {"data": path}}
+    found = _faults("train", command=None, image=None, queue=None, accelerator=None, job=job)
+    reason = f"{path} overlaps {of}, another folder of the stage; use one apart from it"
+    assert found == ([f"{_AT}.train.job.volumes.data: {reason}"] if of else [])
+
+
 @pytest.mark.parametrize("name", ["prepare-plan", "pipeline"])
 def test_no_stage_has_the_name_of_a_step(name: str) -> None:
     tree = copy.deepcopy(_TREE)
