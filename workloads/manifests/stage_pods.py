@@ -226,7 +226,8 @@ class Steps:
         keeper = self._container(
             KEEP, _RUN, _input(ITEM), self._out, main["name"], volumes=[self.stage.output], resources=KEEPER
         )
-        return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
+        both = _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
+        return _unpacked_by_library(both, self.image) if archived else both
 
     def _asked(self) -> dict[str, str]:
         """The variable with the model that the program asks."""
@@ -333,6 +334,17 @@ def _with_keeper(made: dict[str, Any], keeper: dict[str, Any], shared: Collectio
             **({"affinity": affinity} if (affinity := _affinity(made, keeper)) else {}),
         },
     }
+
+
+def _unpacked_by_library(made: dict[str, Any], image: str) -> dict[str, Any]:
+    """A pod whose archives are unpacked with the keeper's library and image: the program's may be without Python."""
+    spec = made["spec"]
+    (keeper,) = (one for one in spec["containers"] if one["name"] == KEEP)
+    library = [mount for mount in keeper["volumeMounts"] if mount["mountPath"] == pod.LIBRARY]
+    first = [
+        {**one, "image": image, "volumeMounts": [*one["volumeMounts"], *library]} for one in spec["initContainers"]
+    ]
+    return {**made, "spec": {**spec, "initContainers": first}}
 
 
 def _affinity(made: dict[str, Any], keeper: dict[str, Any]) -> dict[str, Any]:
