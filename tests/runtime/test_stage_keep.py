@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -101,6 +102,15 @@ def test_keeping_a_result_takes_as_much_memory_for_many_parts_as_for_one(volume:
     many = _peak_mib(volume, tmp_path)
     assert many < few + 8
     assert commit(volume.stage(may_fail=150_000), "r").commit.files == 1
+
+
+def test_keeping_many_files_takes_little_more_memory_than_their_names(volume: Volume, tmp_path: Path) -> None:
+    plan.plan(volume.stage(), "r", {"texts": volume.put(a="one")})
+    few = _peak_mib(volume, tmp_path)
+    for number in range(6000):
+        (tmp_path / f"out/{number:030d}.txt").write_text(str(number))
+    shutil.rmtree(volume.made.store.root / "results")
+    assert _peak_mib(volume, tmp_path) < few + 11
 
 
 def _peak_mib(volume: Volume, out: Path) -> int:
