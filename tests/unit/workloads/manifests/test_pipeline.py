@@ -138,9 +138,9 @@ def test_params_name_each_other_and_the_model_that_a_program_asks() -> None:
 
 @pytest.mark.parametrize("name", ["Out", "out_put", "out put", "out.d", "résumé", "-", "o" * 57, "o" * 255])
 def test_a_folder_of_any_name_has_a_volume_that_kubernetes_accepts(name: str) -> None:
-    settings = {"train": {**_SETTINGS["train"], "outputPath": f"/work/{name}"}}
+    settings = {"train": {**_SETTINGS["train"], "outputPath": f"/results/{name}"}}
     work = _templates(settings=settings)["train-work"]
-    mounted = {_mounts(one)[f"/work/{name}"]["name"] for one in work["containerSet"]["containers"]}
+    mounted = {_mounts(one)[f"/results/{name}"]["name"] for one in work["containerSet"]["containers"]}
     assert len(mounted) == 1
     assert mounted < {volume["name"] for volume in work["volumes"]}
     assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]", *mounted)
