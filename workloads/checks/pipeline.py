@@ -1,5 +1,6 @@
 """Checks of a pipeline: of each stage, and of all together."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from workloads.checks import (
     gpu_support,
     join_key,
     mounts,
+    process,
     queueing,
     resources,
     stage_server,
@@ -49,6 +51,8 @@ _OF_PROGRAMS = frozenset(
 )
 """Settings of a stage that is no job."""
 _OF_ARGO = "ARGO_"
+_MOST_BYTES = process.MOST_BYTES_OF_VARIABLE - 16 * 1024
+"""Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
@@ -206,6 +210,7 @@ def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) 
     yield from command.faults(program, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
+    yield from _size(stage, program, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
         given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
         remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
@@ -245,6 +250,17 @@ def _variables(stage: StageArgs, at: Key) -> Iterator[Fault]:
             yield Fault(where, reason, given=((*at, "server"),))
         elif name.startswith(_OF_ARGO):
             yield Fault(where, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
+
+
+def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Fault]:
+    """Fault of a command and parameters that do not fit into one variable of what keeps the results, in JSON."""
+    sizes = {"command": len(json.dumps(program)), "params": len(json.dumps(stage.params))}
+    if (size := sum(sizes.values())) > _MOST_BYTES:
+        reason = f"command and params have {size:,} bytes in JSON, more than the {_MOST_BYTES:,} of a stage"
+        largest = max(sizes, key=lambda key: sizes[key])
+        yield Fault(
+            (*at, largest), f"{reason}; move large values to `files`", given=((*at, "command"), (*at, "params"))
+        )
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Fault]:

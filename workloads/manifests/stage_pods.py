@@ -269,7 +269,9 @@ class Steps:
         return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
 
     def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
-        own = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}
+        # Without the other datasets, of which there may be many: the agent alone commits.
+        about = json.dumps({**self.description, "others": []}, sort_keys=True)
+        own = {"PYTHONPATH": pod.IMPORTED, "STAGE": about}
         mounted = {(one := self.datasets[name]).volume.claim: one.volume for name in volumes}
         return pod.Container(
             image=self.image,
