@@ -27,6 +27,7 @@ KEEP = "keep"
 """The container that keeps the result of the program, once that has succeeded."""
 MODEL_URL = "MODEL_URL"
 """Variable of a program with the address of the model of `server`."""
+_STAGE = "TENSORPLANE_STAGE"
 _VOLUMES = "/volumes"
 _HELPER = Resources(cpus=0.1, memory_gib=0.25)
 _GRACE_SECONDS = 30
@@ -263,7 +264,13 @@ class Steps:
             raise ValueError(f"stage {self.name} is no job")
         output = self.datasets[self.stage.output].volume.at(self._out, read_only=False, folder=_input(FOLDER_OUT))
         inputs = [self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())]
-        return stage_job.with_folders(job.job_set, [*inputs, output])
+        return stage_job.with_folders(job.job_set, [*inputs, output], {_STAGE: self._origin()})
+
+    def _origin(self) -> str:
+        """What a model that the job publishes comes from, besides the job (the library's `of_job.py`)."""
+        stage = sorted(self.stage.inputs.items())
+        inputs = [{"dataset": one.dataset, "folder": _input(folder_of(name))} for name, one in stage]
+        return json.dumps({"pipeline": self.owner.name, "stage": self.name, "inputs": inputs})
 
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
         return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
