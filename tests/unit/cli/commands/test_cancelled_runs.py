@@ -135,3 +135,10 @@ def test_a_run_that_does_not_end_is_not_called_cancelled(monkeypatch: pytest.Mon
     with pytest.raises(Fault, match=f"^{_RUN}: is still being stopped, and its jobs go on meanwhile; cancel it again"):
         _cancel(monkeypatch, api)
     assert not api.deleted
+
+
+def test_a_job_is_stopped_though_argos_pod_does_not_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(start, "_SECONDS_TO_END", 0)
+    api = _Api(_workflow("Failed"), _job_set("left"))
+    assert "left: cancelled" in _cancel(monkeypatch, api)
+    assert api.deleted == ["left"]
