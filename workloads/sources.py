@@ -78,19 +78,23 @@ def _library(folder: Path) -> bytes:
     """Made once: a stack may have hundreds of jobs."""
     modules = [*folder.glob("*.py"), *(folder / "tensorplane").rglob("*.py")]
     found = {str(path.relative_to(folder)): path.read_bytes() for path in modules}
-    return _zipped({"__main__.py": b"import tensorplane.__main__\n", **found})
+    return _zipped({**_MAIN, **found})
 
 
-_OF_STEPS = ("checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py")
+_MAIN = {"__main__.py": b"import tensorplane.__main__\n"}
+"""The archive as a program."""
+_OF_STEPS = ("__main__.py", "checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py", "unpack.py")
 
 
 def steps() -> dict[str, bytes]:
-    """The part of the library that the steps of pipelines run, as an archive: datasets, stages, versions of models."""
+    """The part of the library that the steps of pipelines run, as an archive: datasets, stages, versions of models, and
+    what unpacks large files.
+    """
     folder = PROJECT / "runtime" / "tensorplane"
     modules = [path for part in ("datasets", "stages") for path in (folder / part).glob("*.py")]
     modules += [folder / path for path in _OF_STEPS]
     found = {f"tensorplane/{path.relative_to(folder)}": path.read_bytes() for path in modules}
-    return {pod.ARCHIVE: _zipped({"tensorplane/__init__.py": b"", **found})}
+    return {pod.ARCHIVE: _zipped({**_MAIN, "tensorplane/__init__.py": b"", **found})}
 
 
 def _zipped(files: Mapping[str, bytes]) -> bytes:

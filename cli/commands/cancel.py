@@ -16,14 +16,12 @@ if TYPE_CHECKING:
     from cli.access import Access
     from cli.api_values import Object
     from cli.jobs.listed import Job
-    from driver.runs.job_set import JobSet
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
     from cli.access import Access
-    from cli.jobs import cancelled, in_cluster, named
-    from cli.kueue import workloads
+    from cli.jobs import in_cluster, named
     from driver import advice
     from driver.runs.job_set import JobSet
     from embedded.fault import Fault
@@ -33,19 +31,11 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     about = job_set["metadata"]
     if word := in_cluster.ended(job_set):
         raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
-    so_far = _so_far(access, job_set)
-    # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
-    access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
-    if so_far:
-        with contextlib.suppress(Fault):  # it is cancelled all the same
-            cancelled.note(access.api, so_far)
+    delete(access, job_set)
     if in_cluster.is_sweep(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
-    queue = workloads.queue_of(job_set)
-    # Kueue holds it back: it has no pods.
-    waits = queue is not None and bool(job_set["spec"].get("suspend"))
-    told = f"{about['name']}: {f'removed from queue {queue}' if waits else _stopped(JobSet(job_set))}"
-    if not access.team and not waits and (kept := JobSet(job_set).kept_lines):
+    told = f"{about['name']}: {stopped(job_set)}"
+    if not access.team and not _waits(job_set) and (kept := JobSet(job_set).kept_lines):
         told += f"\nIts lines are kept: {access.command(f'cp {kept} .')}"
     name = named.shown(job_set, access.namespace)
     declared = access.declared.get(name)
@@ -55,6 +45,19 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
         again = advice.refresh(access.stack, context)
         told += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
     return told
+
+
+def delete(access: Access, job_set: Object) -> None:
+    """Delete the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
+    from cli.jobs import cancelled, in_cluster
+    from embedded.fault import Fault
+
+    so_far = _so_far(access, job_set)
+    # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
+    access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+    if so_far:
+        with contextlib.suppress(Fault):  # it is cancelled all the same
+            cancelled.note(access.api, so_far)
 
 
 def _so_far(access: Access, job_set: Object) -> Job | None:
@@ -68,11 +71,24 @@ def _so_far(access: Access, job_set: Object) -> Job | None:
     return None
 
 
-def _stopped(job_set: JobSet) -> str:
-    """What becomes of a job with pods."""
-    grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in job_set.pods), default=0)
-    stays = "; its checkpoints stay" if job_set.has_checkpoints else ""
+def stopped(job_set: Object) -> str:
+    """What becomes of a job that is deleted."""
+    from cli.kueue import workloads
+    from driver.runs.job_set import JobSet
+
+    if _waits(job_set):
+        return f"removed from queue {workloads.queue_of(job_set)}"
+    job = JobSet(job_set)
+    grace = max((int(each.get("terminationGracePeriodSeconds", 30)) for each in job.pods), default=0)
+    stays = "; its checkpoints stay" if job.has_checkpoints else ""
     return f"cancelled; its pods have {grace} s to save and end{stays}"
+
+
+def _waits(job_set: Object) -> bool:
+    """Whether Kueue holds it back: it has no pods."""
+    from cli.kueue import workloads
+
+    return workloads.queue_of(job_set) is not None and bool(job_set["spec"].get("suspend"))
 
 
 @click.command("cancel")

@@ -80,6 +80,25 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
     ]
 
 
+def unfinished_jobs(api: Kube, run: Object) -> list[Object]:
+    """The JobSets of a run that have not ended."""
+    templates = {node.get("templateName") for node in workflow.nodes(run).values()}
+    stages = [stage for stage in workflow.stages(run) if f"{stage}-job" in templates]
+    return [one for stage in stages for one in job_sets(api, run, stage) if not in_cluster.ended(one)]
+
+
+def creates_jobs(api: Kube, run: Object) -> bool:
+    """Whether a pod is there that may still create a JobSet of a run."""
+    about, nodes = run["metadata"], workflow.nodes(run)
+    there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
+    of_nodes = [nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {}) for pod in _alive(there)]
+    return any(workflow.step_of(node, stage) == "job" for node in of_nodes for stage in workflow.stages(run))
+
+
+def _alive(pods: list[Object]) -> list[Object]:
+    return [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
+
+
 def _of_jobs(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
     if f"{stage}-job" not in {node.get("templateName") for node in workflow.nodes(run).values()}:
         return

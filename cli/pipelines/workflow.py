@@ -56,6 +56,11 @@ def templates(workflow: Object) -> dict[str, Mapping[str, Any]]:
     return {one["name"]: one for one in stored.get("templates") or ()}
 
 
+def has_jobs(workflow: Object) -> bool:
+    """Whether a stage of it is a job; false until Argo has looked at it."""
+    return any("resource" in one for one in templates(workflow).values())
+
+
 def stages(workflow: Object) -> list[str]:
     """Its stages, each after those that it waits for: all once Argo has looked at it, else those that have begun."""
     if entry := templates(workflow).get(pipeline_run.ENTRY):

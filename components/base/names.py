@@ -2,9 +2,13 @@
 
 import hashlib
 import json
+import re
 
 LENGTH = 8
 """Characters of a hash in names, unless there is room for fewer."""
+
+
+_LABEL = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?")
 
 
 def digest(content: str | bytes, length: int = LENGTH) -> str:
@@ -28,3 +32,9 @@ def shorten(name: str, limit: int, hashed: int = LENGTH) -> str:
     if len(name) <= limit:
         return name
     return f"{name[: limit - hashed - 1].rstrip('-')}-{digest(name, hashed)}"
+
+
+def labelled(prefix: str, name: str, limit: int = 63) -> str:
+    """A DNS label of a prefix and a name, or of its hash if the name cannot be a part of one."""
+    made = f"{prefix}{name}"
+    return made if len(made) <= limit and _LABEL.fullmatch(name) else f"{prefix}{digest(name)}"

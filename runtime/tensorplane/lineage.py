@@ -72,12 +72,16 @@ def record(
     publisher: str, metrics: Mapping[str, float] | None = None, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
     """The record of a version that `publisher`, a run, publishes now. `metrics`: by default the last reported ones."""
-    job = of_job.read(environment)
+    job, stage = of_job.read(environment), of_job.stage(environment)
+    words = [value for name, value in environment.items() if name != of_job.STAGE]
+    read = reads.noted([*sys.argv, *words]) if job else []
+    known = {each["version"] for each in read}
     data = {**job.get("data", {}), **({"dataset": _noted["dataset"]} if "dataset" in _noted else {})}
     found = {
         **job,
+        **stage,
         "run": publisher,
-        "inputs": reads.noted([*sys.argv, *environment.values()]) if job else [],
+        "inputs": [*read, *(each for each in stage.get("inputs", ()) if each["version"] not in known)],
         "data": data,
         "versions": {"tensorplane": __version__, "python": platform.python_version(), **_packages()},
         "seed": _seed(),

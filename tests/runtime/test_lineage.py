@@ -138,6 +138,18 @@ def test_versions_that_a_job_reads_are_its_inputs(tmp_path: Path, monkeypatch: p
     assert {each.get("reference") for each in found} == {None, "main", "main~1"}
 
 
+def test_what_the_pods_of_a_stage_have_in_in_is_an_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    raw, other = "a" * 64, _commit(Dataset(tmp_path / "datasets/other"), tmp_path / "files", "1")
+    folders = {"raw": f"datasets/raw/versions/{raw}", "other": f"datasets/other/versions/{other}"}
+    inputs = [{"dataset": name, "folder": folder} for name, folder in folders.items()]
+    _job_on(tmp_path, monkeypatch)
+    monkeypatch.setenv(of_job.STAGE, json.dumps({"pipeline": "photos", "stage": "train", "inputs": inputs}))
+    monkeypatch.setenv("DATA", f"{tmp_path}/{folders['other']}")
+    found = lineage.record("photos-train-1")
+    assert (found["pipeline"], found["stage"], found["run"]) == ("photos", "train", "photos-train-1")
+    assert [(each["dataset"], each["version"]) for each in found["inputs"]] == [("other", other), ("raw", raw)]
+
+
 def test_reads_of_other_pods_and_before_a_restart_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     dataset = Dataset(tmp_path / "raw")
     version = _commit(dataset, tmp_path / "files", "1")

@@ -6,6 +6,7 @@ import contextlib
 import errno
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -112,6 +113,15 @@ def test_what_no_further_try_changes_ends_the_container_with_its_own_status(volu
     ended = _keep(volume, tmp_path / "out", "-m", "tensorplane.stages")
     assert (ended.returncode, len(ended.stderr.splitlines())) == (65, 1), ended.stderr
     assert "pipe" in ended.stderr
+
+
+def test_keeping_many_files_takes_little_more_memory_than_their_names(volume: Volume, tmp_path: Path) -> None:
+    plan.plan(volume.stage(), "r", {"texts": volume.put(a="one")})
+    few = _peak_mib(volume, tmp_path)
+    for number in range(6000):
+        (tmp_path / f"out/{number:030d}.txt").write_text(str(number))
+    shutil.rmtree(volume.made.store.root / "results")
+    assert _peak_mib(volume, tmp_path) < few + 11
 
 
 def _peak_mib(volume: Volume, out: Path) -> int:

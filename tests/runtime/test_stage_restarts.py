@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -121,3 +122,24 @@ def test_a_job_without_checkpoints_begins_anew_when_the_run_is_started_again(vol
     assert volume.files() == {"a.txt": "of the second"}
     plan.finish(stage, "words-1")
     assert not list((volume.made.store.root / "runs").iterdir())
+
+
+@pytest.mark.parametrize("resumes", [True, False])
+def test_what_a_run_that_failed_has_left_goes_once_it_will_not_be_started_again(volume: Volume, resumes: bool) -> None:
+    decisive = {"training": {"checkpoints": "8f3a"} if resumes else {}}
+    stage = volume.stage(shared_out=True, decisive=decisive)
+    other = volume.stage(name="of-upper", shared_out=True, decisive=decisive)
+    runs = [each.store.root / "runs" for each in (volume.raw, volume.made)]
+    old, failed, new = (f"words-{digit * 16}" for digit in "abc")
+    for number, (each, run) in enumerate([(stage, old), (stage, failed), (other, failed), (other, old)]):
+        for item in plan.plan(each, run, {"texts": volume.put(a=str(number))}):
+            (volume.root / item["out"] / "weights").write_text("large")
+    for path in (path for folder in runs for path in folder.glob(f"{old}-*")):
+        os.utime(path, (0, 0))
+    plan.plan(stage, new, {"texts": volume.put(a="new")})
+    left = {path.name for folder in runs for path in folder.iterdir()}
+    assert {name.partition(".")[0] for name in left} == {
+        *(f"{run}-{name}" for run, name in [(failed, "upper"), (failed, "of-upper"), (old, "of-upper"), (new, "upper")])
+    }
+    assert any(name.startswith(f"{failed}-upper.out-") for name in left) == resumes
+    assert any(name.startswith(f"{failed}-upper.in-") for name in left)

@@ -1,5 +1,6 @@
 """Checks of a pipeline: of each stage, and of all together."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
@@ -15,6 +16,7 @@ from workloads.checks import (
     gpu_support,
     join_key,
     mounts,
+    process,
     queueing,
     resources,
     stage_server,
@@ -49,6 +51,8 @@ _OF_PROGRAMS = frozenset(
 )
 """Settings of a stage that is no job."""
 _OF_ARGO = "ARGO_"
+_MOST_BYTES = process.MOST_BYTES_OF_VARIABLE - 16 * 1024
+"""Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
@@ -66,7 +70,7 @@ def faults(
             reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
             yield Fault(where, f"{reason} stay valid")
         yield from _datasets(args, name, where, declared)
-        yield from _paths(args, where)
+        yield from _paths(args, where, declared)
         yield from _templates(args, where)
         yield from stage_server.faults(args, name, where, declared)
         yield from join_key.faults(args, where)
@@ -109,10 +113,16 @@ def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[F
                 yield replace(fault, given=(*fault.given, *given))
 
 
-def _paths(stage: StageArgs, at: Key) -> Iterator[Fault]:
-    """Folders of a program that are the same, or one inside another."""
+def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Fault]:
+    """Folders of a program that are the same, or one inside another. What a job writes to a volume inside its output's
+    folder would be missing in the version.
+    """
     keys = {(*at, "inputs", name, "path"): path_of(name, one) for name, one in stage.inputs.items()}
     keys[(*at, "outputPath")] = stage.output_path or OUT
+    for name, mount in stage.job.volumes.items() if stage.job else ():
+        volume = declared.volumes.get(name)
+        if path := mount.path or (volume.path if volume else None):
+            keys[(*at, "job", "volumes", name)] = path
     seen: dict[Key, str] = {}
     for key, path in keys.items():
         near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)
@@ -200,6 +210,7 @@ def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) 
     yield from command.faults(program, there, at, (*at, "command"), known=known)
     yield from files.faults(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
+    yield from _size(stage, program, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
         given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
         remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
@@ -239,6 +250,17 @@ def _variables(stage: StageArgs, at: Key) -> Iterator[Fault]:
             yield Fault(where, reason, given=((*at, "server"),))
         elif name.startswith(_OF_ARGO):
             yield Fault(where, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
+
+
+def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Fault]:
+    """Fault of a command and parameters that do not fit into one variable of what keeps the results, in JSON."""
+    sizes = {"command": len(json.dumps(program)), "params": len(json.dumps(stage.params))}
+    if (size := sum(sizes.values())) > _MOST_BYTES:
+        reason = f"command and params have {size:,} bytes in JSON, more than the {_MOST_BYTES:,} of a stage"
+        largest = max(sizes, key=lambda key: sizes[key])
+        yield Fault(
+            (*at, largest), f"{reason}; move large values to `files`", given=((*at, "command"), (*at, "params"))
+        )
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Fault]:

@@ -1,7 +1,7 @@
 """Checks between workloads that make versions of datasets: one writer of each branch, and no circle of pipelines that
 start each other."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from components.base.faults import Fault, Key
@@ -53,16 +53,56 @@ def _written(at: Key, workload: object) -> Iterator[tuple[tuple[str, str], _Writ
 
 
 def _circles(pipelines: Mapping[Key, PipelineSettings]) -> Iterator[Fault]:
-    """Pipelines of which each run makes a version that starts a run of the next one, each circle once."""
+    """Pipelines of which each run makes a version that starts a run of the next one, each circle once. Without any,
+    those that start each other together.
+    """
     after = {at: [next_ for next_, other in pipelines.items() if _starts(one, other)] for at, one in pipelines.items()}
-    for circle in circles.each(after):
+    found = list(circles.each(after))
+    for circle in found:
         at = circle[0]
         trigger = next(name for name, one in pipelines[at].triggers.items() if _is_started(pipelines, circle, one))
         names = " -> ".join(each[-1] for each in circle)
-        reason = f"starts runs in an endless circle, {names}"
-        remedy = "limit it to other datasets, or give one of them a schedule"
-        given = tuple((*each, key) for each in circle for key in ("stages", "triggers"))
-        yield Fault((*at, "triggers", trigger), f"{reason}; {remedy}", given=given)
+        yield _endless((*at, "triggers", trigger), f"in an endless circle, {names}", circle)
+    if not found and (together := _together(pipelines)):
+        at, *others = together
+        trigger = next(iter(_started(pipelines[at], _written_by(together.values()))))
+        names = " and ".join(each[-1] for each in others)
+        yield _endless((*at, "triggers", trigger), f"without an end, together with {names}", [*together])
+
+
+def _endless(at: Key, how: str, pipelines: Sequence[Key]) -> Fault:
+    given = tuple((*each, key) for each in pipelines for key in ("stages", "triggers"))
+    return Fault(at, f"starts runs {how}; limit it to other datasets, or give one of them a schedule", given=given)
+
+
+def _together(pipelines: Mapping[Key, PipelineSettings]) -> dict[Key, PipelineSettings]:
+    """Pipelines that go on for ever once each has run: the versions that their runs make start each of them. None is
+    left out without which the others come to rest.
+    """
+    found = _sustained(pipelines)
+    for at in [*found]:
+        found = _sustained({other: one for other, one in found.items() if other != at}) or found
+    return found
+
+
+def _sustained(pipelines: Mapping[Key, PipelineSettings]) -> dict[Key, PipelineSettings]:
+    """All that go on for ever, also those that only follow others."""
+    found = dict(pipelines)
+    while True:
+        written = _written_by(found.values())
+        started = {at: one for at, one in found.items() if any(_started(one, written))}
+        if len(started) == len(found):
+            return found
+        found = started
+
+
+def _written_by(pipelines: Iterable[PipelineSettings]) -> set[str]:
+    return {dataset for one in pipelines for dataset in one.writers}
+
+
+def _started(pipeline: PipelineSettings, written: Collection[str]) -> Iterator[str]:
+    """The triggers of a pipeline for which a version of each of these datasets is enough."""
+    yield from (name for name, one in pipeline.triggers.items() if _is_enough(pipeline, one, written))
 
 
 def _is_started(pipelines: Mapping[Key, PipelineSettings], circle: Sequence[Key], trigger: TriggerArgs) -> bool:
@@ -76,9 +116,14 @@ def _starts(one: PipelineSettings, other: PipelineSettings) -> bool:
 
 
 def _counts(pipeline: PipelineSettings, trigger: TriggerArgs, writer: PipelineSettings) -> bool:
-    """Whether the versions that a run of the writer makes, one of each output, are enough for a trigger of a pipeline.
-    One that waits for more, or for files that really changed, may come to rest."""
+    """Whether what a run of the writer makes, a version of each output, is enough for a trigger of a pipeline."""
+    return _is_enough(pipeline, trigger, writer.writers)
+
+
+def _is_enough(pipeline: PipelineSettings, trigger: TriggerArgs, written: Collection[str]) -> bool:
+    """Whether a version of each of these datasets is enough for a trigger. One that waits for more, or for files that
+    really changed, may come to rest."""
     if trigger.schedule or trigger.files or trigger.mib or trigger.windows:
         return False
     counted = {named(pipeline.sources[name]) for name in pipeline.counted(trigger)}
-    return len(counted & {*writer.writers}) >= (trigger.versions or 1)
+    return len(counted & {*written}) >= (trigger.versions or 1)

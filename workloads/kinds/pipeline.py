@@ -248,11 +248,17 @@ def _of_jobs(pipeline: Owner, args: PipelineArgs) -> Iterator[pulumi.Resource]:
 
 
 def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
-    """Stop where variables of a job are encrypted: they would be readable in the WorkflowTemplate."""
+    """Stop where variables are encrypted: they would be readable in the WorkflowTemplate, and those of a program in the
+    provenance of each version, too, which stays."""
     found = []
     for name, stage in args.stages.items():
-        where = (*at, "stages", name, "job")
-        for variable in sorted(platform.secret_env(where, stage.job.env)) if stage.job else ():
+        where = (*at, "stages", name)
+        of_job = stage.job.env if stage.job else {}
+        for variable in sorted(platform.secret_env((*where, "job"), of_job)):
             reason = "is encrypted, but would be readable in the WorkflowTemplate; use {secret: NAME, key: KEY}"
-            found.append(Fault((*where, "env", variable), reason))
+            found.append(Fault((*where, "job", "env", variable), reason))
+        for variable in sorted(stage.params):
+            if faults.below((path := (*where, "params", variable)), platform.secret):
+                reason = "is encrypted, but would be readable in the WorkflowTemplate and in lineage"
+                found.append(Fault(path, f"{reason}; make the stage a job, with {{secret: NAME, key: KEY}} in its env"))
     faults.stop(found)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from components.base import pod_security, quantities
+from components.base import names, pod_security, quantities
 from components.base.labels import HOSTNAME
 from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
@@ -396,4 +396,4 @@ def _files_name(directory: str) -> str:
 
 def folder_name(directory: str) -> str:
     """The name of the volume that is an empty folder at this path."""
-    return f"folder-{directory.rsplit('/', 1)[-1]}"
+    return names.labelled("folder-", directory.rsplit("/", 1)[-1])

@@ -10,26 +10,31 @@ from workloads.manifests.pod import VolumeMount
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
-def with_folders(job_set: Manifest, mounts: Sequence[VolumeMount]) -> Manifest:
-    """The JobSet, whose pods mount these folders, too."""
+def with_folders(job_set: Manifest, mounts: Sequence[VolumeMount], variables: Mapping[str, str]) -> Manifest:
+    """The JobSet, whose pods mount these folders and have these variables, too."""
     spec = job_set["spec"]
-    return {**job_set, "spec": {**spec, "replicatedJobs": [_job(each, mounts) for each in spec["replicatedJobs"]]}}
+    jobs = [_job(each, mounts, variables) for each in spec["replicatedJobs"]]
+    return {**job_set, "spec": {**spec, "replicatedJobs": jobs}}
 
 
-def _job(job: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+def _job(job: Mapping[str, Any], mounts: Sequence[VolumeMount], variables: Mapping[str, str]) -> dict[str, Any]:
     spec = job["template"]["spec"]
-    made = {**spec, "template": _pod(spec["template"], mounts)}
+    made = {**spec, "template": _pod(spec["template"], mounts, variables)}
     return {**job, "template": {**job["template"], "spec": made}}
 
 
-def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dict[str, Any]:
+def _pod(template: Mapping[str, Any], mounts: Sequence[VolumeMount], variables: Mapping[str, str]) -> dict[str, Any]:
     named = [(f"stage-{index}", mount) for index, mount in enumerate(mounts)]
     mounted = [
         {"name": name, "mountPath": one.path, "subPath": one.folder, "readOnly": one.read_only} for name, one in named
     ]
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": one.claim}} for name, one in named]
     spec = template["spec"]
-    containers = [{**each, "volumeMounts": [*each["volumeMounts"], *mounted]} for each in spec["containers"]]
+    env = pod.variables(variables)
+    containers = [
+        {**each, "env": [*each["env"], *env], "volumeMounts": [*each["volumeMounts"], *mounted]}
+        for each in spec["containers"]
+    ]
     made = {**spec, "containers": containers, "volumes": pod.agreeing([*spec["volumes"], *volumes])}
     return {"metadata": _metadata(template["metadata"], mounts), "spec": {**made, **_affinity(template, mounts)}}
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
-from workloads.manifests import pod, stage_job, training_job
+from workloads.manifests import pod, stage_job, training_job, variables
 from workloads.manifests.files import Bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
@@ -27,6 +27,7 @@ KEEP = "keep"
 """The container that keeps the result of the program, once that has succeeded."""
 MODEL_URL = "MODEL_URL"
 """Variable of a program with the address of the model of `server`."""
+_STAGE = "TENSORPLANE_STAGE"
 _VOLUMES = "/volumes"
 _HELPER = Resources(cpus=0.1, memory_gib=0.25)
 _GRACE_SECONDS = 30
@@ -214,7 +215,7 @@ class Steps:
             image=self.facts.image,
             resources=self.stage.program_resources,
             command=self.stage.command or (),
-            env=pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()}),
+            env=variables.in_order(pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()})),
             volumes=[self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())],
             files={pod.APP: code[0]} if code and not archived else {},
             archives={pod.APP: code} if archived else {},
@@ -226,7 +227,8 @@ class Steps:
         keeper = self._container(
             KEEP, _RUN, _input(ITEM), self._out, main["name"], volumes=[self.stage.output], resources=KEEPER
         )
-        return _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
+        both = _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
+        return _unpacked_by_library(both, self.image) if archived else both
 
     def _asked(self) -> dict[str, str]:
         """The variable with the model that the program asks."""
@@ -262,19 +264,27 @@ class Steps:
             raise ValueError(f"stage {self.name} is no job")
         output = self.datasets[self.stage.output].volume.at(self._out, read_only=False, folder=_input(FOLDER_OUT))
         inputs = [self._mounted(name, one) for name, one in sorted(self.stage.inputs.items())]
-        return stage_job.with_folders(job.job_set, [*inputs, output])
+        return stage_job.with_folders(job.job_set, [*inputs, output], {_STAGE: self._origin()})
+
+    def _origin(self) -> str:
+        """What a model that the job publishes comes from, besides the job (the library's `of_job.py`)."""
+        stage = sorted(self.stage.inputs.items())
+        inputs = [{"dataset": one.dataset, "folder": _input(folder_of(name))} for name, one in stage]
+        return json.dumps({"pipeline": self.owner.name, "stage": self.name, "inputs": inputs})
 
     def _mounted(self, name: str, one: StageInput) -> pod.VolumeMount:
         return self.datasets[one.dataset].volume.at(path_of(name, one), read_only=True, folder=_input(folder_of(name)))
 
     def _container(self, *arguments: str, volumes: list[str], resources: Resources) -> pod.Container:
-        variables = {"PYTHONPATH": pod.IMPORTED, "STAGE": json.dumps(self.description, sort_keys=True)}
+        # Without the other datasets, of which there may be many: the agent alone commits.
+        about = json.dumps({**self.description, "others": []}, sort_keys=True)
+        own = {"PYTHONPATH": pod.IMPORTED, "STAGE": about}
         mounted = {(one := self.datasets[name]).volume.claim: one.volume for name in volumes}
         return pod.Container(
             image=self.image,
             resources=resources,
             command=["python3", "-m", "tensorplane.stages", *arguments],
-            env=pod.variables(variables),
+            env=pod.variables(own),
             volumes=[one.at(f"{_VOLUMES}/{claim}", read_only=False) for claim, one in sorted(mounted.items())],
             files={pod.LIBRARY: self.library},
             scratch=[self._out] if self._out in arguments else [],
@@ -333,6 +343,17 @@ def _with_keeper(made: dict[str, Any], keeper: dict[str, Any], shared: Collectio
             **({"affinity": affinity} if (affinity := _affinity(made, keeper)) else {}),
         },
     }
+
+
+def _unpacked_by_library(made: dict[str, Any], image: str) -> dict[str, Any]:
+    """A pod whose archives are unpacked with the keeper's library and image: the program's may be without Python."""
+    spec = made["spec"]
+    (keeper,) = (one for one in spec["containers"] if one["name"] == KEEP)
+    library = [mount for mount in keeper["volumeMounts"] if mount["mountPath"] == pod.LIBRARY]
+    first = [
+        {**one, "image": image, "volumeMounts": [*one["volumeMounts"], *library]} for one in spec["initContainers"]
+    ]
+    return {**made, "spec": {**spec, "initContainers": first}}
 
 
 def _affinity(made: dict[str, Any], keeper: dict[str, Any]) -> dict[str, Any]:

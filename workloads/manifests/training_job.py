@@ -34,6 +34,7 @@ from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
 from workloads.manifests.run import Decisive, Recorded
 from workloads.manifests.streams import Client, in_pod
+from workloads.manifests.variables import in_order
 from workloads.role import Role
 from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings, SecretKey
@@ -155,9 +156,12 @@ def plan(
     Of all that it needs, only the image and the name of the Secret may come from other resources.
     """
     owner, roles = facts.identity, settings.roles()
-    decisive = _decisive(settings, facts, image, secret)
+    by_name = _own_variables(settings, facts, secret)
+    # A run of before, when variables were sorted by name, keeps their order.
+    is_of_before = recorded and recorded.decisive == _decisive(settings, facts, image, by_name).hashes
+    variables = by_name if is_of_before else in_order(by_name)
+    decisive = _decisive(settings, facts, image, variables)
     name = run.of(owner.name, decisive, recorded)
-    variables = _own_variables(settings, facts, secret)
 
     def job_set_with(variables: Sequence[Mapping[str, Any]]) -> Manifest:
         return {
@@ -195,13 +199,13 @@ def _lineage(
     return lineage.variables(facts.name, run, decisive, recorded, facts.reproduces)
 
 
-def _decisive(settings: JobSettings, facts: Facts, image: str, secret: str | None) -> Decisive:
+def _decisive(settings: JobSettings, facts: Facts, image: str, variables: Sequence[Mapping[str, Any]]) -> Decisive:
     """The parts that decide the result. Secret values count by the Secret's name, because a hash could be guessed."""
     return Decisive(
         {
             "command": settings.program,
             "code": bundle("code", facts.files).name if facts.files else None,
-            "environment": _own_variables(settings, facts, secret),
+            "environment": variables,
             "image": image,
             "strategy": settings.strategy.kind,
             "data": {

@@ -33,11 +33,8 @@ def gone(node: Node, inputs: Sequence[Node]) -> list[str]:
 
 def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
     record = node.record
-    if node.kind != "model":
-        yield "is a version of a dataset; run its pipeline again"
-        return
-    if not record.get("settings"):
-        yield "its settings are not recorded: no training job published it, or one of an older tensorplane"
+    if problem := _no_job(node):
+        yield problem
         return
     if record.get("code") and not node.code:
         yield "its code is gone: assets.extra/code.zip is missing"
@@ -53,6 +50,18 @@ def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
             yield f"its input {each.title} is gone: the retention has deleted its files"
     for stream in section(record.get("data", {}), "streams"):
         yield f"it was trained on stream {stream}, whose records have no version"
+
+
+def _no_job(node: Node) -> str:
+    """Why no job of its own can make a version again; empty if one can."""
+    if node.kind != "model":
+        return "is a version of a dataset; run its pipeline again"
+    if not node.record.get("settings"):
+        return "its settings are not recorded: no training job published it, or one of an older tensorplane"
+    if stage := node.record.get("stage"):
+        where = f"stage {stage} of pipeline {node.record.get('pipeline')}"
+        return f"was trained in {where}, whose pods alone have its inputs; run the pipeline again"
+    return ""
 
 
 def _ambiguous(inputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:

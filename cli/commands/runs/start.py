@@ -8,7 +8,9 @@ from typing import Any
 
 from cli import stack_config
 from cli.access import Access
+from cli.commands import cancel as cancel_job
 from cli.commands.runs import newest
+from cli.pipelines import pods
 from cli.pipelines import workflow as workflows
 from cli.pipelines.workflow import ENDS, state_of
 from components.base.labels import NAME
@@ -20,6 +22,7 @@ from workloads.manifests import pipeline_run
 from workloads.manifests.pipeline_run import MANAGER, TEMPLATES, WORKFLOWS
 
 _SECONDS_TO_DELETE = 120
+_SECONDS_TO_END = 120
 _POLL_SECONDS = 0.5
 _FAILED = ("failed", "cancelled")
 
@@ -89,12 +92,34 @@ def cancel(run: str, stack: str, context: str) -> str:
         names = [one["metadata"]["name"] for one in access.api.items(pipeline_run.path(WORKFLOWS, access.namespace))]
         remedy = f"choose one of {', '.join(sorted(names))}{did_you_mean(run, names)}" if names else "there is none"
         raise Fault(f"{run}: no run has this name; {remedy}")
-    if (state := state_of(there)) in ("finished", "failed", "cancelled"):
+    state, jobs = state_of(there), pods.unfinished_jobs(access.api, there)
+    if state in ENDS and not jobs:
         raise Fault(f"{run}: has {state} already, so there is nothing to cancel")
-    about = {"apiVersion": there["apiVersion"], "kind": "Workflow", "metadata": {"name": run}}
-    # A manager of its own: it owns this field alone.
-    access.api.apply(path, {**about, "spec": {"shutdown": "Terminate"}}, f"{MANAGER}-cancel")
-    return f"{run}: cancelled; results of parts that are done stay for the next run"
+    if state not in ENDS:
+        about = {"apiVersion": there["apiVersion"], "kind": "Workflow", "metadata": {"name": run}}
+        # A manager of its own: it owns this field alone.
+        access.api.apply(path, {**about, "spec": {"shutdown": "Terminate"}}, f"{MANAGER}-cancel")
+    told = [f"{run}: cancelled; results of parts that are done stay for the next run"]
+    if workflows.has_jobs(there):
+        # Argo ends its own pods, and leaves what they have created.
+        jobs = _jobs_of_ended(access, path, there)
+    for job in jobs:
+        cancel_job.delete(access, job)
+        told.append(f"{job['metadata']['name']}: {cancel_job.stopped(job)}")
+    return "\n".join(told)
+
+
+def _jobs_of_ended(access: Access, path: str, run: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The unfinished jobs of a run once it has ended and starts no more. A run that is deleted has none."""
+    until = time.monotonic() + _SECONDS_TO_END
+    while (there := access.api.get(path)) and (state_of(there) not in ENDS or pods.creates_jobs(access.api, there)):
+        if time.monotonic() > until:
+            if state_of(there) in ENDS:  # Argo could not end its pod; that one ends when the job is gone
+                break
+            name = run["metadata"]["name"]
+            raise Fault(f"{name}: is still being stopped, and its jobs go on meanwhile; cancel it again in a minute")
+        time.sleep(_POLL_SECONDS)
+    return pods.unfinished_jobs(access.api, there) if there else []
 
 
 def _template(access: Access, pipeline: str) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from tensorplane.datasets.tree import File
 
 _TRIES = 3
 _THREADS = 16
+_AT_ONCE = 1000
 _TICK_NS = 50_000_000
 """Longer than the steps of a kernel's clock for files."""
 _OTHER_CLOCK_NS = 600 * 10**9
@@ -84,22 +85,24 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
     settled = _settled(store, folder)
     stamps = listing.stamps(folder, settled if _is_of_one_system(store, folder) else None)
     unread = [path for path, stamp in stamps.items() if stamp not in index.stamps]
-    taken, faults = [], []
+    found: dict[str, File | None] = {}
+    faults = []
 
     def take(path: str) -> None:
         try:
-            taken.append(_take(store, folder, path, adopt=adopt))
+            _, found[path], about = _take(store, folder, path, adopt=adopt)
         except Refused as error:
             faults.append(str(error))
+        else:
+            is_old = max(about.st_mtime_ns, about.st_ctime_ns) < settled
+            stamps[path] = listing.stamp(about, path) if is_old else f"- - - - {path}"
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        list(pool.map(take, unread))
+        # Not all at once: what waits for a thread takes more memory than what is known of a file.
+        for start in range(0, len(unread), _AT_ONCE):
+            list(pool.map(take, unread[start : start + _AT_ONCE]))
     if faults:
         raise all_of(faults)
-    for path, _, about in taken:
-        is_old = max(about.st_mtime_ns, about.st_ctime_ns) < settled
-        stamps[path] = listing.stamp(about, path) if is_old else f"- - - - {path}"
-    found: dict[str, File | None] = {path: file for path, file, _ in taken}
     before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}
     found.update(dict.fromkeys(before - stamps.keys()))
     return Changes(found, stamps)

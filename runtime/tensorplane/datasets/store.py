@@ -50,7 +50,7 @@ class Store:
         self.parts = root / TMP
         self.trash = root / "trash"
         self._changed: set[Path] = set()
-        self._written: dict[tuple[str, str], set[int]] | None = None
+        self._written: dict[tuple[str, str], list[int]] | None = None
         """Of an attempt: kind and name of each object that it wrote, and the times that its threads gave the files."""
 
     @contextlib.contextmanager
@@ -288,10 +288,10 @@ class Store:
             path.parent.mkdir()
             self._changed.add(path.parent.parent)
         self._changed.add(path.parent)
-        marks, mark = set[int](), self._mark(part)
+        marks, mark = list[int](), self._mark(part)
         if self._written is not None and mark is not None:
             marks = self._written.setdefault((kind, name), marks)
-            marks.add(mark)  # before the others can see it
+            marks.append(mark)  # before the others can see it
         while True:
             try:
                 os.link(part, path)

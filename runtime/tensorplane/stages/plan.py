@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -23,7 +24,11 @@ MOST = 1000
 """Items of one run that can have a pod each: Argo keeps the state of all of them in one object."""
 LEASE_SECONDS = 14 * 86400.0
 """How long the versions of a run that was abandoned are kept."""
+_STARTED_AGAIN_SECONDS = 31 * 86400.0
+"""How long what a failed run has left is kept for it: Argo deletes such runs after a month."""
 _THREADS = 16
+_HASH = 16
+"""Characters of the hash that the name of a run ends with, after the pipeline's."""
 _ID = 8
 """Characters of an item's `id`, which is a part of names."""
 UNCHANGED, FORMER, NEW, CHANGED = "unchanged", "former", "new", "changed"
@@ -150,6 +155,7 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
         for one in [commits[each.name]]
     )
     (stage.root / "runs").mkdir(exist_ok=True)
+    _forget(stage, run)
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
     if len(todo) > MOST:
         grows = stage.cache and all(planned[number].why == NEW for number in todo)
@@ -192,6 +198,20 @@ def finish(stage: Stage, run: str) -> None:
             each.open().unlabel(lease(stage, run, each))
         except Refused:
             continue  # removed by an attempt that was killed
+
+
+def _forget(stage: Stage, run: str) -> None:
+    """Remove what other runs of the stage have left that failed or were cancelled: what a job that does not resume has
+    written, which may be large, and what is too old for its run to be started again. None of them goes on: Argo has one
+    run of a pipeline at a time.
+    """
+    named = _of_run(stage, f"{stage.pipeline}-{'[0-9a-f]' * _HASH}", "*")
+    for path in (path for root in {stage.root, *(each.root for each in stage.inputs)} for path in root.glob(named)):
+        what = path.name.removeprefix(f"{run}-{stage.name}.")
+        with suppress(OSError):  # of the volume, or of pods that are ending: the next run tries again
+            is_old = path.stat().st_mtime < time.time() - _STARTED_AGAIN_SECONDS
+            if what == path.name and (is_old or (not stage.resumes and ".out-" in what)):
+                remove(path)
 
 
 def _parts(source: Input, made: commit.Commit) -> list[Part]:

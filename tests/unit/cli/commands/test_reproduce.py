@@ -171,6 +171,14 @@ def test_a_part_that_is_gone_is_named(tmp_path: Path, mine: Path, missing: str, 
         _version(tmp_path)
 
 
+def test_a_model_of_a_pipelines_stage_is_made_again_by_the_pipeline(tmp_path: Path, mine: Path) -> None:
+    _published(tmp_path, plan.planned(_job(mine), _PLATFORM), mine, pipeline="photos", stage="train")
+    with pytest.raises(
+        Fault, match="digits@3: was trained in stage train of pipeline photos, whose pods alone have its"
+    ):
+        _version(tmp_path)
+
+
 def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) -> None:
     inputs = [{"dataset": "raw", "version": "a" * 64}, {"dataset": "lost", "version": "b" * 64}]
     other = tmp_path / "other"

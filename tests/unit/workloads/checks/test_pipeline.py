@@ -360,6 +360,23 @@ def test_a_stage_that_is_a_job_has_the_settings_of_one() -> None:
     assert _faults("train", command=None, image=None, accelerator=None, queue=None, job=job) == []
 
 
+@pytest.mark.parametrize(
+    ("path", "of"), [("/out", "/out"), ("/out/cache", "/out"), ("/in", "/in/photos"), ("/data", None)]
+)
+def test_no_volume_of_a_job_hides_a_folder_of_its_stage(path: str, of: str | None) -> None:
+    job = {**_JOB_ON_GPUS, "resources": {"gpus": 1}, "volumes": {"data": path}}
+    found = _faults("train", command=None, image=None, queue=None, accelerator=None, job=job)
+    reason = f"{path} overlaps {of}, another folder of the stage; use one apart from it"
+    assert found == ([f"{_AT}.train.job.volumes.data: {reason}"] if of else [])
+
+
+@pytest.mark.parametrize(("count", "refused"), [(3, False), (4, True)])
+def test_a_stage_fits_into_a_variable_of_its_pods(count: int, refused: bool) -> None:
+    found = _faults("prepare", params={f"TEXT_{number}": "ü" * 6_000 for number in range(count)})
+    reason = "command and params have 144,076 bytes in JSON, more than the 114,687 of a stage"
+    assert found == ([f"{_AT}.prepare.params: {reason}; move large values to `files`"] if refused else [])
+
+
 @pytest.mark.parametrize("name", ["prepare-plan", "pipeline"])
 def test_no_stage_has_the_name_of_a_step(name: str) -> None:
     tree = copy.deepcopy(_TREE)

@@ -23,7 +23,7 @@ def _tree(**workloads: Any) -> dict[str, Any]:
                 "groups": {"first": {}, "second": {}},
             }
         },
-        "datasets": {name: {"volume": "data"} for name in ("x", "y", "z", "raw")},
+        "datasets": {name: {"volume": "data"} for name in ("w", "x", "y", "z", "raw")},
         "workloads": workloads,
     }
 
@@ -122,3 +122,16 @@ def test_versions_of_several_outputs_count_together(versions: int, refused: bool
 def test_a_trigger_that_counts_other_datasets_makes_no_circle() -> None:
     two = _pipeline(("y", "x"), ("raw", "z"), some={"datasets": ["raw"]})
     assert faults_of(_tree(a=_pipeline(("x", "y"), new={}), b=two)) == []
+
+
+@pytest.mark.parametrize(("versions", "refused"), [(2, True), (3, False)])
+def test_pipelines_that_start_one_only_together_are_refused(versions: int, refused: bool) -> None:
+    """`a` waits for a version of both others, each of which it starts. `after` only follows them."""
+    workloads = {
+        "after": _pipeline(("x", "raw"), new={}),
+        "a": _pipeline(("y", "x"), ("z", "w"), both={"versions": versions}),
+        "b": _pipeline(("x", "y"), new={}),
+        "c": _pipeline(("x", "z"), new={}),
+    }
+    lines = [f"{_AT}.a.triggers.both: starts runs without an end, together with b and c; {_REMEDY}"]
+    assert faults_of(_tree(**workloads)) == (lines if refused else [])

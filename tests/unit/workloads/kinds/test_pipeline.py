@@ -1,15 +1,18 @@
-"""Pods of stages run on spot nodes only if they are tried again."""
+"""Pipelines as the stack creates them: spot nodes only for what is tried again, and no encrypted variables."""
 
 from __future__ import annotations
 
 import copy
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
+import pulumi
 import pytest
 
 import stack
 from tests.support import rendering
+from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of
 
 
@@ -27,3 +30,41 @@ def _tolerates_spot(retries: int) -> bool:
 @pytest.mark.parametrize("retries", [0, 1])
 def test_a_stage_runs_on_spot_nodes_only_if_its_pods_are_tried_again(retries: int) -> None:
     assert _tolerates_spot(retries) == (retries > 0)
+
+
+_JOB = {
+    "strategy": {"kind": "single"},
+    "image": "registry.example/train:1",
+    "command": ["train"],
+    "env": {"TOKEN": "hunter2"},
+    "resources": {"gpus": 1, "cpus": 1, "memoryGib": 2},
+    "queue": "research",
+}
+
+
+_COMMON = {"inputs": {"photos": "raw"}, "output": "model"}
+
+
+@pytest.mark.parametrize(
+    ("changes", "path", "reason"),
+    [
+        (
+            {"command": ["train"], "params": {"TOKEN": "hunter2"}},
+            ("params", "TOKEN"),
+            " and in lineage; make the stage",
+        ),
+        ({"job": _JOB}, ("job", "env", "TOKEN"), "; use {secret: NAME, key: KEY}"),
+    ],
+)
+def test_encrypted_variables_are_refused_where_all_could_read_them(
+    changes: dict[str, Any], path: tuple[str, ...], reason: str
+) -> None:
+    tree = copy.deepcopy(dict(settings_of(PROJECT / "examples/pipeline.yaml").tree))
+    tree["workloads"]["photos"]["stages"]["train"] = {**_COMMON, **changes}
+    where = ("workloads", "photos", "stages", "train", *path)
+    rendered_tree(tree)
+    with pytest.raises(pulumi.RunError) as refused:
+        rendered_tree(tree, frozenset({where}))
+    said = str(refused.value)
+    assert f"{'.'.join(where)}: is encrypted, but would be readable in the WorkflowTemplate{reason}" in said
+    assert "hunter2" not in said

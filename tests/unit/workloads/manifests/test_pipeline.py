@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES, STAGE
+from tensorplane import of_job
 from tensorplane.stages.description import Stage
 from workloads.manifests import pipeline, training_job
 from workloads.manifests.files import bundle
@@ -122,6 +124,27 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
     assert mounts["/pfs/photos"]["subPath"] == "{{inputs.parameters.in-photos}}"
     assert _mounts(keeper)["/pfs/out"]["name"] == mounts["/pfs/out"]["name"]
     assert keeper["command"][-2] == "/pfs/out"
+
+
+def test_params_name_each_other_and_the_model_that_a_program_asks() -> None:
+    params = {"DATA": "$(ROOT)/x", "ROOT": "/in", "ASKED": "$(MODEL_URL):predict"}
+    server = Server("digits", "digits", "http://digits:8501/v1/models/digits")
+    stages = {**_facts().stages, "train": StageFacts("team/train:1", server=server)}
+    settings = {"train": {**_SETTINGS["train"], "params": params, "server": "digits"}}
+    program, _ = _templates(settings=settings, facts=_facts(stages=stages))["train-work"]["containerSet"]["containers"]
+    names = [one["name"] for one in program["env"]]
+    assert names.index("ROOT") < names.index("DATA")
+    assert names.index("MODEL_URL") < names.index("ASKED")
+
+
+@pytest.mark.parametrize("name", ["Out", "out_put", "out put", "out.d", "résumé", "-", "o" * 57, "o" * 255])
+def test_a_folder_of_any_name_has_a_volume_that_kubernetes_accepts(name: str) -> None:
+    settings = {"train": {**_SETTINGS["train"], "outputPath": f"/results/{name}"}}
+    work = _templates(settings=settings)["train-work"]
+    mounted = {_mounts(one)[f"/results/{name}"]["name"] for one in work["containerSet"]["containers"]}
+    assert len(mounted) == 1
+    assert mounted < {volume["name"] for volume in work["volumes"]}
+    assert re.fullmatch(r"[a-z0-9][a-z0-9-]{0,61}[a-z0-9]", *mounted)
 
 
 def test_volumes_of_one_claim_are_all_writable_where_one_is() -> None:
@@ -256,6 +279,10 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
         "/in/photos": ("{{inputs.parameters.in-photos}}", True),
         "/out": ("{{inputs.parameters.out}}", False),
     }
+    about = {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0]["env"]}[of_job.STAGE]
+    about = about.replace("{{inputs.parameters.in-photos}}", f"datasets/prepared/versions/{'a' * 64}")
+    inputs = [{"dataset": "prepared", "version": "a" * 64}]
+    assert of_job.stage({of_job.STAGE: about}) == {"pipeline": "photos", "stage": "train", "inputs": inputs}
     assert pod["spec"]["serviceAccountName"] == "photos"
     assert len(pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]) == 1
     assert templates["train-keep"]["suspend"] == {}

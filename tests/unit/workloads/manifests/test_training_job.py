@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.support.planned_jobs import IMAGE, SETTINGS, container, facts, job, planned, variables
 from tests.support.rendering import PROJECT
+from workloads.manifests import training_job
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.streams import Client
 from workloads.manifests.training_job import Facts, Placement, plan
@@ -133,6 +134,20 @@ class TestSecrets:
         assert container(manifest)["env"][-1] == {"name": "TOKEN", "valueFrom": reference}
         assert variables(manifest)["STEPS"] == "1"
         assert "hunter2" not in str(manifest)
+
+    def test_a_variable_that_a_value_names_comes_before_it(self) -> None:
+        env = {"HUB": "https://$(USER_NAME):$(TOKEN)@hub", "TOKEN": {"secret": "hub", "key": "token"}, "USER_NAME": "x"}
+        names = [one["name"] for one in container(planned(env=env))["env"]]
+        assert names[-3:] == ["USER_NAME", "TOKEN", "HUB"]
+
+    def test_a_run_whose_variables_were_sorted_by_name_goes_on_as_it_is(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        env = {"DATA": "$(ROOT)/x", "ROOT": "/data"}
+        with monkeypatch.context() as before:
+            before.setattr(training_job, "in_order", list)
+            former = planned(env=env)
+        settings = JobSettings.model_validate({**SETTINGS, "env": env})
+        assert plan(settings, facts(), image=IMAGE, recorded=former.run) == former
+        assert planned(env=env).run.name != former.run.name
 
     def test_a_value_that_another_resource_produces_is_refused_outside_of_it(self) -> None:
         with pytest.raises(TypeError, match="TOKEN"):
