@@ -97,6 +97,7 @@ _KNOWN = [
         ("masked", "number of a class", "ema and accumulation", "number", "weights", "several steps"),
         ("two types", "number", "adam", "mean", "padded", "graph"),
         ("two outputs", "dice by sample", "own apply", "sums", "uneven", "graph"),
+        ("normalized", "mse", "adamw", "mean", "one left", "graph"),
         ("guide", "number", "global_clipnorm", "number", "one left", "graph"),
         ("own mean", "mse", "clipvalue", "mean", "uneven", "graph"),
         ("unique", "mse", "clipped accumulation", "peak", "uneven", "several steps"),
