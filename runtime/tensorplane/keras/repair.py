@@ -135,6 +135,7 @@ def _repair_trainer(trainer: Any) -> None:
     callbacks.set_model = _noted(callbacks.set_model)
     callbacks.on_epoch_begin = _begun(callbacks.on_epoch_begin)
     callbacks.on_test_begin = _before_validation(callbacks.on_test_begin)
+    callbacks.on_train_end = _before_end(callbacks.on_train_end)
     kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
 
 
@@ -180,6 +181,18 @@ def _before_validation(original: Function) -> Function:
         original(self, logs)
 
     return on_test_begin
+
+
+def _before_end(original: Function) -> Function:
+    """What resumes training saves its end before other callbacks end it: after a restart, they do so once more."""
+
+    @functools.wraps(original)
+    def on_train_end(self: Any, logs: Any = None) -> None:
+        if (resume := _resume(self)) is not None:
+            resume.before_end()
+        original(self, logs)
+
+    return on_train_end
 
 
 def _resume(callbacks: Any) -> Any:
