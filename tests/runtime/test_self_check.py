@@ -37,6 +37,36 @@ def test_verify_passes_and_leaves_the_model_as_it_was() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
 
 
+class Slower:
+    """A plain object, which is no part of a model."""
+
+    def __init__(self) -> None:
+        self.factor = tf.Variable(1.0, trainable=False, aggregation=tf.VariableAggregation.MEAN)
+
+
+class Slowed(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    slower: Any = None
+
+    def train_step(self, data: Any) -> Any:
+        self.slower.factor.assign(self.slower.factor * 0.5)
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True)) * self.slower.factor
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+def test_a_comparison_changes_no_variable_outside_of_the_model(capfd: pytest.CaptureFixture[str]) -> None:
+    model = _model(kind=Slowed)
+    with two_replicas.strategy().scope():
+        slower = model.slower = Slower()
+    assert tensorplane.verify(model, BATCH) < 1e-3
+    assert slower.factor.numpy() == 1.0
+    tensorplane.fit(model, *BATCH, batch_size=5, shuffle=False)
+    assert slower.factor.numpy() == 0.5
+    assert "in one process" not in capfd.readouterr().err
+
+
 def test_verify_turns_off_the_dropout_of_cells_and_leaves_it_as_it_was() -> None:
     lstm = keras.layers.LSTM(5, dropout=0.5, recurrent_dropout=0.5)
     assert tensorplane.verify(_model(keras.layers.Reshape((2, 3)), lstm), BATCH) < 1e-3
