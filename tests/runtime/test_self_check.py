@@ -67,6 +67,19 @@ def test_a_comparison_changes_no_variable_outside_of_the_model(capfd: pytest.Cap
     assert "in one process" not in capfd.readouterr().err
 
 
+def test_each_replica_counts_the_losses_that_layers_add_for_its_own_samples() -> None:
+    """Also if replicas exchange something in between."""
+    keras.utils.set_random_seed(1)
+    with two_replicas.strategy().scope():
+        layers = [keras.layers.Dense(6, activity_regularizer="l1"), keras.layers.BatchNormalization(synchronized=True)]
+        model = keras.Sequential([keras.Input((3, 4)), *layers, keras.layers.Dense(2)])
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=1))
+    random = np.random.default_rng(1)
+    batch = random.normal(size=(5, 3, 4)).astype("float32"), random.integers(0, 2, (5, 3))
+    model.optimizer.build(model.trainable_variables)
+    assert tensorplane.verify(model, batch) < 1e-3
+
+
 def test_verify_turns_off_the_dropout_of_cells_and_leaves_it_as_it_was() -> None:
     lstm = keras.layers.LSTM(5, dropout=0.5, recurrent_dropout=0.5)
     assert tensorplane.verify(_model(keras.layers.Reshape((2, 3)), lstm), BATCH) < 1e-3

@@ -49,6 +49,8 @@ class _Shares(threading.local):
     """The share of the step that a replica's thread computes now."""
 
     now: tuple[tf.Tensor, tf.Tensor] | None = None
+    losses: dict[int, list[Any]] | None = None
+    """What layers have added to the loss, by the layer's id."""
 
 
 _shares = _Shares()
@@ -57,17 +59,22 @@ _shares = _Shares()
 @contextmanager
 def sharing(rows: tf.Tensor, total: tf.Tensor) -> Iterator[None]:
     """In this block, the caller's replica computes `rows` of the step's `total` samples."""
-    before = _shares.now
-    _shares.now = (tf.cast(rows, tf.float64), tf.cast(total, tf.float64))
+    before = _shares.now, _shares.losses
+    _shares.now, _shares.losses = (tf.cast(rows, tf.float64), tf.cast(total, tf.float64)), {}
     try:
         yield
     finally:
-        _shares.now = before
+        _shares.now, _shares.losses = before
 
 
 def in_step() -> bool:
     """Whether the caller is in a step, in a replica."""
     return _shares.now is not None
+
+
+def added_losses() -> dict[int, list[Any]] | None:
+    """What layers have added to the loss of the caller's replica in this step, by the layer's id; None outside."""
+    return _shares.losses
 
 
 def share(dtype: Any) -> tf.Tensor:
