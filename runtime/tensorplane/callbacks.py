@@ -16,7 +16,7 @@ from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
-from tensorplane.keras import building, captured, epochs, first_batch, repair, repeatable, scope, steps
+from tensorplane.keras import building, captured, epochs, first_batch, other_readers, repair, repeatable, scope, steps
 from tensorplane.keras.csv_files import CsvFiles
 from tensorplane.keras.fit_state import CallbackStates, FitState, LocalMetrics
 from tensorplane.keras.optimizers import optimizers_of
@@ -65,7 +65,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._place = Place.current(environment)
         self._place.check_trains()
         self._stopping = StopRequest()
-        self._training = ExitStack()
+        self._training, self._reads = ExitStack(), ExitStack()
         self.resumed: int | None = None
         """The step from which this `fit` continued; None if it started from the beginning."""
         repair.install()
@@ -83,8 +83,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         first_step.expected()
         watch_uncaught()
         self._step = self._epoch = self._in_epoch = 0
-        self._position = (0, 0)
-        self._validations = 0
+        self._position = epochs.Position()
+        self._validations = self._unread_validations = 0
         self._before: _BeforeValidation | None = None
         self._last_logs: Any = None
         self._reported: tuple[int, dict[str, float]] | None = None
@@ -113,6 +113,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._captured.saved = captured.handles(self._checkpoints.tracked, *self._metrics.variables)
         if self._folder is not None:
             self._continue(self._folder)
+        self._iterator.batches.trains = True
+        if self._folder is not None:
+            self._reads.enter_context(other_readers.told(self._iterator.batches.dataset))
         if several(self.model.distribute_strategy) and (self.resumed is None or first_batch.has_own_step(self.model)):
             self._exchange.check = self._compare
         length = self._iterator.num_batches
@@ -160,9 +163,10 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._give_captured(values)
         self.model._initial_epoch = self.params["epochs"] if self._finished else self._epoch
         self._csv_files.end_before(self.model._initial_epoch)
-        self._advance_validation(at["validations"])
-        self._position = at["iterators"], at["taken"]
-        self._iterator.start_at(at["step_in_epoch"], *self._position, finished=self._finished)
+        self._advance_validation(at["validations"], at["unread_validations"])
+        self._position = epochs.Position(at["iterators"], at["taken"], at["unread"])
+        self.model.stop_training = stopped = bool(at["stopped"])
+        self._iterator.start_at(at["step_in_epoch"], self._position, finished=self._finished, stopped=stopped)
         self._iterator.last_logs = self._last_logs = self._state.logs()
         epochs.resumed[self.model] = self._iterator
         self._say(resumed=self.resumed)
@@ -201,12 +205,16 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
     def _validated_data(self) -> Any:
         return self.validation_data[0] if isinstance(self.validation_data, tuple) else self.validation_data
 
-    def _advance_validation(self, iterators: int) -> None:
+    def _advance_validation(self, iterators: int, unread: int) -> None:
         """Let the next validation have the order after so many, also if it is shuffled together with training."""
-        self._validations, self._unvalidated = iterators, True
+        self._validations, self._unread_validations, self._unvalidated = iterators, unread, True
         self._advanced = isinstance(self._validated_data, tf.data.Dataset)
         if self._advanced:
-            repeatable.pass_over(self._validated_data, times=iterators, first_ended=self.validation_steps is None)
+            how = {
+                "first_ended": self.validation_steps is None,
+                "read_ahead": several(self.model.distribute_strategy),
+            }
+            repeatable.pass_over(self._validated_data, times=iterators, unread=unread, **how)
 
     def has_begun(self, callback: Any) -> bool:
         """Whether a callback has begun the epoch already, before training was interrupted within it.
@@ -245,7 +253,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._position = self._iterator.position
         first_step.done(self._step)
         # The end of the epoch reports and saves for its last step.
-        self._last_logs = logs if self._in_epoch == length else None
+        self._last_logs = logs if self._in_epoch == length or self.model.stop_training else None
         if self._in_epoch == length:
             return
         if self._progress.due(self._step):
@@ -260,10 +268,11 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         """Called before the other callbacks begin a validation: what they then change is none of the training's."""
         if not self._in_training:
             return
-        batches = self._validation_batches
-        if self._unvalidated and batches is not None:
-            self._unvalidated = False
-            batches.start_at(self._validations, 0, made=self._advanced)
+        if (batches := self._validation_batches) is not None:
+            batches.trains = True
+            if self._unvalidated:
+                self._unvalidated = False
+                batches.start_at(self._validations, 0, unread=self._unread_validations, made=self._advanced)
         self._before = _BeforeValidation(self.model, self._metrics.read(), self._captured.values())
         if any(_acts_on_validation(one) for one in self._callbacks):
             self._before.take(self._callback_states.changed())
@@ -275,8 +284,8 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._leave()
 
     def on_test_end(self, logs: Any = None) -> None:
-        if self._before and self._validation_batches is not None:
-            self._validations = self._validation_batches.iterators
+        if self._before and (batches := self._validation_batches) is not None:
+            self._validations, self._unread_validations = batches.iterators, batches.unread
         self._before = None
 
     @property
@@ -293,29 +302,33 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             if asked:
                 self._leave()
 
-    def on_train_end(self, logs: Any = None) -> None:
+    def before_end(self) -> None:
+        """Called before the other callbacks end the training, which they do again when a finished fit is restored."""
+        self._reads.close()
         if not self._finished:
             # Another fit over the same data begins with the order after these.
-            made = self._iterator.batches.iterators if self._iterator.batches else 0
-            self._save(step_in_epoch=0, position=(made, 0), finished=True)
+            self._save(step_in_epoch=0, position=self._iterator.end, finished=True)
+
+    def on_train_end(self, logs: Any = None) -> None:
         self.model._initial_epoch = None
         self._in_training = False
         self.close()
 
     def close(self) -> None:
         """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""
+        self._reads.close()
         self._training.close()
 
-    def _save(self, *, step_in_epoch: int, position: tuple[int, int], finished: bool = False) -> None:
-        iterators, taken = position
+    def _save(self, *, step_in_epoch: int, position: epochs.Position, finished: bool = False) -> None:
         self._state.move(
             step=self._step,
             epoch=self._epoch,
             step_in_epoch=step_in_epoch,
-            iterators=iterators,
-            taken=taken,
+            **position._asdict(),
             finished=finished,
             validations=self._validations,
+            unread_validations=self._unread_validations,
+            stopped=self.model.stop_training and not finished,
             epochs=self.params["epochs"],
         )
         self._state.metrics.assign(self._before.metrics if self._before else self._metrics.read())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,8 +25,6 @@ def of_run(environment: Mapping[str, str] = os.environ) -> int:
 
 def set_common(environment: Mapping[str, str] = os.environ) -> None:
     """Seed TensorFlow, NumPy and Python, unless the program has already seeded TensorFlow."""
-    import random
-
     import numpy as np
     import tensorflow as tf
     from tensorflow.python.eager import context
@@ -35,6 +34,14 @@ def set_common(environment: Mapping[str, str] = os.environ) -> None:
         random.seed(seed)
         np.random.seed(seed)
         tf.random.set_seed(seed)
+
+
+def generator() -> random.Random | None:
+    """What seeds TensorFlow's eager operations and datasets that have no seed; None if the program has set none."""
+    from tensorflow.python.eager import context
+
+    found: random.Random | None = getattr(context.context(), "_rng", None)
+    return found
 
 
 def _cluster(environment: Mapping[str, str]) -> str:

@@ -96,6 +96,22 @@ def test_an_optimizer_that_replicas_would_share_is_refused(optimizer: Any, line:
         tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
 
 
+def test_weights_that_replicas_would_share_are_refused_unless_they_are_frozen() -> None:
+    base = keras.Sequential([keras.Input((4,)), keras.layers.Dense(3), keras.layers.Dense(3)])
+    base.trainable = False
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([base, keras.layers.Dense(1)])
+        model.compile("sgd", "mse")
+    tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
+    base.trainable = True
+    with two_replicas.strategy().scope():
+        model.compile("sgd", "mse")
+    with pytest.raises(
+        ValueError, match=r"^model: the weights of dense(_\d+)? and 1 more layers were created outside of the"
+    ):
+        tensorplane.fit(model, np.zeros((4, 4)), np.zeros((4, 1)))
+
+
 def test_a_strategy_that_distributes_the_data_itself_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     strategy = tf.distribute.OneDeviceStrategy("CPU:0")
     monkeypatch.setattr(epochs, "_EXCLUDED", (type(strategy),))

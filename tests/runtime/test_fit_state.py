@@ -212,6 +212,43 @@ def test_a_cache_in_memory_is_filled_again_with_the_order_of_the_first_pass(step
     assert read(resumed) == passes[2][1:]
 
 
+def _shuffled(size: int = 9) -> tf.data.Dataset:
+    return tf.data.Dataset.range(size).shuffle(size, seed=1)
+
+
+def _twice() -> tf.data.Dataset:
+    once = _shuffled()
+    return once.concatenate(once.repeat(2)).concatenate(once.take(4))
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        lambda: _shuffled().map(lambda x: x + 1).shuffle(4, seed=2),
+        lambda: _shuffled().map(lambda x: x + 1).repeat(3),
+        lambda: _shuffled().repeat(2).shuffle(3, seed=2).repeat(2),
+        _twice,
+        lambda: tf.data.Dataset.zip(_shuffled(), _shuffled(4).repeat(), _shuffled(5).repeat(2)),
+        lambda: _shuffled(3).repeat(4).take(7),
+        lambda: tf.data.Dataset.sample_from_datasets(
+            [_shuffled(3).repeat(), _shuffled(5)], seed=3, stop_on_empty_dataset=True
+        ),
+    ],
+    ids=["shuffles", "repeat", "repeats", "concatenate", "zip", "take", "sample"],
+)
+def test_shuffles_that_a_reading_begins_several_times_are_passed_over(data: Any) -> None:
+    def read(one: tf.data.Dataset) -> str:
+        return str(list(one.as_numpy_iterator()))
+
+    whole, resumed = data(), data()
+    first = read(whole)
+    iter(whole)
+    third, fourth = read(whole), read(whole)
+    repeatable.pass_over(resumed, times=2, unread=1, read_ahead=True)
+    assert first != third
+    assert [read(resumed), read(resumed)] == [third, fourth]
+
+
 def test_only_a_cache_whose_contents_are_drawn_anew_is_filled_again() -> None:
     samples = tf.data.Dataset.range(9)
     once = samples.shuffle(9, seed=1, reshuffle_each_iteration=False)

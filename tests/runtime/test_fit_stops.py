@@ -232,6 +232,17 @@ def test_variables_outside_of_the_model_are_named_on_several_replicas(
     assert all("(training has several replicas)" in line for line in told)
 
 
+def test_variables_with_which_replicas_exchange_rows_of_a_table_are_not_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with two_replicas.strategy().scope():
+        layers = [keras.layers.Embedding(9, 4, mask_zero=True), keras.layers.GRU(3), keras.layers.Dense(1)]
+        model = keras.Sequential([keras.Input((5,)), *layers])
+        model.compile(keras.optimizers.Adam(clipnorm=1.0), "mse")
+    tensorplane.fit(model, np.ones([8, 5], "int32"), np.ones([8, 1]), epochs=1, batch_size=4, folder=tmp_path)
+    assert "not attributes of the model" not in capsys.readouterr().err
+
+
 class Halving(keras.Model):  # type: ignore[misc]  # Keras has no types
     """Has a number that a callback changes."""
 

@@ -37,6 +37,49 @@ def test_verify_passes_and_leaves_the_model_as_it_was() -> None:
     assert all(np.array_equal(one, other) for one, other in zip(before, model.get_weights(), strict=True))
 
 
+class Slower:
+    """A plain object, which is no part of a model."""
+
+    def __init__(self) -> None:
+        self.factor = tf.Variable(1.0, trainable=False, aggregation=tf.VariableAggregation.MEAN)
+
+
+class Slowed(keras.Sequential):  # type: ignore[misc]  # Keras has no types
+    slower: Any = None
+
+    def train_step(self, data: Any) -> Any:
+        self.slower.factor.assign(self.slower.factor * 0.5)
+        x, y = data
+        with tf.GradientTape() as tape:
+            loss = self.compute_loss(x, y, self(x, training=True)) * self.slower.factor
+        self.optimizer.apply(tape.gradient(loss, self.trainable_variables), self.trainable_variables)
+        return {"loss": loss}
+
+
+def test_a_comparison_changes_no_variable_outside_of_the_model(capfd: pytest.CaptureFixture[str]) -> None:
+    model = _model(kind=Slowed)
+    with two_replicas.strategy().scope():
+        slower = model.slower = Slower()
+    assert tensorplane.verify(model, BATCH) < 1e-3
+    assert slower.factor.numpy() == 1.0
+    tensorplane.fit(model, *BATCH, batch_size=5, shuffle=False)
+    assert slower.factor.numpy() == 0.5
+    assert "in one process" not in capfd.readouterr().err
+
+
+def test_each_replica_counts_the_losses_that_layers_add_for_its_own_samples() -> None:
+    """Also if replicas exchange something in between."""
+    keras.utils.set_random_seed(1)
+    with two_replicas.strategy().scope():
+        layers = [keras.layers.Dense(6, activity_regularizer="l1"), keras.layers.BatchNormalization(synchronized=True)]
+        model = keras.Sequential([keras.Input((3, 4)), *layers, keras.layers.Dense(2)])
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True, ignore_class=1))
+    random = np.random.default_rng(1)
+    batch = random.normal(size=(5, 3, 4)).astype("float32"), random.integers(0, 2, (5, 3))
+    model.optimizer.build(model.trainable_variables)
+    assert tensorplane.verify(model, batch) < 1e-3
+
+
 def test_verify_turns_off_the_dropout_of_cells_and_leaves_it_as_it_was() -> None:
     lstm = keras.layers.LSTM(5, dropout=0.5, recurrent_dropout=0.5)
     assert tensorplane.verify(_model(keras.layers.Reshape((2, 3)), lstm), BATCH) < 1e-3

@@ -8,6 +8,7 @@ OFF, whose workers read different data, and for datasets that the user has distr
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 from weakref import WeakSet
 
@@ -15,6 +16,7 @@ import tensorflow as tf
 
 from tensorplane.input_wait import Meter
 from tensorplane.keras import repeatable
+from tensorplane.keras.other_readers import reads_for_training
 from tensorplane.keras.replicas import Replicas, several
 from tensorplane.log import warn
 
@@ -48,7 +50,10 @@ class Batches:
         """Number of iterators made so far: a shuffled dataset gives each another order."""
         self.taken = 0
         """Number of batches that were taken from the newest iterator."""
-        self._skip = 0
+        self.trains = False
+        """Whether they are those that a `fit` trains or validates with."""
+        self._left = self._skip = 0
+        self._made = False
         self._meter = None if several(strategy) else Meter()
 
     def taken_since(self) -> tuple[float, float]:
@@ -79,23 +84,40 @@ class Batches:
         """Whether each iterator has another order."""
         return isinstance(self.dataset, tf.data.Dataset) and bool(repeatable.seeds(self.dataset))
 
-    def start_at(self, iterators: int, taken: int, *, made: bool = False, first_ended: bool = True) -> None:
+    @property
+    def unread(self) -> int:
+        """Number of iterators of which no batch was taken: Keras makes one at the end of an epoch, and leaves it."""
+        return self._left + int(self._made and not self.taken)
+
+    @property
+    def unread_before(self) -> int:
+        """The same without the newest."""
+        return self._left
+
+    def start_at(
+        self, iterators: int, taken: int, *, unread: int = 0, made: bool = False, first_ended: bool = True
+    ) -> None:
         """Let the next iterator be the one after `iterators` others, without its first `taken` batches.
 
-        `made`: the others were made already, elsewhere in this process. `first_ended`: as in
+        `made`: the others were made already, elsewhere in this process. `unread`, `first_ended`: as in
         `repeatable.pass_over`.
         """
-        missing = max(0, iterators - self.iterators)
+        missing, left = max(0, iterators - self.iterators), max(0, unread - self.unread)
         if not made:
-            repeatable.pass_over(self.dataset, times=missing, first_ended=first_ended)
-        self.iterators += missing
+            how = {"first_ended": first_ended, "read_ahead": self._shared}
+            repeatable.pass_over(self.dataset, times=missing, unread=left, **how)
+        if missing:
+            self.iterators += missing
+            self._left, self._made = self.unread + left, False
         self._skip = taken
 
     def __iter__(self) -> Any:
         """A `BatchIterator`; TensorFlow's own iterator if there is only one replica."""
+        self._left, self._made = self.unread, True
         self.taken, self._skip = self._skip, 0
         self.iterators += 1
-        iterator = self._iterator(self.taken)
+        with reads_for_training(self) if self.trains else nullcontext():
+            iterator = self._iterator(self.taken)
         if 0 < (self.length or 0) <= self.taken and repeatable.draws_below_memory_caches(self.dataset):
             # It is at its end already, so nobody reads it; but the later ones read the cache that it has filled.
             for _ in iterator:

@@ -27,6 +27,7 @@ _ABSENT = (tf.OptionalSpec, type(tf.type_spec_from_value(None)))
 def build(model: Any, iterator: Any) -> None:
     """Create the variables for the batches of an epoch iterator."""
     spec = _without_absent(iterator.batches.element_spec)
+    scope.check_model(model)
     scope.check_optimizers(model)
     if several(model.distribute_strategy):
         sum_before(optimizers_of(model))

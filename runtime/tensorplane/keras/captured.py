@@ -120,9 +120,14 @@ def handles(root: Any, *more: Any) -> set[int]:
 
 def _may_change(handle: tf.Tensor, inner: tf.Tensor) -> bool:
     """Whether a captured tensor is a variable of the program that a step or a callback may change."""
-    # The exchange between replicas has variables of its own.
-    uses = [op.type for op in inner.consumers() if not op.type.startswith("Collective")]
-    if not uses or not repeatable.is_variable(handle) or not (_dtype(handle).is_numeric or _dtype(handle).is_bool):
+    uses = [op.type for op in inner.consumers()]
+    # The exchange between replicas has variables of its own, of which branches may have a part, too.
+    if (
+        not uses
+        or any(one.startswith("Collective") for one in uses)
+        or not repeatable.is_variable(handle)
+        or not (_dtype(handle).is_numeric or _dtype(handle).is_bool)
+    ):
         return False
     return _bytes(handle) <= _MOST_READ_BYTES or any(one not in _READS for one in uses)
 

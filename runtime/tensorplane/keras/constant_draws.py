@@ -78,10 +78,14 @@ def compared(function: Callable[..., Any], *arguments: Any) -> Any:
     return function(*arguments)
 
 
+def is_compared() -> bool:
+    """Whether the caller's thread computes what is compared, alone or as a replica."""
+    return _thread.is_compared or several(tf.distribute.get_strategy())
+
+
 def _where_compared(draw: Callable[..., tf.Tensor], original: Callable[..., tf.Tensor]) -> Callable[..., tf.Tensor]:
     @functools.wraps(original)
     def drawn(*arguments: Any, **keywords: Any) -> tf.Tensor:
-        is_compared = _thread.is_compared or several(tf.distribute.get_strategy())
-        return (draw if is_compared else original)(*arguments, **keywords)
+        return (draw if is_compared() else original)(*arguments, **keywords)
 
     return drawn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import tensorflow as tf
@@ -42,6 +42,11 @@ def over_batches(original: Any) -> Any:
             self._distributed_dataset = self.batches
 
         def _enumerate_iterator(self) -> Iterator[tuple[int, int, Any]]:
+            if self.stopped:
+                self.stopped, self.resumed = False, True
+                # As in the epoch that was stopped: what reads the data next has the order after it.
+                iter(self._get_iterator())
+                return
             first, self.first_step = self.first_step, 0
             before, self._before = self._before, 0
             self.resumed = first > 0
@@ -57,6 +62,17 @@ def over_batches(original: Any) -> Any:
     return EpochIterator
 
 
+class Position(NamedTuple):
+    """A place in the data of a training."""
+
+    iterators: int = 0
+    """Finished iterators."""
+    taken: int = 0
+    """Batches taken from the current one."""
+    unread: int = 0
+    """How many of the finished ones gave no batch."""
+
+
 class _Position:
     """Where an epoch iterator is in its data."""
 
@@ -69,28 +85,39 @@ class _Position:
     """Of the epoch's last step, if it was completed before the epoch was resumed."""
     resumed = False
     """Whether the epoch began at a later step than the first."""
+    stopped = False
+    """Whether the next epoch has no step left, since a callback has stopped training in it."""
     _steps_seen: int
     _before = 0
     """Batches that earlier epochs took from the iterator with which the next one begins."""
 
-    def start_at(self, step: int, iterators: int, taken: int, *, finished: bool = False) -> None:
-        """Begin the next epoch at `step`, where `position` was (iterators, taken). `finished`: no epoch is left."""
-        self.first_step, self._before = step, max(0, taken - step)
+    def start_at(self, step: int, position: Position, *, finished: bool = False, stopped: bool = False) -> None:
+        """Begin the next epoch at `step`, where its position was this one.
+
+        `finished`: no epoch is left. `stopped`: no step of the epoch is left.
+        """
+        self.stopped = stopped
+        self.first_step, self._before = step, max(0, position.taken - step)
         # Steps of an epoch may have ended before the data.
-        first_ended = not (finished and iterators == 1 and self.steps_per_epoch)
-        self._batches.start_at(iterators, taken, first_ended=first_ended)
+        first_ended = not (finished and position.iterators == 1 and self.steps_per_epoch)
+        self._batches.start_at(position.iterators, position.taken, unread=position.unread, first_ended=first_ended)
 
     @property
-    def position(self) -> tuple[int, int]:
-        """Within an epoch: finished iterators, and batches taken from the current one."""
-        return self._batches.iterators - 1, self._batches.taken
+    def position(self) -> Position:
+        """Within an epoch."""
+        return Position(self._batches.iterators - 1, self._batches.taken, self._batches.unread_before)
 
     @property
-    def next_position(self) -> tuple[int, int]:
+    def next_position(self) -> Position:
         """Between two epochs: where the next one begins."""
         if self.steps_per_epoch is None or self._current_iterator is None:
-            return self._batches.iterators, 0
+            return self.end
         return self.position
+
+    @property
+    def end(self) -> Position:
+        """Where another reading of the data begins."""
+        return Position(self._batches.iterators, 0, self._batches.unread)
 
     @property
     def _batches(self) -> Batches:

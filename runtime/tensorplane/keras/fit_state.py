@@ -16,13 +16,17 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tensorplane import seeds
 from tensorplane.keras import outer_values
 from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 from tensorplane.log import warn
 
-POSITION = ("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations", "epochs")
+POSITION = (
+    *("step", "epoch", "step_in_epoch", "iterators", "taken", "finished", "validations"),
+    *("stopped", "unread", "unread_validations", "epochs"),
+)
 
 _OF_KERAS = ("params", "model", "_model", "validation_data")
 """Attributes that Keras gives every callback."""
@@ -132,8 +136,7 @@ class CallbackStates:
         left = [self._as_entry(*each) for each in enumerate(remembered)]
         for entry in left:
             if entry["kind"] == _RANDOM:
-                random.setstate(from_json(entry["changed"]["random"]))
-                np.random.set_state(from_json(entry["changed"]["numpy"]))
+                _set_random_states(entry["changed"])
             elif entry["kind"] == _MODEL:
                 for name, value in entry["changed"].items():
                     setattr(self._model, name, value)
@@ -272,8 +275,18 @@ def _variables_of(owner: Any) -> list[Any]:
 
 
 def _random_states() -> dict[str, Any]:
-    """The states of Python's and NumPy's global generators, as JSON."""
-    return {"random": to_json(random.getstate()), "numpy": to_json(np.random.get_state())}
+    """The states of Python's, NumPy's and TensorFlow's global generators, as JSON."""
+    own = seeds.generator()
+    states = random.getstate(), np.random.get_state(), own and own.getstate()
+    return dict(zip(("random", "numpy", "tensorflow"), map(to_json, states), strict=True))
+
+
+def _set_random_states(states: Mapping[str, Any]) -> None:
+    random.setstate(from_json(states["random"]))
+    np.random.set_state(from_json(states["numpy"]))
+    # A checkpoint of an earlier version has none of TensorFlow's.
+    if states.get("tensorflow") and (own := seeds.generator()):
+        own.setstate(from_json(states["tensorflow"]))
 
 
 def _numbers(model: Any) -> dict[str, Any]:

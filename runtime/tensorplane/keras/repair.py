@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from tensorplane.keras import (
+    added_losses,
     building,
     captured,
     chief_files,
@@ -36,6 +37,7 @@ _LOSS_SCALE = "keras.src.optimizers.loss_scale_optimizer"
 _NN = "keras.src.backend.tensorflow.nn"
 _COMPILED = "keras.src.trainers.compile_utils"
 _METRICS = "keras.src.metrics.reduction_metrics"
+_LAYER = "keras.src.layers.layer"
 
 _SIGNATURES = {
     f"{_TRAINER}:TensorFlowTrainer._maybe_symbolic_build": ("self", "iterator", "data_batch"),
@@ -58,6 +60,8 @@ _SIGNATURES = {
     f"{_LOSS_SCALE}:LossScaleOptimizer.apply": ("self", "grads", "trainable_variables"),
     f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": ("self", "grads_and_vars"),
     f"{_NN}:_compute_moments_sync": ("x", "axes", "keepdims"),
+    f"{_LAYER}:Layer._get_own_losses": ("self",),
+    f"{_LAYER}:Layer._clear_losses": ("self",),
 }
 """What the repair replaces or calls, with its parameters. A Keras that has it otherwise has another shape."""
 
@@ -80,6 +84,7 @@ def install() -> None:
         )
     trainer._tensorplane = True  # type: ignore[attr-defined]
     _repair_trainer(trainer)
+    import_module(_LAYER).Layer._losses = added_losses.of_each_replica()
     for name, repair in {
         f"{_LOSS}:scale_loss_for_distribution": exact_gradients.scale_loss,
         f"{_LOSS}:unscale_loss_for_distribution": exact_gradients.scale_loss,
@@ -135,6 +140,7 @@ def _repair_trainer(trainer: Any) -> None:
     callbacks.set_model = _noted(callbacks.set_model)
     callbacks.on_epoch_begin = _begun(callbacks.on_epoch_begin)
     callbacks.on_test_begin = _before_validation(callbacks.on_test_begin)
+    callbacks.on_train_end = _before_end(callbacks.on_train_end)
     kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
 
 
@@ -180,6 +186,18 @@ def _before_validation(original: Function) -> Function:
         original(self, logs)
 
     return on_test_begin
+
+
+def _before_end(original: Function) -> Function:
+    """What resumes training saves its end before other callbacks end it: after a restart, they do so once more."""
+
+    @functools.wraps(original)
+    def on_train_end(self: Any, logs: Any = None) -> None:
+        if (resume := _resume(self)) is not None:
+            resume.before_end()
+        original(self, logs)
+
+    return on_train_end
 
 
 def _resume(callbacks: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ from tensorflow.python.framework.auto_control_deps_utils import get_read_only_re
 from tensorplane.log import warn
 
 _SHUFFLES = ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3", "ShuffleAndRepeatDataset")
+_END_FIRST = ("TakeDataset", "TakeWhileDataset", "ZipDataset", "DirectedInterleaveDataset")
 _REMEDY = (
     "pass seed= to it, or call tensorplane.strategy() or keras.utils.set_random_seed() before you create the dataset"
 )
@@ -48,6 +50,11 @@ def endless_shuffles(dataset: Any) -> list[tf.data.Dataset]:
     """The shuffles of a dataset that never ends: how often each has begun anew depends on what was read ahead."""
     if not isinstance(dataset, tf.data.Dataset) or int(dataset.cardinality()) != tf.data.INFINITE_CARDINALITY:
         return []
+    return reshuffled(dataset)
+
+
+def reshuffled(dataset: Any) -> list[tf.data.Dataset]:
+    """The shuffles of a dataset that take another order each time they begin."""
     return [one for one in _parts(dataset) if getattr(one, "_reshuffle_each_iteration", False)]
 
 
@@ -74,19 +81,64 @@ def _is_memory_cache(part: Any) -> bool:
     return type(part).__name__ == "CacheDataset" and tf.get_static_value(part._filename) in (b"", None)
 
 
-def pass_over(dataset: Any, *, times: int, first_ended: bool = True) -> None:
+def pass_over(dataset: Any, *, times: int, unread: int = 0, first_ended: bool = True, read_ahead: bool = False) -> None:
     """Let the next iterator of a dataset be the one after `times` others.
 
-    `first_ended`: the first of them was read to its end, and filled a cache in memory, below which nothing is read
-    again. So it is read to its end here, too.
+    `unread`: how many of them gave no element; the others were read to their ends. `first_ended`: so was the first, and
+    filled a cache in memory, below which nothing is read again. So it is read to its end here, too. `read_ahead`: they
+    were asked for more than they have, as by a prefetch.
     """
     ends = isinstance(dataset, tf.data.Dataset) and int(dataset.cardinality()) != tf.data.INFINITE_CARDINALITY
     if times and first_ended and ends and draws_below_memory_caches(dataset):
         times -= 1
-        for _ in dataset:
-            pass
-    for _ in range(times):
-        iter(dataset)
+        _read(dataset, ahead=True)
+    for number in range(times):
+        if number < unread:
+            iter(dataset)
+        elif first_ended and ends and _begins_often(dataset):
+            _read(dataset, ahead=read_ahead)
+        else:
+            _begin(dataset)
+
+
+def _begin(dataset: tf.data.Dataset) -> None:
+    """Begin each part once, for shuffles take another order each time they begin."""
+    iter(dataset)
+    waiting = [dataset]
+    while waiting:
+        part = waiting.pop()
+        inputs = list(part._inputs())
+        later = inputs if _kind(part) == "ShuffleDataset" else inputs[1:] if _kind(part) == "ConcatenateDataset" else []
+        waiting += inputs[: len(inputs) - len(later)]
+        for one in later:
+            # It begins as the part is read.
+            if any(map(_draws, _parts(one))):
+                _begin(one)
+
+
+def _begins_often(dataset: tf.data.Dataset) -> bool:
+    """Whether a reading begins parts with an order of their own several times, or as often as the data decide."""
+    for part in _parts(dataset):
+        if any(one.dtype == tf.variant for function in part._functions() for one in function.function.captured_inputs):
+            # A function, as of `flat_map`, reads other datasets.
+            return True
+        repeats = _kind(part) == "RepeatDataset" and int(part._count) != 1
+        may_not_begin = _kind(part) in _END_FIRST and any(_kind(one) == "ConcatenateDataset" for one in _parts(part))
+        if (repeats or may_not_begin) and any(map(_draws, _parts(part))):
+            return True
+    return False
+
+
+def _read(dataset: tf.data.Dataset, *, ahead: bool) -> None:
+    """Read a dataset as training does: up to its last element, or, if that is unknown or read ahead, its end."""
+    count, iterator = int(dataset.cardinality()), iter(dataset)
+    ahead = ahead or any(_kind(one).startswith(("Prefetch", "Parallel")) for one in _parts(dataset))
+    for _ in iterator if ahead or count < 0 else itertools.islice(iterator, count):
+        pass
+
+
+def _kind(part: tf.data.Dataset) -> str:
+    return type(part).__name__.strip("_")
 
 
 def check(dataset: Any) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import tensorflow as tf
@@ -54,6 +54,8 @@ class Share:
     """The step's samples of all replicas."""
     sizes_vary: bool = False
     """Whether replicas exchange something in it that has another size in each step."""
+    losses: dict[int, list[Any]] = field(default_factory=dict)
+    """What layers have added to the loss, by the layer's id."""
 
 
 class _Shares(threading.local):
@@ -79,6 +81,11 @@ def sharing(rows: tf.Tensor, total: tf.Tensor) -> Iterator[Share]:
 def in_step() -> bool:
     """Whether the caller is in a step, in a replica."""
     return _shares.now is not None
+
+
+def added_losses() -> dict[int, list[Any]] | None:
+    """What layers have added to the loss of the caller's replica in this step, by the layer's id; None outside."""
+    return None if _shares.now is None else _shares.now.losses
 
 
 def share(dtype: Any) -> tf.Tensor:

@@ -8,8 +8,26 @@ from typing import Any
 import keras
 
 from tensorplane.keras.optimizers import optimizers_of
-from tensorplane.keras.replicas import Replicas
+from tensorplane.keras.replicas import Replicas, several
 from tensorplane.log import warn
+
+
+def check_model(model: Any) -> None:
+    """Raises ValueError for layers whose weights were created outside of the strategy's scope and would be trained."""
+    if not several(model.distribute_strategy):
+        return
+    inside = model.distribute_strategy.extended.variable_created_in_scope
+    outside = [
+        layer.name
+        for layer in model._flatten_layers()
+        if layer.trainable and not all(inside(variable.value) for variable in layer._trainable_variables)
+    ]
+    if outside:
+        more = f" and {len(outside) - 1} more layers" if len(outside) > 1 else ""
+        raise ValueError(
+            f"model: the weights of {outside[0]}{more} were created outside of the strategy's scope; create "
+            "the layers, and call the model for the first time, in `with tensorplane.strategy().scope():`"
+        )
 
 
 def check_optimizers(model: Any) -> None:

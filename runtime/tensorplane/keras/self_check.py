@@ -21,6 +21,7 @@ from tensorplane.keras.exact_gradients import applying
 from tensorplane.keras.exact_metrics import measured_apart
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
+from tensorplane.keras.undone_writes import undone_writes
 
 _RANDOM = ("rate", "dropout", "recurrent_dropout", "stddev")
 """Attributes of layers that add noise, which differs between replicas and one process."""
@@ -168,7 +169,8 @@ def _iterator(model: Any, batch: Any) -> Any:
 def untouched(model: Any) -> Iterator[None]:
     """In this block, the model computes eagerly, precisely and without randomness; after it, it is as before."""
     with ExitStack() as undo:
-        for context in (_full_precision(), _eagerly(), constant_draws(), _without_noise(model), _restored(model)):
+        computing = _full_precision(), _eagerly(), constant_draws(), _without_noise(model)
+        for context in (*computing, _restored(model), undone_writes()):
             undo.enter_context(context)
         yield
 
