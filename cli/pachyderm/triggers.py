@@ -56,7 +56,16 @@ def convert(sources: Sequence[Source], notes: list[Note]) -> dict[str, dict[str,
             for found in _conditions(source, source.trigger, notes):
                 if found not in made.values():
                     made[unused(label(source.named), made)] = found
+    if any("schedule" in one for one in made.values()):
+        notes += [_starts_at_times(one) for one in sources if one.starts_none]
     return made
+
+
+def _starts_at_times(source: Source) -> Note:
+    problem = "a schedule starts a run as well where only this input is new (in Pachyderm, it starts none)"
+    return Note(
+        source.pipeline, f"{source.leaf.at}.propagationSpec", problem, "count the other inputs: versions or mib"
+    )
 
 
 def _starts_another(one: Source, source: Source) -> bool:

@@ -44,6 +44,14 @@ def test_an_input_that_propagates_nothing_starts_no_run() -> None:
     assert made.workloads["a"]["triggers"] == {"new": {"datasets": ["x"]}}
 
 
+@pytest.mark.parametrize(("trigger", "told"), [({"cronSpec": "@daily"}, True), ({"commits": 5}, False)])
+def test_a_schedule_starts_a_run_for_such_an_input_too_which_is_told(trigger: dict[str, Any], told: bool) -> None:
+    quiet = {"pfs": {"repo": "y", "glob": "/", "propagationSpec": {"never": True}}}
+    other = {"pfs": {"repo": "x", "glob": "/", "trigger": trigger}}
+    made = import_specs(spec_with(input={"cross": [other, quiet]}))
+    assert ("input.cross[1].pfs.propagationSpec" in [note.field for note in made.notes]) == told
+
+
 @pytest.mark.parametrize(
     ("other", "told"),
     [
