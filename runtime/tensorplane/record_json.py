@@ -3,28 +3,35 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable
 from typing import Any
 
 
 def parsed(value: bytes) -> Any:
     """What the JSON says. Raises ValueError for anything else: also for what Python would read and others would not,
-    such as UTF-16, a byte order mark or NaN.
+    such as UTF-16, a byte order mark or NaN, and for numbers that are infinite in 64 bits, such as 1e400.
     """
-    return _loaded(value)
+    return _loaded(value, fraction=_finite)
 
 
 def check(value: bytes) -> None:
     """Raises ValueError as `parsed` does, but takes numbers of any length, which Python's `int` does not."""
-    _loaded(value, str)
+    _loaded(value, whole=str, fraction=str)
 
 
-def _loaded(value: bytes, number: Callable[[str], Any] | None = None) -> Any:
-    """`number`: what makes a number of its text; by default Python's own."""
+def _loaded(value: bytes, *, fraction: Callable[[str], Any], whole: Callable[[str], Any] | None = None) -> Any:
+    """`whole`, `fraction`: what makes a number of its text; without `whole`, Python's own integers."""
     try:
-        return json.loads(value.decode(), parse_constant=_refuse, parse_int=number, parse_float=number)
+        return json.loads(value.decode(), parse_constant=_refuse, parse_int=whole, parse_float=fraction)
     except RecursionError as error:
         raise ValueError("it is nested too deep") from error
+
+
+def _finite(text: str) -> float:
+    if math.isinf(number := float(text)):
+        raise ValueError(f"{text[:20]} is too large for a number of 64 bits")
+    return number
 
 
 def _refuse(name: str) -> None:

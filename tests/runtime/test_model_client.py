@@ -44,6 +44,10 @@ def test_a_record_that_is_no_instance_is_never_sent(server: Scripted) -> None:
     assert broken["error"].startswith("the record is no JSON")
     assert constant == {"error": "the record is no JSON: Infinity is no number of JSON"}
     assert wide_result["error"].startswith("the record is no JSON")
+    assert results(server.url, [b"[1e400]", b"-2e309"]) == [
+        {"error": f"the record is no JSON: {number} is too large for a number of 64 bits"}
+        for number in ("1e400", "-2e309")
+    ]
     assert server.asked == 0
 
 
