@@ -169,11 +169,13 @@ def _splits(pipeline: str, leaves: Sequence[Leaf], notes: list[Note]) -> _Splits
         if inside.kind == "join" and len(members) == 1 and not inside.nested:
             continue
         if all(splits[leaf.at] == "whole" for leaf in members):
+            notes += _of_outer_whole(pipeline, members)
             continue
         patterns = {leaf.at: leaf.key for leaf in members}
         if None in patterns.values() or keys:
             splits.update({leaf.at: "whole" for leaf in members})
             notes.append(_without_key(pipeline, inside, members))
+            notes += _of_outer_whole(pipeline, members)
             continue
         if inside.kind == "group":
             splits.update({leaf.at: "directory" for leaf in members})
@@ -216,9 +218,20 @@ def _without_key(pipeline: str, inside: Inside, members: Sequence[Leaf]) -> Note
     return Note(pipeline, field_of, f"{problem}, so the program gets all files at once", remedy)
 
 
+def _of_outer_whole(pipeline: str, members: Sequence[Leaf]) -> Iterator[Note]:
+    for leaf in members:
+        if _is_outer(leaf):
+            problem = "left out: a run begins once each dataset has a version"
+            yield Note(pipeline, f"{leaf.at}.outerJoin", problem, "commit an empty folder where nothing is yet")
+
+
+def _is_outer(leaf: Leaf) -> bool:
+    return isinstance(leaf.source, PfsInput) and bool(leaf.source.outer_join)
+
+
 def _of_outer(pipeline: str, members: Sequence[Leaf]) -> Iterator[Note]:
     for leaf in members:
-        outer = isinstance(leaf.source, PfsInput) and leaf.source.outer_join
+        outer = _is_outer(leaf)
         if outer or leaf.inside.kind == "group":
             field_of = f"{leaf.at}.{'outerJoin' if outer else 'groupBy'}"
             problem = "parts without a partner in each input are left out"

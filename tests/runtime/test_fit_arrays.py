@@ -72,6 +72,14 @@ def test_arrays_that_keras_refuses_are_refused(arguments: Any, keywords: Any, sa
         tensorplane.fit(_model(), *arguments, **keywords)
 
 
+def test_validation_data_without_an_end_are_refused_before_the_first_step() -> None:
+    data, seen = tensorplane.dataset((_X, _Y), lambda x, y: (x, y), global_batch=2), []
+    told = keras.callbacks.LambdaCallback(on_train_batch_begin=lambda batch, logs: seen.append(batch))
+    with pytest.raises(ValueError, match=r"validation_data: a tensorplane\.dataset has no end; pass arrays"):
+        tensorplane.fit(_model(), data, validation_data=data, callbacks=[told])
+    assert not seen
+
+
 def test_a_model_of_another_keras_is_refused_in_one_line() -> None:
     model = tf_keras.Sequential([tf_keras.layers.Dense(1)])
     with pytest.raises(ValueError, match=r"model: a tf_keras.*is not a model of Keras 3; call its own fit"):

@@ -207,6 +207,7 @@ def _box() -> tf.Tensor:
 
 
 _OFFSETS = tf.data.Dataset.range(3)
+_SCALE = tf.Variable(2.0)
 
 
 def _of_a_dataset(index: tf.Tensor) -> tf.Tensor:
@@ -225,6 +226,8 @@ def _of_a_dataset(index: tf.Tensor) -> tf.Tensor:
         (5, lambda index: tf.random.categorical([[0.0]], 1), "load: draws random numbers .Multinomial.*`augment`"),
         (5, lambda index: _box(), "load: draws random numbers .SampleDistortedBoundingBoxV2.*`augment`"),
         (5, _Counted(), "load: calls Python code .PyFunc.*version='1'"),
+        (["a", "b"], keras.layers.StringLookup(vocabulary=["a"]), "load: uses a variable or a lookup table.*version="),
+        (5, lambda index: _SCALE * 2, "load: uses a variable or a lookup table, whose changes the cache cannot see"),
         (5, _of_a_dataset, "load: uses a tf.data.Dataset, whose changes the cache cannot see; set version='1'"),
     ],
 )

@@ -27,6 +27,8 @@ _DRAWS = re.compile(
 _COUNTS = re.compile("^Assign(Add|Sub)?VariableOp$")
 """Operations that change a state, as seeds of Keras' layers do."""
 _PYTHON = frozenset({"PyFunc", "PyFuncStateless", "EagerPyFunc"})
+_USED = {tf.resource: "a variable or a lookup table", tf.variant: "a tf.data.Dataset"}
+"""What a function has a handle of, by its type."""
 
 
 def of(function: tf.types.experimental.ConcreteFunction, examples: int, version: str) -> str:
@@ -82,10 +84,9 @@ def _repeated(operation: str) -> str:
 def _refuse_unseen(operations: dict[str, Any], function: Any) -> None:
     unseen = sorted(_PYTHON & set(operations))
     captures = function.graph.external_captures
-    resources = [tensor.name for tensor in captures if tensor.dtype == tf.resource]
-    others = ["a tf.data.Dataset"] if any(tensor.dtype == tf.variant for tensor in captures) else []
-    if unseen or resources or others:
-        what = f"calls Python code ({unseen[0]})" if unseen else f"uses {[*resources, *others][0]}"
+    used = {tensor.dtype: _USED[tensor.dtype] for tensor in captures if tensor.dtype in _USED}
+    if unseen or used:
+        what = f"calls Python code ({unseen[0]})" if unseen else f"uses {' and '.join(used.values())}"
         raise ValueError(
             f"load: {what}, whose changes the cache cannot see; set version='1', and another version after a change"
         )
@@ -93,7 +94,7 @@ def _refuse_unseen(operations: dict[str, Any], function: Any) -> None:
 
 def _captured(function: Any) -> list[np.ndarray]:
     captures = function.graph.external_captures
-    return [np.asarray(tensor) for tensor in captures if tensor.dtype not in (tf.resource, tf.variant)]
+    return [np.asarray(tensor) for tensor in captures if tensor.dtype not in _USED]
 
 
 def _graph(definition: Any) -> bytes:

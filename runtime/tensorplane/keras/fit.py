@@ -44,6 +44,10 @@ def fit(
     """
     # One alone, None, or lists in a list, as Keras takes them.
     callbacks = keras.tree.flatten(callbacks or ())
+    if isinstance(keywords.get("validation_data"), Inputs):
+        raise ValueError(
+            "validation_data: a tensorplane.dataset has no end; pass arrays, or a tf.data.Dataset of batches"
+        )
     if is_parameter_server(model.distribute_strategy):
         from tensorplane.parameter_server import fit
 

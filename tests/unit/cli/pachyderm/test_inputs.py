@@ -106,6 +106,17 @@ def test_a_join_by_anything_else_is_told(one: str, two: str, on: str) -> None:
     assert not any("key" in each or "split" in each for each in made.workloads["a"]["stages"]["a"]["inputs"].values())
 
 
+@pytest.mark.parametrize(("glob", "lines"), [("/", 1), ("/(*)", 2)])
+def test_an_outer_join_of_all_files_waits_for_a_version_of_each_which_is_told(glob: str, lines: int) -> None:
+    members = [_at("x", glob=glob, outerJoin=True), _at("y", glob="/")]
+    made = import_specs(spec_with(input={"join": members}))
+    assert len(made.notes) == lines
+    assert f"{made.notes[-1]}" == (
+        "a.input.join[0].pfs.outerJoin: left out: a run begins once each dataset has a version; "
+        "commit an empty folder where nothing is yet"
+    )
+
+
 def _at(repo: str, **more: Any) -> dict[str, Any]:
     return {"pfs": {"repo": repo, "glob": "/(*)", "joinOn": "$1", "groupBy": "$1", **more}}
 
