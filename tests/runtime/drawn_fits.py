@@ -265,7 +265,7 @@ def main() -> None:
         with redirect_stderr(said):
             try:
                 found = _run(mode, case)
-            except (ValueError, tf.errors.InvalidArgumentError) as error:
+            except (ValueError, TypeError, tf.errors.InvalidArgumentError) as error:
                 found = {"refused": str(error)}
         found["said"] = [line for line in said.getvalue().splitlines() if line.startswith("tensorplane: ")]
         print("case", json.dumps(found), flush=True)
