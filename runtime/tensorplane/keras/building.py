@@ -12,7 +12,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
-from tensorplane.keras import scope
+from tensorplane.keras import scope, seed_generators
 from tensorplane.keras.batches import Batch
 from tensorplane.keras.exact_gradients import applying, sum_before
 from tensorplane.keras.exact_metrics import unmeasured
@@ -31,6 +31,7 @@ def build(model: Any, iterator: Any) -> None:
     scope.check_optimizers(model)
     if several(model.distribute_strategy):
         sum_before(optimizers_of(model))
+    seed_generators.shared(model.distribute_strategy)
     with model.distribute_strategy.scope():
         if _has_call(model):
             _build_layers(model, spec, lambda: _read(iterator))
@@ -46,11 +47,18 @@ def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:
 
 def build_from(model: Any, batch: Any) -> None:
     """Create the variables for a batch."""
+    seed_generators.shared(model.distribute_strategy)
     with model.distribute_strategy.scope():
         if _has_call(model):
             _build_layers(model, batch, lambda: batch)
         if _needs_trace(model):
             _trace(model, batch)
+
+
+def build_to_predict(model: Any, values: Any) -> None:
+    """Create the variables of a model that predicts before anything else has built it."""
+    with model.distribute_strategy.scope():
+        model.predict_step(values)
 
 
 def _has_call(model: Any) -> bool:
@@ -86,8 +94,12 @@ def _read(iterator: Any) -> Any:
             "dataset: sizes are unknown until a batch is read, so training begins with the second shuffled order; call "
             "the model on a batch before fit"
         )
+    return first_of_replicas(batch, iterator._distribute_strategy)
+
+
+def first_of_replicas(batch: Any, strategy: tf.distribute.Strategy) -> Any:
+    """What the first replica of this worker gets."""
     values = batch.values if isinstance(batch, Batch) else batch
-    strategy = iterator._distribute_strategy
     return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
 
 
