@@ -163,3 +163,30 @@ def test_a_model_predicts_before_it_is_built() -> None:
     predicted = model.predict(x, verbose=0)
     assert predicted == pytest.approx(x @ model.get_weights()[0], rel=1e-5)
     tensorplane.fit(model, x, predicted, batch_size=4)
+
+
+class _Coder(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Has no call of its own, and a part that its first step builds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = keras.Sequential([keras.layers.Dense(4, activation="relu"), keras.layers.Dense(3)])
+
+    def train_step(self, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.part(x) - x))
+        self.optimizer.apply(tape.gradient(loss, self.part.trainable_weights), self.part.trainable_weights)
+        return {"loss": loss}
+
+
+def test_the_first_step_builds_the_layers_of_all_replicas() -> None:
+    def make() -> Any:
+        model = _Coder()
+        model.compile(keras.optimizers.SGD(0.1))
+        return model
+
+    data = np.random.default_rng(1).random((15, 3)), None
+    one, several = (_weights(make, each, *data) for each in (tf.distribute.get_strategy(), two_replicas.strategy()))
+    assert len(one) == len(several) == 4
+    for mine, wanted in zip(several, one, strict=True):
+        assert mine == pytest.approx(wanted, rel=1e-4, abs=1e-6)
