@@ -113,3 +113,80 @@ def test_the_next_model_begins_as_without_the_library() -> None:
         return keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)]).get_weights()[0]
 
     assert np.array_equal(second(tensorplane.fit), second(keras.Model.fit))
+
+
+class _Noise(keras.layers.Layer):  # type: ignore[misc]  # Keras has no types
+    """Draws without a seed, as examples of Keras do."""
+
+    def call(self, x: Any) -> Any:
+        return x + keras.random.normal((1, 3))
+
+
+def test_a_step_draws_without_a_seed() -> None:
+    def trained() -> list[np.ndarray]:
+        keras.utils.clear_session()
+        keras.utils.set_random_seed(1)
+        with two_replicas.strategy().scope():
+            model = keras.Sequential([keras.Input((3,)), _Noise(), keras.layers.Dense(1)])
+            model.compile("sgd", "mse")
+        assert np.isfinite(model.evaluate(np.ones((4, 3)), np.ones((4, 1)), verbose=0))
+        tensorplane.fit(model, np.ones((8, 3)), np.ones((8, 1)), batch_size=4)
+        weights: list[np.ndarray] = model.get_weights()
+        return weights
+
+    for one, other in zip(trained(), trained(), strict=True):
+        assert np.array_equal(one, other)
+
+
+def test_callbacks_read_variables_as_numbers() -> None:
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(1)])
+        model.compile(keras.optimizers.SGD(0.5), "mse")
+        own = tf.Variable(3)
+    read = []
+
+    class Reader(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no types
+        def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+            optimizer = self.model.optimizer
+            read.append((float(optimizer.learning_rate), int(optimizer.iterations), int(own)))
+
+    tensorplane.fit(model, np.ones((8, 3)), np.ones((8, 1)), batch_size=4, callbacks=[Reader()])
+    assert read == [(0.5, 1, 3), (0.5, 2, 3)]
+
+
+def test_a_model_predicts_before_it_is_built() -> None:
+    """As an agent does that acts before it learns."""
+    with two_replicas.strategy().scope():
+        model = keras.Sequential([keras.layers.Dense(2), keras.layers.Dropout(0.5)])
+        model.compile("sgd", "mse")
+    x = np.random.default_rng(1).random((5, 3))
+    predicted = model.predict(x, verbose=0)
+    assert predicted == pytest.approx(x @ model.get_weights()[0], rel=1e-5)
+    tensorplane.fit(model, x, predicted, batch_size=4)
+
+
+class _Coder(keras.Model):  # type: ignore[misc]  # Keras has no types
+    """Has no call of its own, and a part that its first step builds."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.part = keras.Sequential([keras.layers.Dense(4, activation="relu"), keras.layers.Dense(3)])
+
+    def train_step(self, x: Any) -> Any:
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(self.part(x) - x))
+        self.optimizer.apply(tape.gradient(loss, self.part.trainable_weights), self.part.trainable_weights)
+        return {"loss": loss}
+
+
+def test_the_first_step_builds_the_layers_of_all_replicas() -> None:
+    def make() -> Any:
+        model = _Coder()
+        model.compile(keras.optimizers.SGD(0.1))
+        return model
+
+    data = np.random.default_rng(1).random((15, 3)), None
+    one, several = (_weights(make, each, *data) for each in (tf.distribute.get_strategy(), two_replicas.strategy()))
+    assert len(one) == len(several) == 4
+    for mine, wanted in zip(several, one, strict=True):
+        assert mine == pytest.approx(wanted, rel=1e-4, abs=1e-6)

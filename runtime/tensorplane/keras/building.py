@@ -7,17 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
 import keras
 import tensorflow as tf
 
-from tensorplane.keras import scope
+from tensorplane.keras import scope, seed_generators
 from tensorplane.keras.batches import Batch
 from tensorplane.keras.exact_gradients import applying, sum_before
 from tensorplane.keras.exact_metrics import unmeasured
 from tensorplane.keras.optimizers import optimizers_of
-from tensorplane.keras.replicas import several
+from tensorplane.keras.replicas import Replicas, several
 from tensorplane.log import warn
 
 _ABSENT = (tf.OptionalSpec, type(tf.type_spec_from_value(None)))
@@ -31,6 +32,7 @@ def build(model: Any, iterator: Any) -> None:
     scope.check_optimizers(model)
     if several(model.distribute_strategy):
         sum_before(optimizers_of(model))
+    seed_generators.shared(model.distribute_strategy)
     with model.distribute_strategy.scope():
         if _has_call(model):
             _build_layers(model, spec, lambda: _read(iterator))
@@ -46,11 +48,18 @@ def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:
 
 def build_from(model: Any, batch: Any) -> None:
     """Create the variables for a batch."""
+    seed_generators.shared(model.distribute_strategy)
     with model.distribute_strategy.scope():
         if _has_call(model):
             _build_layers(model, batch, lambda: batch)
         if _needs_trace(model):
             _trace(model, batch)
+
+
+def build_to_predict(model: Any, values: Any) -> None:
+    """Create the variables of a model that predicts before anything else has built it."""
+    with model.distribute_strategy.scope():
+        model.predict_step(values)
 
 
 def _has_call(model: Any) -> bool:
@@ -86,8 +95,12 @@ def _read(iterator: Any) -> Any:
             "dataset: sizes are unknown until a batch is read, so training begins with the second shuffled order; call "
             "the model on a batch before fit"
         )
+    return first_of_replicas(batch, iterator._distribute_strategy)
+
+
+def first_of_replicas(batch: Any, strategy: tf.distribute.Strategy) -> Any:
+    """What the first replica of this worker gets."""
     values = batch.values if isinstance(batch, Batch) else batch
-    strategy = iterator._distribute_strategy
     return tf.nest.map_structure(lambda value: strategy.experimental_local_results(value)[0], values)
 
 
@@ -99,8 +112,7 @@ def _needs_trace(model: Any) -> bool:
     """Whether only the train_step tells which variables there are."""
     if _has_call(model):
         return any(not one.built for one in optimizers_of(model) if one is not model.optimizer)
-    parts = [*model._flatten_layers(include_self=False), *optimizers_of(model)]
-    return not all(part.built for part in parts)
+    return not all(part.built for part in [*_parts(model), *optimizers_of(model)])
 
 
 def _trace(model: Any, batch: Any, at_end: Callable[[], None] = lambda: None) -> None:
@@ -116,9 +128,30 @@ def _trace(model: Any, batch: Any, at_end: Callable[[], None] = lambda: None) ->
         at_end()
 
     with applying(note), unmeasured(model):
+        if Replicas.of(model.distribute_strategy).local > 1 and not all(part.built for part in _parts(model)):
+            _build_parts(model, batch)
         tf.function(step, autograph=False).get_concrete_function(tf.nest.map_structure(_spec, batch))
     for optimizer, variables in found.values():
         optimizer.build(variables)
+
+
+def _build_parts(model: Any, batch: Any) -> None:
+    """Build the layers that a train_step calls before its first gradient, which Keras' symbols do not have.
+
+    Several replicas of a process cannot create their variables in a step.
+    """
+
+    def symbol(leaf: Any) -> Any:
+        return None if leaf is None else keras.KerasTensor(leaf.shape.as_list(), leaf.dtype.name)
+
+    with suppress(Exception):
+        import_module("keras.src.backend").compute_output_spec(
+            lambda values: _nothing(model.train_step(values)), tf.nest.map_structure(symbol, batch)
+        )
+
+
+def _parts(model: Any) -> list[Any]:
+    return list(model._flatten_layers(include_self=False))
 
 
 def _nothing(_: Any) -> None:

@@ -23,6 +23,8 @@ from tensorplane.keras import (
     epochs,
     exact_gradients,
     exact_metrics,
+    scalars,
+    seed_generators,
     steps,
 )
 from tensorplane.keras.replicas import Replicas, several
@@ -38,6 +40,7 @@ _NN = "keras.src.backend.tensorflow.nn"
 _COMPILED = "keras.src.trainers.compile_utils"
 _METRICS = "keras.src.metrics.reduction_metrics"
 _LAYER = "keras.src.layers.layer"
+_SEEDS = "keras.src.random.seed_generator"
 
 _SIGNATURES = {
     f"{_TRAINER}:TensorFlowTrainer._maybe_symbolic_build": ("self", "iterator", "data_batch"),
@@ -62,6 +65,7 @@ _SIGNATURES = {
     f"{_NN}:_compute_moments_sync": ("x", "axes", "keepdims"),
     f"{_LAYER}:Layer._get_own_losses": ("self",),
     f"{_LAYER}:Layer._clear_losses": ("self",),
+    f"{_SEEDS}:global_seed_generator": (),
 }
 """What the repair replaces or calls, with its parameters. A Keras that has it otherwise has another shape."""
 
@@ -84,6 +88,7 @@ def install() -> None:
         )
     trainer._tensorplane = True  # type: ignore[attr-defined]
     _repair_trainer(trainer)
+    scalars.allow()
     import_module(_LAYER).Layer._losses = added_losses.of_each_replica()
     for name, repair in {
         f"{_LOSS}:scale_loss_for_distribution": exact_gradients.scale_loss,
@@ -98,6 +103,7 @@ def install() -> None:
         f"{_LOSS_SCALE}:LossScaleOptimizer.apply": exact_gradients.apply_gradients,
         f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": exact_gradients.all_reduce,
         f"{_NN}:_compute_moments_sync": exact_gradients.moments,
+        f"{_SEEDS}:global_seed_generator": seed_generators.of_all_replicas,
         "tensorflow:nn.compute_average_loss": exact_gradients.average_loss,
         "tensorflow:nn.scale_regularization_loss": exact_gradients.regularization_loss,
     }.items():
@@ -231,6 +237,7 @@ def _function(original: Function) -> Function:
         if not several(self.distribute_strategy):
             return original(self, captured.noted(self, step_function) if training else step_function)
         _refuse_xla(self)
+        seed_generators.shared(self.distribute_strategy)
         return steps.function(self, step_function, training=training)
 
     return make
@@ -249,6 +256,7 @@ def _predict_function(original: Function) -> Function:
         if not several(self.distribute_strategy):
             original(self, force)
         elif self.predict_function is None or force:
+            seed_generators.shared(self.distribute_strategy)
             self.predict_function = steps.prediction(self)
 
     return make

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from importlib import import_module
 from typing import Any
@@ -13,9 +14,31 @@ def states_of(*models: Any) -> list[Any]:
     """The variables of the models' seed generators, each once, and of Keras' global generator, which comes last."""
     layers = [layer for model in models for layer in model._flatten_layers()]
     generators = {id(one): one for layer in layers for one in layer._seed_generators}
-    with models[0].distribute_strategy.scope(), _other_draws():
-        shared = import_module("keras.src.random.seed_generator").global_seed_generator()
-    return [one.state for one in [*generators.values(), shared]]
+    return [one.state for one in [*generators.values(), shared(models[0].distribute_strategy)]]
+
+
+def shared(strategy: Any) -> Any:
+    """Keras' global generator, of draws without a seed. Keras creates it at the first, which a replica cannot."""
+    with strategy.scope(), _other_draws():
+        _newest[:] = [import_module("keras.src.random.seed_generator").global_seed_generator()]
+    return _newest[0]
+
+
+_newest: list[Any] = []
+"""Keras' global generator of the thread that trains."""
+
+
+def of_all_replicas(original: Callable[[], Any]) -> Callable[[], Any]:
+    """Keras has a global generator for each thread, and TensorFlow runs each replica in a thread of its own."""
+
+    @functools.wraps(original)
+    def generator() -> Any:
+        import tensorflow as tf
+
+        in_replica = tf.distribute.has_strategy() and not tf.distribute.in_cross_replica_context()
+        return _newest[0] if in_replica and _newest else original()
+
+    return generator
 
 
 @contextmanager

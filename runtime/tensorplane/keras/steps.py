@@ -15,7 +15,7 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane.input_wait import timed
-from tensorplane.keras import captured, exact_metrics
+from tensorplane.keras import building, captured, exact_metrics
 from tensorplane.keras.batches import Batch, BatchIterator, rows, rows_of, take
 from tensorplane.keras.replicas import share, sharing, summed
 from tensorplane.log import warn
@@ -353,6 +353,8 @@ def prediction(model: Any) -> Callable[[Any], Any]:
         alone = tf.function(alone, reduce_retracing=True, autograph=False)
 
     def run(batches: Any) -> Any:
+        if not model.built:
+            building.build_to_predict(model, _present(building.first_of_replicas(batches[0], strategy)))
         outputs = [one(*batch) if isinstance(batch, Batch) else alone(batch) for batch in batches]
         return tf.nest.map_structure(lambda *parts: tf.concat(parts, axis=0), *outputs)
 
