@@ -173,9 +173,9 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def _tell_of_epochs(self, before: int) -> None:
         # None of an earlier version's checkpoint is known.
-        if before not in (0, epochs := self.params["epochs"]):
+        if before not in (0, asked := self.params["epochs"]):
             warn(
-                f"fit: it has finished with epochs={before}, so epochs={epochs} trains nothing; "
+                f"fit: it has finished with epochs={before}, so epochs={asked} trains nothing; "
                 "pass another name or folder to train anew"
             )
 
