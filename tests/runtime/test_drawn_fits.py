@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 from tests.runtime import draws, mends
 from tests.runtime.drawn_fits import Case
-from tests.runtime.launching import environments, gang
+from tests.runtime.launching import Workers, environments, gang
 from tests.support import counts
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -25,24 +26,27 @@ _MOST = 60
 _NIGHTLY = pytest.mark.nightly("a mend that is taken out: minutes of trainings until a draw finds its fault")
 
 
-def _outcomes(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[Any]:
-    """What the program says of each case; of a case at which it has failed, its last lines."""
+def _started(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> AbstractContextManager[Workers]:
     tasks = environments(2) if mode == "workers" else [{}]
-    texts = [json.dumps(case) for case in cases]
-    with gang(folder, _PROGRAM, mode, *texts, tasks=tasks, WITHOUT=without) as started:
-        started.finish(len(cases) * PATIENT_SECONDS)
+    return gang(folder, _PROGRAM, mode, *map(json.dumps, cases), tasks=tasks, WITHOUT=without)
+
+
+def _outcomes(started: Workers, cases: list[Case]) -> list[Any]:
+    """What the program says of each case; of a case at which it has failed, its last lines."""
+    started.finish(len(cases) * PATIENT_SECONDS)
     found = [json.loads(line[5:]) for line in started.outputs[0].splitlines() if line.startswith("case ")]
     failed = {"failed": started.output[-1500:]}
     return [*found, *([failed] if len(found) < len(cases) else [])]
 
 
 def _faults(mode: str, cases: list[Case], folder: Path, *, without: str = "") -> list[str]:
-    plain = _outcomes("plain", cases, folder)
-    several = _outcomes(mode, cases, folder, without=without)
+    # Beside each other.
+    with _started("plain", cases, folder) as one, _started(mode, cases, folder, without=without) as other:
+        plain, several = _outcomes(one, cases), _outcomes(other, cases)
     return [
         f"{json.dumps(case)}: {fault}"
-        for case, one, other in zip(cases, plain, several, strict=False)
-        if (fault := _fault(case, one, other))
+        for case, expected, found in zip(cases, plain, several, strict=False)
+        if (fault := _fault(case, expected, found))
     ]
 
 
