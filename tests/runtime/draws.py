@@ -12,6 +12,7 @@ _NO_SUM = ("ratio", "peak")
 _OWN_LOSS, _OWN_STEP = ("own mean", "own sum", "gan"), ("guide", "counting")
 _OF_ONE_REPLICA = (*_NO_MEAN, "balanced")
 _NOT_OF_A_GAN = ("early", "looks", "perturbs", "swap to validate", "swap each epoch")
+_CHANGE_WEIGHTS = ("perturbs", "swap to validate")
 _AVERAGING = ("averages", "ema", "ema and accumulation")
 _WITH_A_RATE = [one for one in drawn_fits.OPTIMIZERS if one != "loss scale of several"]
 _CALLS = {
@@ -56,10 +57,12 @@ def resumes(seed: int) -> Iterator[drawn_resumes.Case]:
             family = "dropout"
         gan = family == "gan"
         data = draw.choice([one for one in drawn_resumes.DATA if not gan or one != "arrays"])
-        point = draw.choice([one for one in drawn_resumes.POINTS if not gan or not one.startswith("on_test")])
         # Two fits over one endless shuffle are no promise; it is said. A model whose first part is frozen is no GAN.
         fits = 1 if gan or data == "steps of an endless one" else draw.choice([1, 2])
         called = draw.choice([one for one in drawn_resumes.CALLBACKS if not gan or one not in _NOT_OF_A_GAN])
+        points = [one for one in drawn_resumes.POINTS if not gan or not one.startswith("on_test")]
+        # What these change for a validation shows only where one is interrupted.
+        point = draw.choice([*points, *(6 * ["on_test_batch_end"] if called in _CHANGE_WEIGHTS else [])])
         yield {
             "family": family,
             "loss": draw.choice(["mse", "number", *(one for one in drawn_fits.LOSSES if one not in _OF_ONE_REPLICA)]),

@@ -17,7 +17,7 @@ from tests.support.waiting import PATIENT_SECONDS
 _PROGRAM = Path(__file__).with_name("drawn_resumes.py")
 _COUNT = counts.of(quick=2, nightly=120)
 _PER_PROGRAM, _MOST = 10, 200
-"""Some mends need a stop in a validation with a callback that changes weights for it: one draw of thirty."""
+"""Some mends need a stop in a validation with a callback that changes weights for it: one draw of fifty."""
 _NIGHTLY = pytest.mark.nightly("a mend that is taken out: minutes of trainings until a draw finds its fault")
 
 
