@@ -54,17 +54,21 @@ class PodOfStage:
 
 def of(api: Kube, run: Object, stage: str) -> list[PodOfStage]:
     """The pods that there are, of each place from old to new."""
-    about = run["metadata"]
-    there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
-    found = [*_of_parts(there, run, stage), *_of_jobs(api, run, stage)]
+    found = [*_of_parts(api, run, stage), *_of_jobs(api, run, stage)]
     return sorted(found, key=lambda one: (*one.place, one.pod["metadata"]["creationTimestamp"]))
 
 
-def _of_parts(there: list[Object], run: Object, stage: str) -> Iterator[PodOfStage]:
-    nodes = workflow.nodes(run)
+def _of_argo(api: Kube, run: Object) -> Iterator[tuple[Object, Object]]:
+    """The pods that Argo has created for a run, each with its node in the Workflow."""
+    about, nodes = run["metadata"], workflow.nodes(run)
+    there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
     for pod in there:
         # Argo may have created a pod of which the Workflow does not tell yet.
-        node = nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {})
+        yield pod, nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {})
+
+
+def _of_parts(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
+    for pod, node in _of_argo(api, run):
         # The pod of the step `job` only waits for the job's own ones.
         if workflow.step_of(node, stage) == "work":
             yield PodOfStage(PART, int(workflow.given(node, "item")), pod)
@@ -82,25 +86,28 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
 
 def unfinished_jobs(api: Kube, run: Object) -> list[Object]:
     """The JobSets of a run that have not ended."""
-    templates = {node.get("templateName") for node in workflow.nodes(run).values()}
-    stages = [stage for stage in workflow.stages(run) if f"{stage}-job" in templates]
+    stages = [stage for stage in workflow.stages(run) if _has_job(run, stage)]
     return [one for stage in stages for one in job_sets(api, run, stage) if not in_cluster.ended(one)]
 
 
 def creates_jobs(api: Kube, run: Object) -> bool:
     """Whether a pod is there that may still create a JobSet of a run."""
-    about, nodes = run["metadata"], workflow.nodes(run)
-    there = api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=f"{_WORKFLOW}={about['name']}")
-    of_nodes = [nodes.get((pod["metadata"].get("annotations") or {}).get(_NODE, ""), {}) for pod in _alive(there)]
-    return any(workflow.step_of(node, stage) == "job" for node in of_nodes for stage in workflow.stages(run))
+    stages = workflow.stages(run)
+    return any(
+        workflow.step_of(node, stage) == "job"
+        for pod, node in _of_argo(api, run)
+        if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")
+        for stage in stages
+    )
 
 
-def _alive(pods: list[Object]) -> list[Object]:
-    return [pod for pod in pods if (pod.get("status") or {}).get("phase") not in ("Succeeded", "Failed")]
+def _has_job(run: Object, stage: str) -> bool:
+    """Whether a job of the stage has begun."""
+    return f"{stage}-job" in {node.get("templateName") for node in workflow.nodes(run).values()}
 
 
 def _of_jobs(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
-    if f"{stage}-job" not in {node.get("templateName") for node in workflow.nodes(run).values()}:
+    if not _has_job(run, stage):
         return
     found = job_sets(api, run, stage)
     for job_set in found:

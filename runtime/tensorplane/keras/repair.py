@@ -145,8 +145,8 @@ def _repair_trainer(trainer: Any) -> None:
     callbacks = trainer.callbacks_module.CallbackList
     callbacks.set_model = _noted(callbacks.set_model)
     callbacks.on_epoch_begin = _begun(callbacks.on_epoch_begin)
-    callbacks.on_test_begin = _before_validation(callbacks.on_test_begin)
-    callbacks.on_train_end = _before_end(callbacks.on_train_end)
+    callbacks.on_test_begin = _after("before_validation", callbacks.on_test_begin)
+    callbacks.on_train_end = _after("before_end", callbacks.on_train_end)
     kind._get_metrics_result_or_logs = _epoch_logs(kind._get_metrics_result_or_logs)
 
 
@@ -182,28 +182,16 @@ def _begun(original: Function) -> Function:
     return on_epoch_begin
 
 
-def _before_validation(original: Function) -> Function:
-    """What resumes training sees its state before other callbacks begin a validation."""
+def _after(before: str, original: Function) -> Function:
+    """What resumes training does this before other callbacks begin a validation, or end the training."""
 
     @functools.wraps(original)
-    def on_test_begin(self: Any, logs: Any = None) -> None:
+    def method(self: Any, logs: Any = None) -> None:
         if (resume := _resume(self)) is not None:
-            resume.before_validation()
+            getattr(resume, before)()
         original(self, logs)
 
-    return on_test_begin
-
-
-def _before_end(original: Function) -> Function:
-    """What resumes training saves its end before other callbacks end it: after a restart, they do so once more."""
-
-    @functools.wraps(original)
-    def on_train_end(self: Any, logs: Any = None) -> None:
-        if (resume := _resume(self)) is not None:
-            resume.before_end()
-        original(self, logs)
-
-    return on_train_end
+    return method
 
 
 def _resume(callbacks: Any) -> Any:
