@@ -185,6 +185,23 @@ def test_augmentation_is_new_in_each_epoch_and_the_same_after_a_resume(tmp_path:
     assert [batch[1].tolist() for batch in islice(_values(data, first_step=4), 2)] == steps[4:]
 
 
+@pytest.mark.parametrize("cached", [False, True])
+def test_layers_that_keep_tensors_of_their_first_call_serve_all_batches(tmp_path: Path, cached: bool) -> None:
+    """Keras' Normalization with a given mean builds itself in the first graph that it is in."""
+    before, after = (keras.layers.Normalization(mean=1.0, variance=4.0) for _ in range(2))
+    data = tensorplane.dataset(
+        tf.constant([[1.0], [3.0], [5.0], [7.0]]),
+        lambda value: before(value[None])[0],
+        augment=lambda value, seed: after(value[None])[0],
+        global_batch=4,
+        cache=tmp_path if cached else None,
+    )
+    strategy = tf.distribute.get_strategy()
+    for first_step in (0, 1):  # as after a resume
+        batch = next(iter(data.batches(strategy, first_step=first_step)))
+        assert sorted(batch.numpy().ravel()) == [-0.5, 0.0, 0.5, 1.0]
+
+
 def test_batches_go_to_a_strategy_of_several_replicas() -> None:
     strategy = tf.distribute.MirroredStrategy(["CPU:0"])
     data = tensorplane.dataset(64, lambda index: (index, -index), global_batch=32, seed=2)

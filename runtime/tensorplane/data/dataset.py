@@ -65,7 +65,8 @@ def dataset(
     (count,) = lengths
     loader = _Loader(parts, load)
     store = _store(Path(cache), loader, count, version) if cache is not None else None
-    return Inputs(Order(count, global_batch, seed), loader, augment, store)
+    augmenter = _Augmenter(augment, loader.spec) if augment else None
+    return Inputs(Order(count, global_batch, seed), loader, augmenter, store)
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Inputs:
 
     order: Order
     _load: _Loader
-    _augment: Callable[..., Any] | None
+    _augment: _Augmenter | None
     _store: _Store | None
 
     @property
@@ -128,15 +129,9 @@ class Inputs:
             samples = self._load.samples(indices)
         return self._augmented(self._augment, samples, position) if self._augment else samples
 
-    def _augmented(self, augment: Callable[..., Any], samples: Any, position: tf.Tensor) -> Any:
+    def _augmented(self, augment: _Augmenter, samples: Any, position: tf.Tensor) -> Any:
         seeds = tf.stack([tf.fill(tf.shape(position), tf.constant(self.order.seed, tf.int64)), position], axis=1)
-
-        def one(pair: tuple[Any, tf.Tensor]) -> Any:
-            return _as_mapped(augment(*_unpacked(pair[0]), seed=pair[1]), "augment")
-
-        spec = tf.nest.map_structure(lambda each: tf.TensorSpec(each.shape[1:], each.dtype), samples)
-        result = tf.function(one).get_concrete_function((spec, tf.TensorSpec([2], tf.int64))).structured_outputs
-        return tf.map_fn(one, (samples, seeds), fn_output_signature=_specs(result))
+        return augment.samples(samples, seeds)
 
 
 def _one_thread_each() -> tf.data.Options:
@@ -163,13 +158,28 @@ class _Loader:
 
     def samples(self, indices: tf.Tensor) -> Any:
         """The samples in a batch."""
-        return tf.map_fn(self._one, indices, fn_output_signature=self.spec)
+        # The same trace again: a layer of Keras may keep tensors of the first one, which another cannot read.
+        return tf.map_fn(self.traced, indices, fn_output_signature=self.spec)
 
     def _one(self, index: tf.Tensor) -> Any:
         if self._counted:
             return _as_mapped(self._load(index), "load")
         example = tf.nest.map_structure(lambda part: tf.gather(part, index), self._parts)
         return _as_mapped(self._load(*_unpacked(example)), "load")
+
+
+class _Augmenter:
+    """Changes samples, each by a seed. Its trace serves all batches, as that of a `_Loader` does."""
+
+    def __init__(self, augment: Callable[..., Any], spec: Any) -> None:
+        def one(pair: tuple[Any, tf.Tensor]) -> Any:
+            return _as_mapped(augment(*_unpacked(pair[0]), seed=pair[1]), "augment")
+
+        self._traced = tf.function(one).get_concrete_function((spec, tf.TensorSpec([2], tf.int64)))
+
+    def samples(self, samples: Any, seeds: tf.Tensor) -> Any:
+        """The changed samples of a batch."""
+        return tf.map_fn(self._traced, (samples, seeds), fn_output_signature=_specs(self._traced.structured_outputs))
 
 
 class _Store:
