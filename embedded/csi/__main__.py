@@ -13,6 +13,8 @@ import threading
 from functools import partial
 from pathlib import Path
 
+import grpc
+
 from embedded.csi import metrics, serve
 from embedded.csi.api import Api
 from embedded.csi.failover import Failover
@@ -24,6 +26,7 @@ from embedded.csi.published import Published
 from embedded.csi.store import Store
 
 _GRACE_SECONDS = 5.0
+_LOOK_SECONDS = 1.0
 
 
 def main() -> int:
@@ -48,15 +51,19 @@ def main() -> int:
         threading.Thread(target=Intended(store, api).watch, args=(ended,), name="intended", daemon=True).start()
     threading.Thread(target=Guard(store).watch, args=(ended,), name="room", daemon=True).start()
     print(f"serving {asked.pool} ({store.storage.kind})", flush=True)
-    ended.wait()
+    while not ended.wait(_LOOK_SECONDS):
+        pass  # a signal that another thread takes does not wake this one
+    _end(servers, schedule, [store, target] if target else [store])
+    return 0
+
+
+def _end(servers: list[grpc.Server], schedule: Schedule | None, stores: list[Store]) -> None:
     for stopping in [server.stop(_GRACE_SECONDS) for server in servers]:
-        stopping.wait()
+        stopping.wait(2 * _GRACE_SECONDS)
     if schedule:
         schedule.stop()
-    for one in (store, target):
-        if one:
-            one.close()
-    return 0
+    for store in stores:
+        store.close()
 
 
 def _arguments() -> argparse.Namespace:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -32,7 +34,8 @@ class Driver:
         """Starts it and waits until it answers."""
         arguments = ["--socket", self.socket, "--registration", self.registration, "--pool", self.folder / "pool"]
         mirror = ["--mirror", self._mirror] if self._mirror else []
-        program = [sys.executable, "-m", "tests.csi.dying", self._countdown, *arguments, *mirror, "--node", "node-1"]
+        python = [sys.executable, "-X", "faulthandler", "-m", "tests.csi.dying"]
+        program = [*python, self._countdown, *arguments, *mirror, "--node", "node-1"]
         place = ["nsenter", f"--mount=/proc/{self._holder}/ns/mnt", f"--wdns={PROJECT}"] if self._holder else []
         for left in (self.socket, self._countdown):
             left.unlink(missing_ok=True)
@@ -83,10 +86,19 @@ class Driver:
         self.kill()
         self.start()
 
-    def stop(self) -> None:
-        """Asks it to end."""
-        self._process.terminate()
-        assert self._process.wait(PATIENT_SECONDS) == 0
+    def stop(self, *, by_main_thread: bool = True) -> None:
+        """Asks it to end. One that hangs is aborted, so that its log ends with its stacks."""
+        if by_main_thread:
+            self._process.terminate()
+        else:
+            threads = sorted(int(thread.name) for thread in Path(f"/proc/{self._process.pid}/task").iterdir())
+            ctypes.CDLL(None).tgkill(self._process.pid, threads[-1], signal.SIGTERM)
+        try:
+            assert self._process.wait(PATIENT_SECONDS) == 0, self.log
+        except subprocess.TimeoutExpired:
+            self._process.send_signal(signal.SIGABRT)
+            self._process.wait()
+            raise AssertionError(f"it has not ended:\n{self.log}") from None
         self.client.close()
 
 

@@ -168,3 +168,8 @@ def test_a_driver_keeps_the_copies_as_young_as_asked_for(mirroring: Driver, fold
     assert not copies(folder, "alone", "")
     mirroring.stop()
     assert "Traceback" not in mirroring.log
+
+
+def test_a_driver_ends_whichever_of_its_threads_takes_the_signal(mirroring: Driver) -> None:
+    mirroring.stop(by_main_thread=False)
+    assert "Traceback" not in mirroring.log
