@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 
@@ -35,13 +36,14 @@ def chosen(resolved: ResolvedStack, deployed: pulumi.StackReference) -> Guard:
     if written := resolved.config.gpus_elsewhere:
         elsewhere = None if written == "allow" else pulumi.Output.from_input(str(written))
         return Guard(pulumi.Output.from_input("deny"), elsewhere)
-    outputs = pulumi.Output.all(deployed.get_output(facts.VERSION_KEY), deployed.get_output(facts.GPU_GUARD_KEY))
+    # Every version has this output.
+    outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(facts.GPU_GUARD_KEY))
     action = pulumi.Output.unsecret(outputs.apply(lambda both: _of(*both)))
     return Guard(action, None if resolved.config.cluster.kind == "existing" else action)
 
 
-def _of(version: float | None, recorded: str | None) -> str:
-    action = recorded or ("deny" if version is None else "warn")
+def _of(workloads: Mapping[str, Any] | None, recorded: str | None) -> str:
+    action = recorded or ("deny" if workloads is None else "warn")
     if action == "warn":
         pulumi.log.warn(_WARNS)
     return action

@@ -79,7 +79,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
                     f"!({fresh}) || ({queued}) || !variables.templates.exists(template, {asks('template.spec')})"
                 ),
                 "message": (
-                    f"{DEVICES}: this is not a job in a queue, and this namespace reserves them for admitted jobs;"
+                    f"{DEVICES}: this is not a job in a queue, and this namespace keeps them for admitted jobs;"
                     f" create {kind} with the label {QUEUE_LABEL}"
                 ),
             },

@@ -53,12 +53,14 @@ def test_pods_elsewhere_are_denied_on_clusters_of_the_stack_and_where_it_asks(
 
 
 @pytest.mark.parametrize(
-    ("version", "recorded", "action"),
-    [(None, None, "deny"), (1, None, "warn"), (1, "warn", "warn"), (1, "deny", "deny")],
+    ("workloads", "recorded", "action"),
+    [(None, None, "deny"), ({}, None, "warn"), ({}, "warn", "warn"), ({}, "deny", "deny")],
     ids=["new", "deployed by an earlier version", "which warns since", "which denies"],
 )
-def test_a_stack_that_an_earlier_version_deployed_warns(version: int | None, recorded: str | None, action: str) -> None:
-    assert _of(version, recorded) == action
+def test_a_stack_that_an_earlier_version_deployed_warns(
+    workloads: dict[str, Any] | None, recorded: str | None, action: str
+) -> None:
+    assert _of(workloads, recorded) == action
 
 
 def test_without_queues_a_namespace_holds_what_its_workloads_declare() -> None:
