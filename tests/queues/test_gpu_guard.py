@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from kubernetes import config as kubeconfig
 
 from components.queues import gpu_guard
+from components.queues.spaces import Spaces
 from embedded.provider.api import GVK, Api, ApiError
+from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
 from tests.queues.jobs import POD, Jobs, Object
 from tests.support import counts
@@ -164,17 +167,19 @@ def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs, namespace:
     namespace = jobs.stack if namespace == "stack" else namespace
     waiting = pod(example(), namespace)
     waiting["spec"] |= GATE
+    waiting["metadata"]["name"] = "waiting"
     jobs.api.create(waiting, manager="test")
     try:
         with pytest.raises(ApiError, match="Kueue did not admit this pod"):
-            jobs.api.patch(POD, "alone", namespace, {"spec": {"schedulingGates": None}}, manager="test")
+            jobs.api.patch(POD, "waiting", namespace, {"spec": {"schedulingGates": None}}, manager="test")
     finally:
-        jobs.api.delete(POD, "alone", namespace)
+        jobs.api.delete(POD, "waiting", namespace)
 
 
 def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
     """By an ephemeral container, or by a resize."""
     running = plain(ELSEWHERE)
+    running["metadata"]["name"] = "running"
     jobs.api.create(running, manager="test")
     gpus = {"limits": {"nvidia.com/gpu": "1"}}
     added = {"ephemeralContainers": [{"name": "added", "image": "a", "resources": gpus}]}
@@ -182,9 +187,9 @@ def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
     try:
         for way, spec in (("ephemeralcontainers", added), ("resize", resized)):
             with pytest.raises(ApiError, match=r"Forbidden|forbidden|Invalid|not allowed"):
-                jobs.api.patch(POD, f"alone/{way}", ELSEWHERE, {"spec": spec}, manager="test")
+                jobs.api.patch(POD, f"running/{way}", ELSEWHERE, {"spec": spec}, manager="test")
     finally:
-        jobs.api.delete(POD, "alone", ELSEWHERE)
+        jobs.api.delete(POD, "running", ELSEWHERE)
 
 
 def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, others: None) -> None:
@@ -193,6 +198,27 @@ def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, ot
     told = jobs.refusal(pod(example(), ELSEWHERE))
     assert "run it in a queue (batch, production, research, serving) of tensorplane-dev with tensorplane run" in told
     assert "or label the namespace tensorplane.dev/gpus=allowed" in told
+
+
+def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(jobs: Jobs) -> None:
+    namespace = "unqueued"
+
+    def made_for(spaces: Spaces) -> Object:
+        return gpu_guard.own_pods(replace(spaces, stack=namespace, teams={}, kinds={}, unqueued=["server"]))
+
+    def told(account: str, resource: str) -> str:
+        found = plain(namespace)
+        found["spec"] |= {"serviceAccountName": account}
+        found["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
+        return jobs.refusal(found)
+
+    with in_force.policy(jobs, namespace, made_for, {}):
+        for account in ("server", "other"):
+            about = {"name": account, "namespace": namespace}
+            jobs.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": about}, manager="test")
+        eventually(lambda: "this namespace keeps them for workloads of the stack" in told("other", "nvidia.com/gpu"))
+        assert told("server", "nvidia.com/gpu") == told("server", "google.com/tpu") == told("other", "cpu") == ""
+        assert "declare the workload in the settings" in told("server", "amd.com/gpu")
 
 
 def test_pods_without_gpus_and_namespaces_that_may_have_some_are_left_alone(jobs: Jobs, others: None) -> None:
