@@ -35,13 +35,14 @@ _VENDORS = (
 )
 _NAMED = re.compile(_VENDORS)
 _NAMED_AS_KEY = re.compile(rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)""")
-# Shares of devices, in addition to their number or instead of it. In hundredths of a device, as of tencent.com,
-# koordinator.sh, volcano.sh and HAMi: 800 are eight devices.
+# Shares of devices, in addition to their number or instead of it, as vendors and HAMi, Koordinator, Volcano name them.
+_UNIT = r"(gpu|cuda|[dg]cu|mlu|[nx]pu)"
+# In hundredths of a device: 800 of tencent.com/vcuda-core are eight. A neuroncore is a device.
 _HUNDREDTHS = re.compile(
-    r".*/([qvm]?(gpu|cuda)[.-]?cores?([.-]percentage)?|v?gpu[.-]?(mem(ory)?-)?(percentage|ratio))|koordinator\.sh/gpu"
+    rf".*/([\w.-]*([._-]|{_UNIT}))?(v?cores?|percentage|ratio)([.-]percentage)?|koordinator\.sh/gpu", re.IGNORECASE
 )
 # In units of memory, whose number on a device is unknown: with only these, a container gets one device.
-_MEMORY = re.compile(r".*/[qvm]?(gpu|cuda)[.-]?mem(ory)?([.-]\d+\w*)?|gpu\.intel\.com/(memory\.max|millicores|tiles)")
+_MEMORY = re.compile(r".*/[\w.-]*mem(ory)?([.-](max|\d+\w*))?|gpu\.intel\.com/(millicores|tiles)", re.IGNORECASE)
 _QUANTITY = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+|[numkMGTPE]i?|Ki)?")
 # A device's name in the list of a virtual machine.
 _DOMAIN = re.compile(r"[\w.-]+\.[\w.-]+/.+")

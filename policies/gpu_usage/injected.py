@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from gpu_usage import accelerators, devices, multipliers, runtimes
+from gpu_usage import accelerators, devices, expressions, multipliers, runtimes
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, UnseenError, items, part, unknown
 
 # Types of a LimitRange's entries that are not about containers.
@@ -52,7 +52,9 @@ def _limit_range(manifest: Manifest) -> None:
 
 
 def _admission_policy(manifest: Manifest) -> None:
-    _mutation([part(part(manifest.body, "spec"), "matchConstraints", ("spec",))], "resourceRules")
+    spec = part(manifest.body, "spec")
+    if expressions.may_add_gpus(spec):
+        _mutation([part(spec, "matchConstraints", ("spec",))], "resourceRules")
 
 
 def _webhooks(manifest: Manifest) -> None:

@@ -39,9 +39,8 @@ _DEFAULT_SURGE = 0.25
 
 
 def of(manifest: Manifest) -> Manifest:
-    """The object with these numbers. Raises UncountableError if one has no maximum."""
-    raises = _RAISES.get(manifest.type)
-    return replace(manifest, body=raises(manifest)) if raises else manifest
+    """An object of these kinds with these numbers. Raises UncountableError if one has no maximum."""
+    return replace(manifest, body=_RAISES[manifest.type](manifest))
 
 
 def _deployment(manifest: Manifest) -> Body:

@@ -40,10 +40,11 @@ def count(manifest: Manifest, declared: Declared = NOTHING) -> int:
         return 0
     shown.refuse(manifest.annotations, ("metadata", "annotations"))
     raised = replace(manifest, body=spark.with_all_executors(manifest))
-    if not _demands(raised, declared):
-        return 0
-    raised = most_pods.of(raised)
-    return sum(demand.gpus * multipliers.times(raised, demand) for demand in _demands(raised, declared))
+    demands = _demands(raised, declared)
+    if demands and raised.type in most_pods.KINDS:
+        raised = most_pods.of(raised)
+        demands = _demands(raised, declared)
+    return sum(demand.gpus * multipliers.times(raised, demand) for demand in demands)
 
 
 def _demands(manifest: Manifest, declared: Declared) -> list[Demand]:

@@ -33,6 +33,7 @@ _BOUNDS = frozenset(
         *("thresholds", "targetThresholds", "usageThresholds"),
     }
 )
+_NO_REQUESTS = _WORDS | _BOUNDS
 _ANNOTATIONS = ("annotations", "podAnnotations")
 # In a text that is no Kubernetes object, such as a scheduler's configuration, other maps weigh and limit accelerators.
 _REQUESTS = ("resources", "overhead")
@@ -94,7 +95,7 @@ class Search:
     def _own(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
         """Requests of a map itself, without pods and maps inside it."""
         shown.refuse(value, path)
-        if self.own_fields and inside not in _WORDS | _BOUNDS and operator_fields.asks(value, path):
+        if self.own_fields and inside not in _NO_REQUESTS and operator_fields.asks(value, path):
             return 1
         if inside in ("limits", "requests"):  # counted with the map that holds both
             return 0
@@ -109,7 +110,7 @@ class Search:
 
     def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
         """Requests by keys that are names of accelerators."""
-        if inside in _WORDS | _BOUNDS or (self.configuration and inside not in _REQUESTS):
+        if inside in _NO_REQUESTS or (self.configuration and inside not in _REQUESTS):
             return 0
         asks = accelerators.is_asked if inside == "overhead" else accelerators.is_named
         return sum(_quantity(value[key], (*path, key)) for key in value if asks(key))

@@ -24,8 +24,12 @@ _KINDS: Mapping[tuple[str, str], str] = {
     ("kappctrl.k14s.io", "App"): "kapp-controller",
     ("packaging.carvel.dev", "PackageInstall"): "kapp-controller",
     ("core.oam.dev", "Application"): "KubeVela",
+    ("pulumi.com", "Stack"): "Pulumi's operator",
+    ("pulumi.com", "Program"): "Pulumi's operator",
+    ("kubeai.org", "Model"): "KubeAI",
+    ("kaito.sh", "Workspace"): "KAITO",
 }
-"""Kubernetes objects, and what applies manifests for them."""
+"""Kubernetes objects, and what starts pods for them: from elsewhere, or of a size that a name stands for."""
 _TOKENS = re.compile(
     # Providers of Terraform, that of Kubernetes too: its tokens have `index` where Pulumi's have an API's version.
     r"(?P<provider>(kubernetes|kubectl|helm|kustomization|argocd|rancher2):index/.*|flux:index/.*"
@@ -41,7 +45,7 @@ def fault(token: str, body: Mapping[str, Any], manifest: Manifest | None) -> Uns
     by = _applied_by(token, body, manifest)
     if by is None:
         return None
-    problem = f"{by} applies what this preview does not show, which may request GPUs"
+    problem = f"{by} may start pods with GPUs that this preview does not show"
     return UnseenError(problem, "declare its objects in the stack as resources of the kubernetes provider")
 
 

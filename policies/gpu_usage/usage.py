@@ -61,8 +61,10 @@ class Usage:
         """Requests of the stack, by resource."""
         known = {seen.urn for seen in self.view.all}
         parents = ((seen, seen.parent) for seen in self.view.all)
-        roots = (seen for seen, parent in parents if parent is None or parent.urn not in known)
-        return sum((self.asked(one) for one in roots), Counter[str]())
+        found: Counter[str] = Counter()
+        for one in (seen for seen, parent in parents if parent is None or parent.urn not in known):
+            found.update(self.asked(one))  # a sum of counters would look at every resource for every resource
+        return found
 
     def by_name(self) -> Counter[str]:
         """Requests by the names that messages have."""
@@ -97,9 +99,9 @@ class Usage:
                 self.ask(seen, partial(self.take_template, seen.urn, manifest))
 
     def take_template(self, urn: str, manifest: Manifest) -> None:
-        """Gives an object the template that it refers to; the one with the most GPUs if there may be several."""
+        """Gives an object the template that it refers to; one with GPUs if there may be several."""
         owners = autoscalers.targets(manifest, self.manifests.values())
-        owner = max(owners, key=lambda each: objects.count(autoscalers.raised(each, 1), self.declared))
+        owner = max(owners, key=lambda each: self.requests_gpus(autoscalers.raised(each, 1)))
         self.manifests[urn] = autoscalers.with_template(manifest, owner)
 
     def raise_by_autoscalers(self) -> None:
@@ -114,18 +116,26 @@ class Usage:
         targets = autoscalers.targets(scaler, self.manifests.values())
         raised = {urn: each for urn, each in self.manifests.items() if any(each is target for target in targets)}
         for urn, target in raised.items():
-            if objects.count(autoscalers.raised(target, 1), self.declared):
+            if self.requests_gpus(autoscalers.raised(target, 1)):
                 self.manifests[urn] = autoscalers.scaled(target, scaler)
+
+    def requests_gpus(self, manifest: Manifest) -> bool:
+        """Whether an object's number of GPUs is known and depends on its replicas."""
+        try:
+            return objects.count(manifest, self.declared) > 0
+        except UnseenError:  # which is said of the object itself
+            return False
 
     def asked(self, seen: Seen) -> Counter[str]:
         """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
         for child in self.children[seen.urn]:
-            found += self.asked(child)
+            found.update(self.asked(child))
         own = Counter({seen.urn: self.ask(seen, partial(self.own, seen)) or 0})
         if seen.type in WORKLOADS:
             return own if own.total() >= found.total() else found
-        return found + own
+        found.update(own)
+        return found
 
     def own(self, seen: Seen) -> int:
         """Requests of the resource itself, counted or registered."""

@@ -42,6 +42,16 @@ def patched(path: str, value: Any, op: str = "add") -> Resource:
     return kyverno(mutate={"patchesJson6902": f"- op: {op}\n  path: {path}\n  value: {value}\n"})
 
 
+def expressed(expression: str = "", *variables: str, kind: str = "policies.kyverno.io/v1:MutatingPolicy") -> Resource:
+    """A policy of pods in CEL."""
+    given = {
+        "matchConstraints": {"resourceRules": [{"apiGroups": [""], "resources": ["pods"]}]},
+        "variables": [{"name": "name", "expression": each} for each in variables],
+        "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}] if expression else [],
+    }
+    return raw(kind, "x", given)
+
+
 def webhook(groups: list[str], resources: list[str]) -> Resource:
     rule = {"apiGroups": groups, "resources": resources}
     return flat(
@@ -49,6 +59,7 @@ def webhook(groups: list[str], resources: list[str]) -> Resource:
     )
 
 
+ADMISSION = "admissionregistration.k8s.io/v1:MutatingAdmissionPolicy"
 SET = {"resources": {"limits": {"nvidia.com/gpu": "1"}}}
 ANCHORED = {"+(resources)": {"+(limits)": {"+(nvidia.com/gpu)": "1"}}}
 # What adds GPUs, and what the advice must speak of.
@@ -163,14 +174,26 @@ ADDING: dict[str, tuple[list[Resource], str]] = {
     ),
     "Kyverno's expression": (
         [
-            raw(
-                "policies.kyverno.io/v1:MutatingPolicy",
-                "x",
-                {"matchConstraints": {"resourceRules": [{"resources": ["pods"]}]}},
+            expressed(
+                """[JSONPatch{op: "add", path: "/spec/containers/0/resources/limits/nvidia.com~1gpu", value: "4"}]"""
             )
         ],
         "it may add GPUs to pods at admission",
     ),
+    "an expression of limits": (
+        [expressed('Object{spec: Object.spec{limits: {variables.name: "4"}}}', "'amd.com/gpu'", kind=ADMISSION)],
+        '"charts": {"x (MutatingAdmissionPolicy)": 0} next to maxGpus',
+    ),
+    "an expression of a runtime": (
+        [expressed('Object{spec: Object.spec{runtimeClassName: "nvidia"}}', kind=ADMISSION)],
+        "it may add GPUs to pods at admission",
+    ),
+    "an expression of replicas": ([expressed("Object{spec: Object.spec{replicas: 50}}")], "it may add GPUs to pods"),
+    "an expression of an annotation": (
+        [expressed('Object{metadata: Object.metadata{annotations: {"gpu-fraction": "0.5"}}}')],
+        "it may add GPUs to pods",
+    ),
+    "a policy without expressions": ([expressed()], "it may add GPUs to pods at admission"),
     "a webhook of pods": ([webhook([""], ["pods"])], "name no resources that run pods"),
     "a webhook of everything": ([webhook(["*"], ["*"])], "name no resources that run pods"),
     "a webhook of a counted kind": (
@@ -257,6 +280,14 @@ HARMLESS: dict[str, list[Resource]] = {
             }
         )
     ],
+    "an expression of a label": [expressed('Object{metadata: Object.metadata{labels: {"gpu.example.com/a": "b"}}}')],
+    "an expression of CPUs": [
+        expressed(
+            'Object{spec: Object.spec{resources: {"limits": {"cpu": "1"}}}}', "object.spec.replicas > 1", kind=ADMISSION
+        )
+    ],
+    "an expression of a sandbox": [expressed('Object{spec: Object.spec{runtimeClassName: "gvisor"}}')],
+    "an expression of an image": [expressed("object.spec.containers.map(c, 'registry.example.com/' + c.image)")],
     "cert-manager's webhook": [webhook(["cert-manager.io"], ["certificaterequests"])],
     "a webhook of namespaces": [webhook([""], ["namespaces"])],
 }

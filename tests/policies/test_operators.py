@@ -137,6 +137,30 @@ OPERATORS: dict[str, tuple[list[Resource], int]] = {
         2,
     ),
     "Koordinator's whole GPU": ([raw("core/v1:Pod", "x", pod("100", resource="koordinator.sh/gpu"))], 1),
+    "HAMi's parts of another vendor's GPU": (
+        [
+            raw(
+                "core/v1:Pod",
+                "x",
+                {
+                    "containers": [
+                        {
+                            "resources": {
+                                "limits": {
+                                    "iluvatar.ai/BI-V150-vgpu": 1,
+                                    "iluvatar.ai/BI-V150.vMem": 64,
+                                    "iluvatar.ai/BI-V150.vCore": 50,
+                                }
+                            }
+                        }
+                    ]
+                },
+            )
+        ],
+        1,
+    ),
+    "cores that are devices": ([raw("core/v1:Pod", "x", pod(32, resource="aws.amazon.com/neuroncore"))], 32),
+    "cores of an unknown vendor": ([raw("core/v1:Pod", "x", pod(8, resource="vendor.example/supercore"))], 8),
     "HAMi's parts of two GPUs": (
         [
             raw(
@@ -240,6 +264,7 @@ HARMLESS: dict[str, list[Resource]] = {
     "a note about a GPU's memory": [raw("apps/v1:Deployment", "x", shared(gpu_memory="16Gi"))],
     "Koordinator's memory of a GPU": [raw("core/v1:Pod", "x", pod("4Gi", resource="koordinator.sh/gpu-memory"))],
     "Koordinator's network": [raw("core/v1:Pod", "x", pod(100, resource="koordinator.sh/rdma"))],
+    "memory of another vendor's GPU": [raw("core/v1:Pod", "x", pod("4G", resource="metax-tech.com/vmemory"))],
     "Intel's memory of a GPU": [raw("core/v1:Pod", "x", pod("10M", resource="gpu.intel.com/memory.max"))],
 }
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tests.policies.conftest import Judge, Violations
-from tests.policies.stacks import Resource, flat, pod, raw, template
+from tests.policies.stacks import Resource, flat, pod, raw, scaler, template
 
-APPLIES = "applies what this preview does not show, which may request GPUs; declare its objects in the stack"
+APPLIES = "may start pods with GPUs that this preview does not show; declare its objects in the stack"
 
 
 def other(token: str, **props: Any) -> Resource:
@@ -38,6 +38,11 @@ UNSEEN: dict[str, tuple[list[Resource], str]] = {
     "a folder of Flux": ([raw("kustomize.toolkit.fluxcd.io/v1:Kustomization", "x", {"path": "a"})], f"Flux {APPLIES}"),
     "a chart of k3s": ([raw("helm.cattle.io/v1:HelmChart", "x", {"valuesContent": "a: 1"})], f"k3s {APPLIES}"),
     "a release of Crossplane": ([raw("helm.crossplane.io/v1beta1:Release", "x", {})], f"Crossplane {APPLIES}"),
+    "a stack of Pulumi's operator": ([raw("pulumi.com/v1:Stack", "x", {})], f"Pulumi's operator {APPLIES}"),
+    "a model of KubeAI": (
+        [raw("kubeai.org/v1:Model", "x", {"resourceProfile": "nvidia-gpu-l4:1"})],
+        f"KubeAI {APPLIES}",
+    ),
     "a manifest by another provider": (
         [other("kubectl:index/manifest:Manifest", yamlBody="kind: Pod")],
         f"the provider kubectl {APPLIES}",
@@ -98,6 +103,14 @@ def test_a_statement_of_none_is_refused_where_gpus_are_shown(violations: Violati
     with_gpus = raw("helm.toolkit.fluxcd.io/v2:HelmRelease", "x", {"values": {"limits": {"nvidia.com/gpu": 1}}})
     (message,) = violations(with_gpus, charts={"x (HelmRelease)": 0}, maxGpus=64)
     assert "`spec.values` requests GPUs, and the policy's configuration states 0" in message
+
+
+def test_an_autoscaler_of_what_is_stated_passes(violations: Violations) -> None:
+    scaled = [{**thing(worker=template(pod(1))), "name": "web"}, scaler("Thing", maxReplicas=4)]
+    scaled[0]["props"] = {**scaled[0]["props"], "metadata": {"name": "web"}}
+    assert violations(*scaled, charts={"web (Thing)": 4}, maxGpus=4) == []
+    (message,) = violations(*scaled, maxGpus=4)
+    assert message.startswith("web (Thing): it requests GPUs")
 
 
 def test_a_statement_hides_nothing_that_can_be_counted(violations: Violations) -> None:
