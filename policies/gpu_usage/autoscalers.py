@@ -127,7 +127,8 @@ def refers(manifest: Manifest) -> bool:
 
 def with_template(manifest: Manifest, owner: Manifest) -> Manifest:
     """The object with the template that it refers to."""
-    template = part(part(owner.body, "spec"), "template", ("spec",))
+    # A PodTemplate has it beside its metadata.
+    template = part(part(owner.body, "spec"), "template", ("spec",)) or part(owner.body, "template")
     return replace(manifest, body={**manifest.body, "spec": {**part(manifest.body, "spec"), "template": template}})
 
 

@@ -12,7 +12,9 @@ _KINDS = frozenset(
         *(("karpenter.sh", kind) for kind in ("NodePool", "NodeClaim", "NodeOverlay")),
         *(("resource.k8s.io", kind) for kind in ("DeviceClass", "ResourceSlice")),
         *(("scheduling.run.ai", "Queue"), ("scheduling.volcano.sh", "Queue"), ("scheduling.koordinator.sh", "Device")),
-        *(("scheduling.sigs.k8s.io", "ElasticQuota"), ("quota.koordinator.sh", "ElasticQuotaProfile")),
+        *((f"scheduling.{group}", "PodGroup") for group in ("run.ai", "volcano.sh", "x-k8s.io", "sigs.k8s.io")),
+        *((f"scheduling.{group}", "ElasticQuota") for group in ("x-k8s.io", "sigs.k8s.io")),
+        *(("quota.koordinator.sh", "ElasticQuotaProfile"), ("nfd.k8s-sigs.io", "NodeFeatureRule")),
         *(("cloud.google.com", "ComputeClass"), ("topology.node.k8s.io", "NodeResourceTopology")),
         *(("policies.kyverno.io", kind) for kind in ("ValidatingPolicy", "ImageValidatingPolicy", "DeletingPolicy")),
     }

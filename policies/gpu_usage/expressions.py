@@ -11,7 +11,7 @@ from gpu_usage.manifest import items, part
 
 # A name of an extended resource, also in a JSON pointer.
 _NAME = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/|~1)[\w.-]+")
-_RESOURCES = re.compile(r"\b(limits|requests)\b")
+_RESOURCES = re.compile(r"\b(resources|limits|requests)\b")
 _RUNTIME = re.compile(r"runtimeClassName")
 _OF_GPUS = re.compile(r"nvidia|gpu|habana|ascend", re.IGNORECASE)
 _PODS = re.compile(r"(/|\b)(replicas|parallelism|completions|maxReplicas|maxSurge)\b(\s*:|['\"])")

@@ -34,16 +34,36 @@ def refuse(policy: Manifest, declared: Declared) -> None:
         _refuse_runtime_and_numbers(change, path, declared)
 
 
+def copied(policy: Manifest) -> Iterator[Manifest]:
+    """The kinds of the objects that a policy copies, as empty objects."""
+    for _, generate in _generations(policy):
+        listed = part(generate, "cloneList").get("kinds")
+        for each in listed if isinstance(listed, list) else ():
+            version, _, kind = str(each).rpartition("/")
+            yield _object({"apiVersion": version, "kind": kind}, {})
+        if "clone" in generate:
+            yield _object(generate, {})
+
+
 def created(policy: Manifest) -> Iterator[Manifest]:
     """The objects that a policy creates, as far as they are in it."""
+    for path, generate in _generations(policy):
+        if "data" in generate:
+            yield _object(generate, part(generate, "data", path))
+
+
+def _object(generate: Mapping[str, Any], body: Mapping[str, Any]) -> Manifest:
+    named = {"apiVersion": str(generate.get("apiVersion", "v1")), "kind": str(generate.get("kind"))}
+    return of(f"kubernetes:{named['apiVersion']}:{named['kind']}", {**body, **named})
+
+
+def _generations(policy: Manifest) -> Iterator[tuple[Path, Mapping[str, Any]]]:
     spec = part(policy.body, "spec") if policy.type in _KYVERNO else {}
     for index, rule in enumerate(items(spec, "rules", ("spec",))):
         path = ("spec", "rules", str(index), "generate")
         generate = part(rule, "generate", path[:-1])
         for one in (generate, *items(generate, "foreach", path)):
-            if "kind" in one:
-                body = {**part(one, "data", path), "apiVersion": one.get("apiVersion", "v1"), "kind": one["kind"]}
-                yield of(f"kubernetes:{body['apiVersion']}:{body['kind']}", body)
+            yield path, one
 
 
 def _gives_gpus(path: Path) -> UncountableError:

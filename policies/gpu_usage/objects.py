@@ -12,7 +12,7 @@ from typing import Any
 
 from gpu_usage import describing, fractions, injected, most_pods, multipliers, mutations, pods_in, shown, spark
 from gpu_usage.declared import NOTHING, Declared
-from gpu_usage.manifest import Manifest, UncountableError
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError
 from gpu_usage.pods_in import Demand, Search
 
 # Kubernetes' own groups: only pod specs in their kinds start pods.
@@ -70,6 +70,10 @@ def of_one_pod_each(manifest: Manifest, declared: Declared = NOTHING) -> int:
 def _refuse_policy(policy: Manifest, declared: Declared) -> None:
     """Fault of a policy that gives GPUs to objects of others, or creates objects that request some."""
     mutations.refuse(policy, declared)
+    for copied in mutations.copied(policy):
+        if copied.type in multipliers.COUNTED or copied.kind == "DaemonSet":
+            problem = f"it copies objects of kind {copied.kind}, whose GPUs are not known here"
+            raise UnseenError(problem, "declare them in the stack")
     for created in mutations.created(policy):
         if count(created, declared):
             problem = f"it creates objects of kind {created.kind} that request GPUs, and how many is not known here"

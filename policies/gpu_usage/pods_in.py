@@ -58,6 +58,8 @@ class Search:
     """Whether fields without a vendor's prefix count, as one each: their operator is not known here."""
     configuration: bool = False
     """Whether it reads a text that configures something, in which only `resources` request accelerators."""
+    texts_configure: bool = False
+    """Whether texts inside configure something."""
     _seen: set[int] = field(default_factory=set)
 
     def demands(
@@ -68,7 +70,7 @@ class Search:
             if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
                 raise unknown(path)
         elif isinstance(value, str):
-            if self.custom and (gpus := _in_text(value, path)):
+            if self.custom and (gpus := _in_text(value, path, self.configuration or self.texts_configure)):
                 yield Demand(gpus, trail, path)
         elif isinstance(value, dict | list):
             if id(value) in self._seen:  # an alias in a text, which may refer to itself
@@ -121,11 +123,11 @@ def _quantity(value: Any, path: Path) -> int:
     return 0 if is_word or isinstance(value, dict | list) else whole_number(value, path)
 
 
-def _in_text(value: str, path: Path) -> int:
+def _in_text(value: str, path: Path, configuration: bool) -> int:
     if path[-1:] == ("podSpecPatch",) and "{{" in value:
         problem = f"`{'.'.join(path)}` is filled in while the workflow runs"
         raise UncountableError(problem, "write the pods' resources without parameters, in their containers")
-    return in_text(value, path)
+    return in_text(value, path, configuration=configuration)
 
 
 def in_text(value: str, path: Path, *, configuration: bool = False) -> int:

@@ -102,6 +102,7 @@ HARMLESS = {
     "huge pages": raw("core/v1:Pod", "x", pod("1Gi", resource="hugepages-2Mi")),
     "no devices shown": shown("none"),
     "a quota of Volcano": raw("scheduling.volcano.sh/v1beta1:Queue", "x", {"capability": {"nvidia.com/gpu": 8}}),
+    "a group of pods": raw("scheduling.x-k8s.io/v1alpha1:PodGroup", "x", {"minResources": {"nvidia.com/gpu": 8}}),
     "a queue of KAI": raw("scheduling.run.ai/v2:Queue", "x", {"resources": {"gpu": {"quota": 4, "limit": 8}}}),
     "a quota of Koordinator": raw("scheduling.sigs.k8s.io/v1alpha1:ElasticQuota", "x", {"max": {"nvidia.com/gpu": 8}}),
     "an operator's quota": raw("example.com/v1:Tenant", "x", {"quota": {"hard": {"requests.nvidia.com/gpu": 8}}}),

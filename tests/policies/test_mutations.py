@@ -160,6 +160,14 @@ ADDING: dict[str, tuple[list[Resource], str]] = {
         ],
         "it creates objects of kind Deployment that request GPUs",
     ),
+    "Kyverno's copies of another namespace's": (
+        [kyverno(generate={"apiVersion": "apps/v1", "kind": "Deployment", "clone": {"namespace": "a", "name": "b"}})],
+        "it copies objects of kind Deployment",
+    ),
+    "Kyverno's copies of a list": (
+        [kyverno(generate={"namespace": "a", "cloneList": {"namespace": "b", "kinds": ["v1/Secret", "batch/v1/Job"]}})],
+        '"charts": {"x (ClusterPolicy)": 0}',
+    ),
     "Kyverno's default of a namespace": (
         [
             kyverno(
@@ -183,6 +191,10 @@ ADDING: dict[str, tuple[list[Resource], str]] = {
     "an expression of limits": (
         [expressed('Object{spec: Object.spec{limits: {variables.name: "4"}}}', "'amd.com/gpu'", kind=ADMISSION)],
         '"charts": {"x (MutatingAdmissionPolicy)": 0} next to maxGpus',
+    ),
+    "an expression of a parameter": (
+        [expressed("Object{spec: Object.spec{resources: params.spec.resources}}", kind=ADMISSION)],
+        "it may add GPUs to pods at admission",
     ),
     "an expression of a runtime": (
         [expressed('Object{spec: Object.spec{runtimeClassName: "nvidia"}}', kind=ADMISSION)],
@@ -271,6 +283,10 @@ HARMLESS: dict[str, list[Resource]] = {
             }
         )
     ],
+    "Kyverno's copies of Secrets": [
+        kyverno(generate={"apiVersion": "v1", "kind": "Secret", "clone": {"namespace": "a", "name": "b"}})
+    ],
+    "Kyverno's copies of Services": [kyverno(generate={"cloneList": {"namespace": "a", "kinds": ["v1/Service"]}})],
     "Kyverno's quotas": [
         kyverno(
             generate={

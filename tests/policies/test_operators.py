@@ -199,6 +199,13 @@ def test_it_counts(violations: Violations, stack: list[Resource], gpus: int) -> 
     assert f"request {gpus} GPUs; the quota is {gpus - 1}" in message
 
 
+def test_a_rollout_of_a_pod_template_counts_beside_what_is_stated_of_that(violations: Violations) -> None:
+    pods = flat("core/v1:PodTemplate", "web", metadata={"name": "web"}, **GPU)
+    stack = [pods, rollout(replicas=2, workloadRef={"apiVersion": "v1", "kind": "PodTemplate", "name": "web"})]
+    (message,) = violations(*stack, charts={"web (PodTemplate)": 0}, maxGpus=1)
+    assert "request 2 GPUs; the quota is 1. x (Rollout): 2." in message
+
+
 # What has no maximum, and what the advice must speak of.
 UNBOUNDED: dict[str, tuple[list[Resource], str]] = {
     "a Ray cluster": (

@@ -98,6 +98,12 @@ def test_it_counts_as_stated(violations: Violations, name: str) -> None:
     assert violations(resource, charts={f"y{who[1:]}": 0}, maxGpus=2) != []
 
 
+def test_a_stated_chart_may_have_queues_of_gpus_in_its_values(violations: Violations) -> None:
+    values = {"yunikornDefaults": {"queues.yaml": "queues: [{resources: {max: {nvidia.com/gpu: 8}}}]"}}
+    release = flat("helm.sh/v3:Release", "x", chart="oci://ghcr.io/acme/yunikorn", values=values)
+    assert violations(release, charts={"oci://ghcr.io/acme/yunikorn": 0}) == []
+
+
 def test_a_statement_of_none_is_refused_where_gpus_are_shown(violations: Violations) -> None:
     assert violations(APPLICATION, charts={"x (Application)": 0}) == []
     with_gpus = raw("helm.toolkit.fluxcd.io/v2:HelmRelease", "x", {"values": {"limits": {"nvidia.com/gpu": 1}}})
