@@ -83,8 +83,7 @@ def gpus(release: Manifest, declared: Mapping[str, Any], config: str, home: str 
             "maxGpus, or make it a kubernetes.helm.v4.Chart, whose objects are counted"
         )
         raise UncountableError(f"what the chart {chart} requests cannot be seen in a preview", remedy)
-    search = Search(texts_configure=True)
-    asking = next((each for each in search.demands(part(release.body, "values"), ("values",)) if each.gpus), None)
+    asking = next((each for each in Search().demands(part(release.body, "values"), ("values",)) if each.gpus), None)
     if asking and not stated:
         problem = f"`{dotted(asking.path)}` requests GPUs, and how many pods of it the chart runs is not known here"
         raise UncountableError(problem, f'state their number in {config} as "charts": {{"{chart}": …}}, or remove them')

@@ -90,7 +90,7 @@ def _refuse_manifests(manifest: Manifest) -> None:
     """Fault of a manifest in a text, which an operator may apply."""
     for field, key, text in _texts(manifest.body):
         shown.refuse_entry(key, text, (field, key))
-        if pods_in.in_text(text, (field, key), configuration=True):
+        if pods_in.in_text(text, (field, key)):
             problem = f"`{field}.{key}` holds a manifest that requests GPUs, and who applies it is not known here"
             raise UncountableError(problem, "declare its objects in the stack, or remove the GPUs")
 

@@ -56,10 +56,8 @@ class Search:
     declared: Declared = NOTHING
     own_fields: bool = False
     """Whether fields without a vendor's prefix count, as one each: their operator is not known here."""
-    configuration: bool = False
-    """Whether it reads a text that configures something, in which only `resources` request accelerators."""
-    texts_configure: bool = False
-    """Whether texts inside configure something."""
+    is_text: bool = False
+    """Whether it reads a text, which may configure something: only `resources` in it request accelerators."""
     _seen: set[int] = field(default_factory=set)
 
     def demands(
@@ -70,7 +68,7 @@ class Search:
             if not _SCALAR.fullmatch(inside) if self.custom else _HOLDERS.fullmatch(inside):
                 raise unknown(path)
         elif isinstance(value, str):
-            if self.custom and (gpus := _in_text(value, path, self.configuration or self.texts_configure)):
+            if self.custom and (gpus := _in_text(value, path)):
                 yield Demand(gpus, trail, path)
         elif isinstance(value, dict | list):
             if id(value) in self._seen:  # an alias in a text, which may refer to itself
@@ -112,7 +110,7 @@ class Search:
 
     def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
         """Requests by keys that are names of accelerators."""
-        if inside in _NO_REQUESTS or (self.configuration and inside not in _REQUESTS):
+        if inside in _NO_REQUESTS or (self.is_text and inside not in _REQUESTS):
             return 0
         asks = accelerators.is_asked if inside == "overhead" else accelerators.is_named
         return sum(_quantity(value[key], (*path, key)) for key in value if asks(key))
@@ -123,20 +121,20 @@ def _quantity(value: Any, path: Path) -> int:
     return 0 if is_word or isinstance(value, dict | list) else whole_number(value, path)
 
 
-def _in_text(value: str, path: Path, configuration: bool) -> int:
+def _in_text(value: str, path: Path) -> int:
     if path[-1:] == ("podSpecPatch",) and "{{" in value:
         problem = f"`{'.'.join(path)}` is filled in while the workflow runs"
         raise UncountableError(problem, "write the pods' resources without parameters, in their containers")
-    return in_text(value, path, configuration=configuration)
+    return in_text(value, path)
 
 
-def in_text(value: str, path: Path, *, configuration: bool = False) -> int:
+def in_text(value: str, path: Path) -> int:
     """Accelerators of the manifests in a text. For invalid YAML, 1 if it names any."""
     if not text.may_hold(value):
         return 0
     documents = text.documents(value)
     if documents is None:
         return int(accelerators.named_in(value))
-    search = Search(configuration=configuration)
+    search = Search(is_text=True)
     found = sum(each.gpus for document in documents for each in search.demands(document, path))
     return found or int(accelerators.named_in(value) and not documents)
