@@ -88,7 +88,7 @@ class Usage:
         """The reason, with how to state the number if only the user knows it."""
         if not isinstance(reason, UnseenError):
             return reason
-        how = f'state their number in {self.view.config}, for example "charts": {{"{seen.who}": 0}} next to maxGpus'
+        how = f'state its GPUs in {self.view.config}, for example "charts": {{"{seen.who}": 0}} next to maxGpus'
         return UncountableError(reason.problem, f"{reason.remedy}, or {how}")
 
     def take_templates(self) -> None:

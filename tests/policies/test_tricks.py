@@ -64,7 +64,7 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     "an operator's resource": (
         [raw("example.com/v1:Thing", "x", {"workers": [{"replicas": 2, **GPU}]})],
         "how many pods a Thing runs is not known here; request them in a Deployment, Job or JobSet, whose pods are "
-        'counted, or state their number in policies/config.dev.json, for example "charts": {"x (Thing)": 0}',
+        'counted, or state its GPUs in policies/config.dev.json, for example "charts": {"x (Thing)": 0}',
     ),
     "an operator's resource of a built-in kind's name": (
         [raw("apps.example.com/v1:Deployment", "x", GPU)],
