@@ -19,6 +19,16 @@ _TRIED = 12
 
 
 @dataclass(frozen=True)
+class Excess:
+    """A resource of which a queue would hold more than it is guaranteed."""
+
+    resource: str
+    held: float
+    """What its jobs would hold, with the waiting one."""
+    own: float
+
+
+@dataclass(frozen=True)
 class Option:
     """A flavor on which the pods of a job may run."""
 
@@ -32,6 +42,10 @@ class Option:
     """What the queue could get with nothing else running."""
     own: float
     """What is guaranteed to the queue."""
+    used: float
+    """What its other jobs hold."""
+    excess: tuple[Excess, ...]
+    """The resources that are short and that Kueue does not reclaim, because the queue would hold more than its own."""
     holders: tuple[Work, ...]
     """The jobs that hold it, the largest first."""
     ends: tuple[tuple[Work, ...], ...]
@@ -108,9 +122,18 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
         room.free(queue, place),
         room.most(queue, place),
         room.own(queue, place),
+        room.used(queue, place),
+        tuple(_excess(queue, {place: wanted[place] for place in lacking}, room)),
         tuple(holders),
         tuple(_ends(queue, wanted, holders, room)) if lacking else (),
     )
+
+
+def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: Room) -> Iterator[Excess]:
+    for place, count in lacking.items():
+        held, own = room.used(queue, place) + count, room.own(queue, place)
+        if held > own:
+            yield Excess(place[1], held, own)
 
 
 def _ends(

@@ -14,6 +14,7 @@ from cli.kueue.facts import Condition, Details, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
 from cli.output.times import age
+from components.catalog import GPU_RESOURCE
 
 _PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
 _BY_REASON = {
@@ -92,18 +93,26 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mappin
     ]
     yield f"{'Or' if alone or several else 'It can start'} with {', or '.join(more)}."
     for option in options:
-        held = sum(_of_queue(holder, work, option) for holder in option.holders)
-        if held + option.needed <= option.own:
-            own, used = amount(option.resource, option.own), amount(option.resource, held)
-            flavor = flavors.get(option.flavor, option.flavor)
-            quota = f"Queue {work.queue} is guaranteed {own} {flavor} and holds {used}"
-            yield f"{quota}: Kueue preempts jobs that borrow the rest."
+        yield from _reclaimed(work, option, flavors)
 
 
-def _of_queue(holder: Work, work: Work, option: Option) -> float:
-    """What other jobs hold."""
-    same = holder.admitted_by == work.cluster_queue
-    return holder.held[option.flavor][option.resource] if same else 0
+def _reclaimed(work: Work, option: Option, flavors: Mapping[str, str]) -> Iterator[str]:
+    """Whether Kueue preempts other queues' jobs for it, if what it is short of is guaranteed to its queue."""
+    if option.used + option.needed > option.own:
+        return
+    flavor = flavors.get(option.flavor, option.flavor)
+    own, used = amount(option.resource, option.own), amount(option.resource, option.used)
+    unit = flavor if option.resource == GPU_RESOURCE else f"{resource_name(option.resource)} of {flavor}"
+    quota = f"Queue {work.queue} is guaranteed {own} {unit} and holds {used}"
+    if not option.excess:
+        yield f"{quota}: Kueue preempts jobs that borrow the rest."
+        return
+    excess = " and ".join(
+        f"{amount(one.resource, one.held)} {resource_name(one.resource)}, {amount(one.resource, one.own)} of them"
+        " guaranteed"
+        for one in option.excess
+    )
+    yield f"{quota}, but with this job it would hold {excess}: Kueue preempts no jobs for it; lower what it requests."
 
 
 def _holders(asked: Asked, option: Option) -> Iterator[str]:
