@@ -152,7 +152,8 @@ def _scheduling(
     spaces = _spaces(resolved)
     needed_by_jobs += admission.declare(spaces, inside)
     if spaces.gpus and config.controllers.kueue == "chart":
-        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
+        flavors = [*resolved.flavors.values()]
+        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, flavors=flavors, opts=after)
     if spaces.gpus:
         named = {name: args.namespace or name for name, args in config.teams.items()}
         Usage(

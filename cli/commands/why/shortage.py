@@ -8,6 +8,7 @@ from itertools import combinations
 
 from cli.api_values import Object
 from cli.kueue.flavor_match import lets_in, selects, untolerated
+from cli.kueue.flavor_nodes import untainted
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE
@@ -66,25 +67,28 @@ class Short:
     """In the queue's order; empty if no flavor accepts the pods."""
     tainted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The flavors that would accept the pods but for taints that they do not tolerate, with these taints."""
+    without_nodes: tuple[str, ...] = ()
+    """The flavors that would accept the pods if one of their nodes took pods."""
 
 
-def short(work: Work, room: Room, flavors: Sequence[Object]) -> Short | None:
-    """The first pods of the job that do not fit; None if all fit."""
+def short(work: Work, room: Room, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
+    """The first pods of the job that do not fit; None if all fit. `without_nodes`: flavors that take no part."""
     queue = work.cluster_queue
     if queue is None or queue not in room.queues:
         return None
-    specs = {one["metadata"]["name"]: one["spec"] for one in flavors}
+    specs = untainted(flavors)
     known = {key for name in room.queues[queue].flavors for key in specs.get(name, {}).get("nodeLabels") or {}}
     taken: dict[tuple[str, str], float] = {}
     for pods in work.pods:
         usable = [name for name in room.queues[queue].flavors if lets_in(specs.get(name, {}), pods, known)]
-        options = tuple(_option(queue, name, pods, room, taken) for name in usable)
+        options = tuple(_option(queue, name, pods, room, taken) for name in usable if name not in without_nodes)
         fitting = next((option for option in options if not option.resource), None)
         if fitting is None:
             return Short(
                 pods,
                 tuple(option for option in options if option.most),
                 tuple(_tainted(room.queues[queue].flavors, specs, pods, known)),
+                tuple(name for name in usable if name in without_nodes),
             )
         for resource, count in pods.together.items():
             place = fitting.flavor, resource

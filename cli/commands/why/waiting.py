@@ -9,7 +9,7 @@ from dataclasses import replace
 from cli.commands.why import returned_quota
 from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
-from cli.kueue import workloads
+from cli.kueue import flavor_nodes, workloads
 from cli.kueue.facts import Condition, Details, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
@@ -36,7 +36,7 @@ def waiting(asked: Asked, work: Work) -> Answer:
         return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
     if work.cluster_queue not in asked.room.queues:
         return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
-    missing = short(work, asked.room, asked.facts.flavors)
+    missing = short(work, asked.room, asked.facts.flavors, flavor_nodes.without_nodes(asked.facts))
     if missing is None:
         message = work.reserved.message or "Kueue has not looked at it yet"
         room = (
@@ -61,12 +61,26 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
         for option in missing.options
     )
     headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
-    if not possible:
+    idle = tuple(_without_nodes(asked, missing, flavors))
+    if not possible and not idle:
         verdict = f"{asked.name} can never start: {pods_text(missing.pods)} need more than"
         verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
         return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
-    after = (*_admits(asked, work, possible, flavors), *_tainted(missing, flavors))
-    return replace(found, headings=headings, rows=rows, after=after)
+    admits = _admits(asked, work, possible, flavors) if possible else ()
+    # Kueue prefers the idle quota of a flavor without nodes to another that it would have to reclaim.
+    is_reclaimed = flavor_nodes.passed_over(asked.facts.flavors).issuperset(missing.without_nodes)
+    reclaimed = (line for option in possible if is_reclaimed for line in _reclaimed(work, option, flavors))
+    after = (*admits, *reclaimed, *idle, *_tainted(missing, flavors))
+    return replace(found, headings=headings if rows else (), rows=rows, after=after)
+
+
+def _without_nodes(asked: Asked, missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
+    """The flavors that take no part until one of their nodes takes pods."""
+    found, out = flavor_nodes.without_nodes(asked.facts), flavor_nodes.passed_over(asked.facts.flavors)
+    for flavor in missing.without_nodes:
+        why = f": {some(found[flavor])}" if found[flavor] else ""
+        then = "the job does not get it until one does" if flavor in out else "Kueue does not pass it over yet"
+        yield f"No node of {flavors.get(flavor, flavor)} takes pods{why}; {then}."
 
 
 def _tainted(missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
@@ -92,8 +106,6 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mappin
         for option in options
     ]
     yield f"{'Or' if alone or several else 'It can start'} with {', or '.join(more)}."
-    for option in options:
-        yield from _reclaimed(work, option, flavors)
 
 
 def _reclaimed(work: Work, option: Option, flavors: Mapping[str, str]) -> Iterator[str]:

@@ -294,20 +294,6 @@ def test_a_stage_whose_queue_has_no_quota_of_its_gpus_is_refused() -> None:
     assert line == f"{_AT}.train.queue: {asked}: queue research has t4, but no l4 for them; use another queue"
 
 
-def test_a_stage_with_more_cores_than_come_with_its_guaranteed_gpu_is_refused() -> None:
-    tree = copy.deepcopy(_TREE)
-    tree["cluster"], tree["volumes"] = {"kind": "embedded"}, {"data": {"sizeGib": 10}}
-    tree["nodeGroups"] = {"gpus": {"accelerator": "t4", "perNode": 4, "min": 1, "max": 1}}
-    queue = {"gpus": {"t4": 1}, "mayBorrow": {"t4": 1}}
-    tree["queues"] = {"research": queue, "other": queue}
-    train = tree["workloads"]["photos"]["stages"]["train"]
-    train["resources"] = {"cpus": 2, "memoryGib": 8}
-    assert faults_of(tree) == []
-    train["resources"] = {"cpus": 3.95, "memoryGib": 8}
-    (line,) = faults_of(tree)
-    assert line.startswith(f"{_AT}.train.resources.cpus: train pods request 4.01 cores, but 1 GPU of t4 comes with 4,")
-
-
 def test_a_volume_whose_writers_do_not_include_the_pipeline_is_refused() -> None:
     tree = copy.deepcopy(_TREE)
     tree["volumes"]["data"]["writers"] = ["other"]
