@@ -42,7 +42,7 @@ def waiting(asked: Asked, work: Work) -> Answer:
         room = (
             "Its queue has quota for it, but no nodes have room" if "topology" in message else "There is quota for it"
         )
-        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}"))
+        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}", *asked.crossed_limits(work)))
     return _told_short(asked, work, Answer(verdict, "waiting", tuple(lines)), missing)
 
 
