@@ -14,14 +14,17 @@ _Pods = list[tuple[float, Key]]
 
 def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Fault]:
     """A fault for each server with a part that is too large for a GPU which the largest pods share."""
-    servers = {at: one for at, one in workloads.items() if isinstance(one, ServerSettings)}
+    servers: dict[Key, ServerSettings] = {}
+    for at, one in workloads.items():
+        if isinstance(one, ServerSettings):
+            servers[at] = one
     pods: dict[str, _Pods] = {}
     shares: dict[str, int] = {}
     for at, server in servers.items():
         groups = gpu_memory.sliced(server.resources, fleet)
         for group, count in groups.items():
-            one = gpu_memory.reserved(server, fleet) or 1
-            pods.setdefault(group, []).extend([(one, at)] * min(count, server.most_replicas))
+            reserved = gpu_memory.reserved(server, fleet) or 1
+            pods.setdefault(group, []).extend([(reserved, at)] * min(count, server.most_replicas))
         shares |= groups
     refused: set[Key] = set()
     for group, found in pods.items():
