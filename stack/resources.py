@@ -155,7 +155,8 @@ def _scheduling(
     needed_by_jobs += gpu_guard.declare(resolved, guard, namespace, teams, inside)
     gives_gpus = team.gpus_at_most(config.queues, resolved.quotas, None) > 0
     if gives_gpus and config.controllers.kueue == "chart":
-        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
+        flavors = [*resolved.flavors.values()]
+        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, flavors=flavors, opts=after)
     if gives_gpus:
         named = {name: args.namespace or name for name, args in config.teams.items()}
         Usage(
