@@ -75,6 +75,14 @@ EXPECTED = (
             "core/v1:ResourceQuota",
         )
     ),
+    *(
+        Expected("create", kind, r".*(\.without-nodes|queue\.quota-return)", "flavors without nodes take no part")
+        for kind in (
+            "kubernetes:kueue.x-k8s.io/v1beta2:Cohort",
+            "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole",
+            "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding",
+        )
+    ),
     Expected("update", "gcp:container/cluster:Cluster", "cluster", "GKE changes authenticatorGroupsConfig in place"),
     Expected(
         "create", "kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "digits-server", "the server of aks scales"
