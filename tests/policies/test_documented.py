@@ -13,6 +13,8 @@ from tests.policies.conftest import Rules
 PAGE = PROJECT / "docs/previews-and-policies.md"
 _TABLE = re.compile(r"(?<=<!-- RULES: BEGIN -->\n).*(?=<!-- RULES: END -->)", re.DOTALL)
 
+_COUNTED = re.compile(r"(\d+) policies \(tensorplane ")
+
 
 def table(rules: Rules) -> str:
     """A row for each rule, in the order of their files."""
@@ -37,3 +39,9 @@ def test_the_documentation_has_every_rule(rules: Rules) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(expected)
     assert PAGE.read_text() == expected
+
+
+def test_examples_of_output_count_every_rule(rules: Rules) -> None:
+    pages = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+    found = {(page.name, number) for page in pages for number in _COUNTED.findall(page.read_text())}
+    assert {int(number) for _, number in found} == {len(rules)}, found
