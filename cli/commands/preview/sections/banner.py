@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
+from cli.output.escaping import line
 
 
 def lines(report: Report) -> tuple[str, ...]:
@@ -48,7 +49,7 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     yield from (Text(line, style="bold yellow") for line in lines(report))
 
 
-def markdown(report: Report) -> Iterator[str]:
+def head(report: Report) -> Iterator[str]:
     """A quotation."""
     if found := lines(report):
-        yield "\n".join(f"> {line}" for line in found)
+        yield "\n".join(f"> {line(each)}" for each in found)

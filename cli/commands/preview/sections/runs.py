@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions
-from cli.output.markdown import bullets
+from cli.commands.preview.section import conditions, listed
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -21,4 +20,4 @@ def markdown(report: Report) -> Iterator[str]:
     if report.runs:
         yield "## Training runs"
         yield from conditions(report)
-        yield bullets(report.runs)
+        yield from listed(report, report.runs)
