@@ -11,6 +11,7 @@ from cli.output.texts import first
 _MANY = 4
 _NAMES = 3
 _NAME = re.compile(r"\w(?:[\w.-]*\w)?")
+_DIGIT = re.compile(r"\d")
 _HOLE, _CELL = "\x00", "\x1f"
 """In the place of the name in a line; between two cells of a row."""
 _OTHERS = "NAME"
@@ -36,6 +37,18 @@ def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
         elif shape in many:
             result.append(many.pop(shape))
     return result
+
+
+def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
+    """The lines, those first of whose kind are few: lines of a kind differ in names and numbers alone."""
+
+    def of_any(match: re.Match[str]) -> str:
+        return _HOLE if match[0] in names or _DIGIT.search(match[0]) else match[0]
+
+    kinds = [_NAME.sub(of_any, line) for line in given]
+    counts = Counter(kinds)
+    order = sorted(range(len(given)), key=lambda index: counts[kinds[index]])
+    return [given[index] for index in order]
 
 
 def rows(given: Iterable[Sequence[str]], names: Collection[str]) -> list[tuple[str, ...]]:

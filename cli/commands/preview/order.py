@@ -1,4 +1,4 @@
-"""The sections of the report, in order. A new section is a file in `sections` and an entry in each list."""
+"""The sections of the report, in order. A new one is a file in `sections` and an entry in each list that it is for."""
 
 from __future__ import annotations
 

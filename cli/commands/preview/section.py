@@ -14,7 +14,7 @@ from cli.output.markdown import bullets, details, full_table
 
 CUT = "<!-- tensorplane: may be cut here -->"
 """A block. What is between two of these is whole; a comment without room for it leaves it out."""
-_ROWS = 30
+_ROWS = 40
 """Of a list or table, those that no click has to open."""
 _BYTES = 12_000
 """Of what one click opens, about."""
@@ -50,8 +50,12 @@ def conditions(report: Report) -> Iterator[str]:
 
 
 def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
-    """A list, equal lines about many things as one. A click opens the rest of a long one."""
+    """A list, equal lines about many things as one. A click opens the rest of a long one, of which the open lines are
+    those that have few like them.
+    """
     found = alike.lines(lines, report.names)
+    if len(found) > _ROWS:
+        found = alike.rarest_first(found, report.names)
     rest = [f"and {len(found) - _ROWS:,} more, below"] if len(found) > _ROWS else []
     yield bullets([*found[:_ROWS], *rest])
     yield from _rest(found, bullets)
@@ -63,6 +67,8 @@ def tabled(
     """A table, equal rows about many things as one, and the `last` rows. A click opens the rest of a long one."""
     found = alike.rows(rows, report.names)
     yield full_table(headings, [*found[:_ROWS], *last])
+    if len(found) > _ROWS:
+        yield f"And {len(found) - _ROWS:,} more, below."
     yield from _rest(found, lambda several: full_table(headings, several))
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.output.escaping import line
+from cli.output.escaping import Markdown, line
 
 
 def lines(report: Report) -> tuple[str, ...]:
@@ -17,7 +17,8 @@ def lines(report: Report) -> tuple[str, ...]:
 
 def _compared(report: Report) -> Iterator[str]:
     if report.compared_with:
-        yield (
+        # On GitHub and GitLab, the commit becomes a link.
+        yield Markdown(
             f"Compared with commit {report.compared_with}, from which this branch parts, not with what is deployed: "
             "this machine has no access to the stack's state."
         )

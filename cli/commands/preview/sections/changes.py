@@ -24,7 +24,8 @@ _MANY = 4
 _NAMES = 3
 """Names in a row on the terminal, and in one of Markdown that has more than `_ALL_NAMES`."""
 _ALL_NAMES = 30
-_OTHERS = "NAME"
+_OTHERS, _DIGEST = "NAME", "-DIGEST"
+"""For a name, and for the digest after it, in a row of several resources."""
 _GAP = 2
 """Spaces between columns."""
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
@@ -73,8 +74,18 @@ def together(found: Iterable[Row]) -> Iterator[Row]:
 
 def _of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
-    own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}})?(?![\w-])")
-    return replace(changed, old=own.sub(_OTHERS, changed.old), new=own.sub(_OTHERS, changed.new))
+    own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
+    old, new = (
+        _without_end(name, own.sub(lambda found: f"{_OTHERS}{_DIGEST if found[1] else ''}", value))
+        for value in (changed.old, changed.new)
+    )
+    return replace(changed, old=old, new=new)
+
+
+def _without_end(name: str, value: str) -> str:
+    """A value that is cut within a name, without this part of it."""
+    end = re.search(r"([\w-]+)…$", value)
+    return f"{value[: end.start()]}…" if end and name.startswith(end[1]) else value
 
 
 def terminal(report: Report, width: int) -> Iterator[Table]:
