@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 
+from cli.output.escaping import visible
 from cli.output.texts import first
 
 _MANY = 4
@@ -40,20 +41,22 @@ def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
 
 
 def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
-    """The lines, those first of whose kind are few: lines of a kind differ in names and numbers alone."""
+    """The lines, those first of whose kind there are less than four: they differ in names and numbers alone."""
 
     def of_any(match: re.Match[str]) -> str:
         return _HOLE if match[0] in names or _DIGIT.search(match[0]) else match[0]
 
     kinds = [_NAME.sub(of_any, line) for line in given]
     counts = Counter(kinds)
-    order = sorted(range(len(given)), key=lambda index: counts[kinds[index]])
+    few = {kind for kind, count in counts.items() if count < _MANY}
+    order = sorted(range(len(given)), key=lambda index: 0 if kinds[index] in few else counts[kinds[index]])
     return [given[index] for index in order]
 
 
 def rows(given: Iterable[Sequence[str]], names: Collection[str]) -> list[tuple[str, ...]]:
-    """The same for rows of a table, whose first cell has the name."""
-    return [tuple(line.split(_CELL)) for line in lines(map(_CELL.join, given), names)]
+    """The same for rows of texts, whose first cell has the name."""
+    joined = (_CELL.join(cell.replace(_CELL, visible(_CELL)) for cell in row) for row in given)
+    return [tuple(line.split(_CELL)) for line in lines(joined, names)]
 
 
 def _named(line: str, names: Collection[str]) -> dict[str, str]:

@@ -59,6 +59,8 @@ HOSTILE = [
     "[vulnerability:7]",
     "3f9c2ab417",
     " a ",
+    "a\x1fb\x00c",
+    "a\x1b[31mb",
 ]
 PIECES = [
     *HOSTILE,

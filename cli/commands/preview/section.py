@@ -14,6 +14,8 @@ from cli.output.markdown import bullets, details, full_table
 
 CUT = "<!-- tensorplane: may be cut here -->"
 """A block. What is between two of these is whole; a comment without room for it leaves it out."""
+_MANY = 10
+"""Lines of a list, above which nobody reads each."""
 _ROWS = 40
 """Of a list or table, those that no click has to open."""
 _BYTES = 12_000
@@ -50,11 +52,11 @@ def conditions(report: Report) -> Iterator[str]:
 
 
 def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
-    """A list, equal lines about many things as one. A click opens the rest of a long one, of which the open lines are
-    those that have few like them.
+    """A list, equal lines about many things as one. In a long one, lines that have few like them are first, and a click
+    opens the rest.
     """
     found = alike.lines(lines, report.names)
-    if len(found) > _ROWS:
+    if len(found) > _MANY:
         found = alike.rarest_first(found, report.names)
     rest = [f"and {len(found) - _ROWS:,} more, below"] if len(found) > _ROWS else []
     yield bullets([*found[:_ROWS], *rest])

@@ -44,7 +44,7 @@ def test_a_hostile_name_is_text(name: str, forge: str) -> None:
 
 
 @pytest.mark.parametrize("forge", forges.FORGES)
-@settings(max_examples=300, deadline=None, derandomize=True)
+@settings(max_examples=150, deadline=None, derandomize=True)
 @given(name=DRAWN)
 def test_so_is_what_they_are_made_of_in_any_order(name: str, forge: str) -> None:
     _check(forge, name)
