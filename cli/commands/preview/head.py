@@ -10,8 +10,10 @@ from cli.output.escaping import line
 
 LIMIT = 8_000
 """Bytes of the whole beginning."""
-_REST = 60
-"""Bytes of the line that counts what is left out."""
+_REST, _BETWEEN = 60, 3
+"""Bytes of the line that counts what is left out; between two items."""
+_LEAST = 150
+"""Bytes to which an item is shortened at most."""
 
 
 @dataclass(frozen=True)
@@ -28,23 +30,21 @@ class Block:
     @cached_property
     def whole(self) -> str:
         """As Markdown."""
-        return self._of(self._shown)
+        return self._of(list(map(line, self.items)))
 
     def shown(self, limit: int) -> str:
-        """As Markdown of at most so many bytes: the items that fit, and the number of the others."""
+        """As Markdown of at most so many bytes: long items are shortened, so that more fit; the others are counted."""
         if _size(self.whole) <= limit:
             return self.whole
         room = limit - _size(self._of([])) - _REST
+        share = max(room // len(self.items) - _BETWEEN, _LEAST)
         fitting: list[str] = []
-        for item in self._shown:
-            if (room := room - _size(item) - 3) < 0:
+        for item in self.items:
+            shown = _cut(item, share)
+            if (room := room - _size(shown) - _BETWEEN) < 0:
                 break
-            fitting.append(item)
-        return self._of(fitting or [_cut(self.items[0], room + _size(self._shown[0]))], len(self.items))
-
-    @cached_property
-    def _shown(self) -> list[str]:
-        return list(map(line, self.items))
+            fitting.append(shown)
+        return self._of(fitting, len(self.items))
 
     def _of(self, items: Sequence[str], of: int = 0) -> str:
         others = of - len(items)
@@ -76,6 +76,6 @@ def _size(text: str) -> int:
 def _cut(text: str, limit: int) -> str:
     """The text as Markdown of at most so many bytes, shortened."""
     shown = text
-    while _size(line(shown)) > max(limit, _REST):
+    while _size(line(shown)) > limit:
         shown = f"{shown[: len(shown) * 9 // 10 - 1]}…"
     return line(shown)

@@ -109,6 +109,12 @@ def test_what_the_beginning_leaves_out_is_counted_there_and_complete_below(found
     assert all(f"- **{line}**" in "".join(rest) for line in DIFFERENT)
 
 
+def test_the_beginning_names_each_of_many_policies_however_long_their_messages(found: Report) -> None:
+    verdicts = tuple(Verdict(f"rule-{n}", "p 1", "mandatory", ("x y " * 900,)) for n in range(12))
+    head = _head(replace(found, verdicts=verdicts, failed=True, faults=("f " * 5000,), risks=(Risk("r " * 5000),)))
+    assert [f"- **rule-{n}** (mandatory): x y" in head for n in range(12)] == [True] * 12
+
+
 def test_a_long_list_is_closed_after_its_first_lines_in_pieces() -> None:
     texts = tuple(f"warning {index} {'x' * 200}" for index in range(MANY))
     text = render.markdown(Report("prod", warnings=texts))
