@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 
-from cli.commands.preview import render
+from cli.commands.preview import picture, render, stages
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.output import escaping
@@ -24,10 +25,13 @@ def _report(name: str) -> Report:
     components: dict[str, Any] = {
         facts.NODE_GROUP: {name: (t4, {**t4, "maxNodes": 4, "gpusMax": 4, "labels": {name: name}})},
         facts.QUEUE: {name: (queue("low", {name: (1, 0, 0)}), queue("low", {name: (2, 0, 0)}, name))},
-        facts.VOLUME: {name: ({"sizeGib": 1}, {}), "b": ({}, {"sizeGib": 1, "datasets": {name: name}})},
+        facts.VOLUME: {
+            name: ({"sizeGib": 1, "backend": name}, {}),
+            "b": ({}, {"sizeGib": 1, "backend": "nfs", "datasets": {name: name}}),
+        },
         facts.MODEL_SERVER: {name: ({"serves": {name: name}, "image": "1"}, {"serves": {name: "2"}, "image": name})},
         facts.TRAINING_JOB: {name: ({"image": name, "queue": None}, {"image": "2", "queue": name})},
-        facts.PIPELINE: {name: ({}, {"dag": {name: stage}})},
+        facts.PIPELINE: {name: ({}, {"stages": [name], "dag": {name: stage}})},
     }
     changed = Property(name, name, "2", replaces=True)
     return Report(
@@ -60,3 +64,11 @@ def test_a_report_has_the_same_parts_whatever_the_names(name: str, forge: str) -
     visible = " ".join(escaping.visible(name).split())
     assert " ".join(shown.text.split()).count(visible) >= 20
     assert len(shown.open_text) >= len(plain.open_text) - 40 * len("plain-name"), "nothing is hidden"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_pictures_show_names_as_they_are(name: str) -> None:
+    for text in (picture.svg(_report(name)), stages.svg(_report(name))):
+        drawn = "".join(ElementTree.fromstring(text).itertext())
+        assert escaping.visible(name)[:20] in drawn
+        assert not any(escaping.visible(each) != each for each in drawn if each != "\n")
