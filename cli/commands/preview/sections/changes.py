@@ -92,7 +92,7 @@ def terminal(report: Report, width: int) -> Iterator[Table]:
     """A table. Where the words of its columns do not fit side by side, properties are below their resource."""
     if not report.changes:
         return
-    found = list(rows(report.changes))
+    found = list(together(rows(report.changes)))
     cells = [_cells(row) for row in found]
     if _fits((_HEADINGS, *cells), width):
         yield table(_HEADINGS, ((_operation(row), *texts) for row, (_, *texts) in zip(found, cells, strict=True)))

@@ -9,6 +9,7 @@ from rich.text import Text
 from cli.commands.preview import dataset_folders, flavors, limits, mounts, words
 from cli.commands.preview.report import Report
 from cli.commands.preview.section import conditions, listed
+from cli.output import alike
 from cli.output.texts import parts
 
 
@@ -25,7 +26,7 @@ def lines(report: Report) -> list[str]:
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each, with the names in bold."""
-    for line in lines(report):
+    for line in alike.lines(lines(report), report.names):
         yield Text.assemble(*((part, "bold" if is_bold else "") for part, is_bold in parts(line)))
 
 

@@ -8,11 +8,12 @@ from rich.text import Text
 
 from cli.commands.preview.report import Report
 from cli.commands.preview.section import conditions, listed
+from cli.output import alike
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each run."""
-    yield from (Text(f"note: {line}", style="yellow") for line in report.runs)
+    yield from (Text(f"note: {line}", style="yellow") for line in alike.lines(report.runs, report.names))
 
 
 def markdown(report: Report) -> Iterator[str]:

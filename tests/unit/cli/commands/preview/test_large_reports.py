@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import io
 import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
@@ -56,6 +58,16 @@ def test_a_thousand_equal_changes_are_a_line_with_their_number_and_three_names(f
         "but a few with long values"
     )
     assert len(text.encode()) < 64_000
+
+
+def test_so_they_are_on_the_terminal(found: Report) -> None:
+    console = Console(file=io.StringIO(), width=200)
+    console.print(render.terminal(found, 200))
+    assert isinstance(console.file, io.StringIO)
+    text = console.file.getvalue()
+    assert " training job job-0000, job-0001, job-0002 and 997 more: image registry.example/" in text
+    assert " new run of job-0000, job-0001, job-0002 and 997 more: image changed" in text
+    assert len(text.splitlines()) < 400
 
 
 def test_the_beginning_has_what_is_replaced_and_the_cost(found: Report) -> None:
