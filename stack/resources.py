@@ -15,14 +15,15 @@ from components.controllers.component import Controller
 from components.datasets.folders import by_volume
 from components.gpu_runtime import GpuRuntime
 from components.namespace import Namespace
-from components.queues import Queue, admission, dashboard, team, training_dashboard
+from components.queues import Queue, dashboard, team, training_dashboard
 from components.queues.quota_return import QuotaReturn
 from components.queues.usage import Usage
 from components.streams.create import streams_of
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
 from components.volumes.create import volumes_of
-from stack import budgets, checks, published, team_members, team_servers, workload_stack
+from stack import budgets, checks, gpu_guard, published, team_members, team_servers, workload_stack
+from stack.gpu_guard import Guard
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
 from workloads import deployed_runs, shared_library
@@ -53,7 +54,9 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         datasets=by_volume(config.datasets),
         opts=inside,
     )
-    needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, inside)
+    deployed = deployed_runs.reference()
+    guard = gpu_guard.chosen(resolved, deployed)
+    needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, guard, inside)
     streams = streams_of(
         config.streams,
         cluster=cluster,
@@ -64,7 +67,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         autoscaled="keda" in config.cluster_controllers,
         opts=inside,
     )
-    runs = deployed_runs.recorded(config.workloads)
+    runs = deployed_runs.recorded(config.workloads, deployed)
     share = any(args.shares_library for args in config.workloads.values())
     library = shared_library.create(namespace) if share else None
     platform = Platform(
@@ -84,7 +87,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
     }
     usage = {"usage": found} if (found := budgets.of(resolved)) else {}
-    return {**_outputs(cluster, namespace, workloads), **usage}
+    return {**_outputs(cluster, namespace, workloads), facts.GPU_GUARD_KEY: guard.own, **usage}
 
 
 def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
@@ -117,6 +120,7 @@ def _scheduling(
     namespace: Namespace,
     installed: Mapping[str, Controller],
     volumes: Mapping[str, Volume],
+    guard: Guard,
     inside: pulumi.ResourceOptions,
 ) -> tuple[list[pulumi.Resource], dict[str, Queue], dict[str, Space]]:
     """What jobs need, the queues and the teams. Without jobs, no controller is installed."""
@@ -128,7 +132,7 @@ def _scheduling(
     if config.controllers.training_dashboard:
         training_dashboard.declare(everywhere, namespace, inside)
     if not config.queues:
-        return needed_by_jobs, {}, {}
+        return [*needed_by_jobs, *gpu_guard.declare(resolved, guard, namespace, {}, inside)], {}, {}
     # In parallel with JobSet: Kueue waits for JobSet's API by itself.
     kueue = [installed["kueue"]] if "kueue" in installed else []
     ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
@@ -148,12 +152,12 @@ def _scheduling(
         name: Queue(name, args, namespace=namespace, teams=teams, flavors=resolved.flavors, opts=after)
         for name, args in config.queues.items()
     }
-    _limits(resolved, namespace, teams, inside)
-    spaces = _spaces(resolved)
-    needed_by_jobs += admission.declare(spaces, inside)
-    if spaces.gpus and config.controllers.kueue == "chart":
-        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, opts=after)
-    if spaces.gpus:
+    needed_by_jobs += gpu_guard.declare(resolved, guard, namespace, teams, inside)
+    gives_gpus = team.gpus_at_most(config.queues, resolved.quotas, None) > 0
+    if gives_gpus and config.controllers.kueue == "chart":
+        flavors = [*resolved.flavors.values()]
+        QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, flavors=flavors, opts=after)
+    if gives_gpus:
         named = {name: args.namespace or name for name, args in config.teams.items()}
         Usage(
             cluster=cluster,
@@ -167,36 +171,6 @@ def _scheduling(
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
     of_teams = {name: Space(args.namespace or name, teams[name], claims[name]) for name, args in config.teams.items()}
     return needed_by_jobs, queues, of_teams
-
-
-def _limits(
-    resolved: ResolvedStack,
-    namespace: Namespace,
-    teams: Mapping[str, pulumi.Input[str]],
-    inside: pulumi.ResourceOptions,
-) -> None:
-    """ResourceQuotas as a second line of defence: what pods of each namespace may hold, with or without a queue."""
-    config, quotas = resolved.config, resolved.quotas
-    unqueued = sum(workload.gpus_without_queue for workload in config.workloads.values())
-    own = team.gpus_at_most(config.queues, quotas, None) + unqueued
-    team.limit(namespace.plain_name, namespace.name, own, inside)
-    for name, inside_team in teams.items():
-        offered, wanted = team.gpus_at_most(config.queues, quotas, name), config.teams[name].gpus
-        team.limit(name, inside_team, offered if wanted is None else wanted, inside)
-
-
-def _spaces(resolved: ResolvedStack) -> admission.Spaces:
-    """The namespaces in which only queues give GPUs, and the declared workloads without a queue."""
-    config, quotas = resolved.config, resolved.quotas
-    return admission.Spaces(
-        stack=config.namespace_name,
-        teams=[args.namespace or name for name, args in config.teams.items()],
-        unqueued=[name for name, workload in config.workloads.items() if workload.gpus_without_queue],
-        kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
-        gpus=team.gpus_at_most(config.queues, quotas, None) > 0,
-        only_job_sets=config.controllers.kueue == "chart",
-        pods="argo_workflows" in config.controllers_of_workloads,
-    )
 
 
 def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Workload]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from components.controllers.registry import ControllersArgs
 from components.datasets.settings import DatasetArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.node_groups.settings import NodeGroupArgs
+from components.queues.gpu_guard import Action
 from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
 from components.streams.settings import StreamArgs
 from components.volumes.acknowledged import AcknowledgeArgs
@@ -37,6 +38,9 @@ class StackConfig(Model):
     """How GPUs become available to pods; by default what the kind of cluster requires, if a node group has GPUs."""
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
+    gpus_elsewhere: Action | None = None
+    """What becomes of pods with GPUs in namespaces of nobody's stack: `deny` by default on a new cluster that the stack
+    creates, `allow` on an existing one. A stack that an earlier version deployed warns until this is set."""
     controllers: ControllersArgs = ControllersArgs()
     """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik, Argo Workflows) the stack
     installs."""

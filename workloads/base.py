@@ -1,5 +1,6 @@
 """The family of workloads: what each kind declares, and what it may refer to."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -7,7 +8,7 @@ from typing import Any, ClassVar, TypeVar
 
 import pulumi
 
-from components import versions
+from components import catalog, versions
 from components.base import faults
 from components.base.family import Variant
 from components.base.faults import Fault, Key
@@ -182,9 +183,13 @@ class WorkloadArgs(Variant, family=True):
         return {}
 
     @property
-    def gpus_without_queue(self) -> int:
-        """The most GPUs that its pods use without a queue."""
-        return sum(pods.gpus for pods in self.unqueued())
+    def accelerators_without_queue(self) -> Counter[str]:
+        """The most accelerators that its pods use without a queue, by their resource."""
+        found = Counter[str]()
+        for pods in self.unqueued():
+            if pods.resources.gpus:
+                found[catalog.resource_of(pods.resources.accelerators)] += pods.count * pods.resources.gpus
+        return found
 
     def unqueued(self) -> list[PodSet]:
         """Its pods that no queue admits, including surge pods of a rolling update."""

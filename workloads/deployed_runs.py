@@ -12,12 +12,16 @@ from workloads.manifests.run import Recorded
 Runs = Mapping[str, Recorded]
 
 
-def recorded(workloads: Mapping[str, WorkloadArgs]) -> pulumi.Output[Runs]:
+def reference() -> pulumi.StackReference:
+    """The stack itself, with the outputs of its last deployment."""
+    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
+    return pulumi.StackReference("deployed", stack_name=name)
+
+
+def recorded(workloads: Mapping[str, WorkloadArgs], deployed: pulumi.StackReference) -> pulumi.Output[Runs]:
     """The run of each job, by name; empty before the first deployment."""
     if not any(workload.has_runs for workload in workloads.values()):
         return pulumi.Output.from_input({})
-    name = f"{pulumi.get_organization()}/{pulumi.get_project()}/{pulumi.get_stack()}"
-    deployed = pulumi.StackReference("deployed", stack_name=name)
     outputs = pulumi.Output.all(deployed.get_output(facts.VERSION_KEY), deployed.get_output("workloads"))
     # A secret output makes all outputs secret. These only decide names; secret settings mark the objects as secret.
     return pulumi.Output.unsecret(outputs.apply(lambda both: of(*both)))

@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components.base.labels import SKIP_AWAIT
 from components.node_groups import placement as node_placement
 from components.rollout_shape import CANARY_SUFFIX
-from workloads import references
+from workloads import gpu_memory, references
 from workloads import rollout as rollouts
 from workloads.base import created
 from workloads.manifests import model_server as manifests
@@ -115,6 +115,7 @@ class Pods:
                 models=volumes,
                 fetching=serving.fetching,
                 of_streams=in_pod(streams),
+                gpu_memory=gpu_memory.reserved(args, platform.cluster.fleet),
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False),
                 annotations=service_monitor.annotations(REST_PORT) if by_annotations else {},
                 labels=track.pod_labels,

@@ -1,4 +1,5 @@
-"""Watches the Workloads of these namespaces: `python3 -m agents.quota_return NAMESPACE…`."""
+"""Watches the Workloads of these namespaces, and the nodes of the stack's flavors: `python3 -m agents.quota_return
+NAMESPACE…`."""
 
 from __future__ import annotations
 
@@ -6,16 +7,15 @@ import os
 import sys
 import time
 import urllib.error
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.quota_return import record
+from agents.quota_return import nodes, record
+from agents.quota_return.nodes import KUEUE
 from agents.quota_return.objects import Object
 from agents.quota_return.record import Pace
 from agents.quota_return.stalled import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Seen, stalled, waits_since
-
-KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 
 
 def look(
@@ -103,13 +103,21 @@ def main(namespaces: Sequence[str]) -> None:
         first=timedelta(seconds=_seconds("SECONDS_TO_TRY_AGAIN", standard.first.total_seconds())),
     )
     nodes_are_added = os.environ.get("NODES_ARE_ADDED") != "false"
+    flavors, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
     while True:
-        try:
-            look(ApiServer(), namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added)
-        except OSError as error:
-            # Until the next check, Kueue's own time limit holds.
-            _report_error(f"{type(error).__name__}: {error}")
+        if flavors:
+            # Those of autoscaled groups are not among them: they get nodes.
+            _attempt(lambda: nodes.look(ApiServer(), flavors, cohort))
+        _attempt(lambda: look(ApiServer(), namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added))
         time.sleep(_seconds("SECONDS_BETWEEN_LOOKS", 15))
+
+
+def _attempt(action: Callable[[], None]) -> None:
+    try:
+        action()
+    except OSError as error:
+        # Until the next check, Kueue's own time limit holds.
+        _report_error(f"{type(error).__name__}: {error}")
 
 
 if __name__ == "__main__":

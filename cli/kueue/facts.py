@@ -56,6 +56,8 @@ class Details:
     """Prefix of the names of its Jobs; empty if unknown."""
     order: Mapping[str, Sequence[str]] = field(default_factory=dict)
     """By ClusterQueue the owner UIDs of its waiting Workloads in Kueue's order; no entry if Kueue did not report it."""
+    limit_ranges: Sequence[Object] = ()
+    """Those of the job's namespace."""
 
 
 def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
@@ -100,16 +102,21 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
 
 
 def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
-    """The pods of a job, their events and those of the job, and the waiting jobs of its queue."""
+    """The pods of a job, events and limits of its namespace, and the waiting jobs of its queue."""
     name, namespace = job_set["metadata"]["name"], job_set["metadata"]["namespace"]
     inside = f"/api/v1/namespaces/{namespace}"
     pods = api.items(f"{inside}/pods", labelSelector=f"{JOB_SET_NAME}={name}")
-    try:
-        events = api.items(f"{inside}/events")
-    except Fault:
-        events = []
+    events, ranges = _if_allowed(api, f"{inside}/events"), _if_allowed(api, f"{inside}/limitranges")
     order = waiting(api, cluster_queue) if cluster_queue else None
-    return Details(pods, events, f"{name}-", {} if order is None or not cluster_queue else {cluster_queue: order})
+    in_order = {} if order is None or not cluster_queue else {cluster_queue: order}
+    return Details(pods, events, f"{name}-", in_order, ranges)
+
+
+def _if_allowed(api: Kube, path: str) -> list[Object]:
+    try:
+        return api.items(path)
+    except Fault:
+        return []
 
 
 def waiting(api: Kube, cluster_queue: str) -> list[str] | None:

@@ -11,7 +11,7 @@ from cli.kueue.facts import Facts
 from cli.kueue.workloads import requests
 from components.base.labels import FLAVOR
 from components.catalog import GPU_RESOURCE
-from components.queues.admission import ADMITTED
+from components.queues.gpu_guard import ADMITTED
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,8 @@ from components.base.pipeline_facts import PipelineStage as PipelineStage
 VERSION = 1
 VERSION_KEY = "factsVersion"
 """Where the version is. A state without it is of version 1."""
+GPU_GUARD_KEY = "gpuGuard"
+"""The stack's output that says whether pods with GPUs that nobody gave them are denied: `deny` or `warn`."""
 
 CLUSTER = "tensorplane:index:Cluster"
 CONTROLLER = "tensorplane:index:Controller"

@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.base import encrypted, facts
 from components.base.custom_resource import TopLevelResource
-from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PRIORITY_LABEL, QUEUE_LABEL, labels
+from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PATCH_FORCE, PRIORITY_LABEL, QUEUE_LABEL, labels
 from components.namespace import Namespace
 from components.node_groups.labels import CPU
 from components.queues import quota, topology
@@ -196,7 +196,10 @@ def _declare(flavor: Flavor, namespace: Namespace, opts: pulumi.ResourceOptions)
     name = cluster_wide_name(stack, flavor.object_name)
     # `tensorplane jobs` reads what jobs cost from the cluster, also those of other stacks.
     prices = json.dumps([price.plain() for price in flavor.prices])
-    notes = {NODE_PRICES: prices} if flavor.prices else None
+    notes = {NODE_PRICES: prices} if flavor.prices else {}
+    if flavor.levels:
+        # The agent of `quota_return` adds a taint while none of its nodes takes pods.
+        notes[PATCH_FORCE] = "true"
     return _kueue("ResourceFlavor", name, labels(stack, "queue"), flavor_spec(flavor, stack), opts, notes)
 
 

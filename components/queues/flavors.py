@@ -24,6 +24,10 @@ class Share:
     cpus: float
     memory_gib: float
 
+    def times(self, gpus: int) -> "Share":
+        """What comes with so many GPUs."""
+        return Share(self.cpus * gpus, self.memory_gib * gpus)
+
 
 @dataclass(frozen=True)
 class Flavor:

@@ -16,6 +16,7 @@ RULES: Sequence[Mapping[str, Any]] = (
     {"api_groups": ["jobset.x-k8s.io"], "resources": ["jobsets"], "verbs": [*_READ, "create", "patch", "delete"]},
     {"api_groups": [""], "resources": ["configmaps"], "verbs": ["get", "list", "create", "patch"]},
     {"api_groups": [""], "resources": ["pods", "events"], "verbs": _READ},
+    {"api_groups": [""], "resources": ["limitranges"], "verbs": ["list"]},
     {"api_groups": [""], "resources": ["pods/log"], "verbs": ["get"]},
     {"api_groups": ["kueue.x-k8s.io"], "resources": ["workloads", "localqueues"], "verbs": _READ},
 )

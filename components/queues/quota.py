@@ -109,7 +109,8 @@ def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
     share = flavor.share
     if share is None:
         return Amount(math.inf, math.inf, gpus) if gpus else NOTHING
-    return Amount(share.cpus * gpus, share.memory_gib * gpus, gpus)
+    with_gpus = share.times(gpus)
+    return Amount(with_gpus.cpus, with_gpus.memory_gib, gpus)
 
 
 def estimate(queue: str, quotas: Iterable[Quota]) -> Estimate:

@@ -1,7 +1,7 @@
 """Whether a queue can ever admit a job, what would fit instead, and whether the job could be preempted."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from components import catalog
@@ -14,7 +14,7 @@ from components.node_groups.fleet import Fleet
 from components.queues import lending
 from components.queues.flavors import ANY, Flavor
 from components.queues.quota import NOTHING, Amount, Quota
-from components.queues.settings import QueueArgs
+from components.queues.settings import ALONE, QueueArgs
 
 
 @dataclass(frozen=True)
@@ -58,6 +58,8 @@ class Room:
     """Node labels of the topology's levels, from wide to narrow, by their names in the settings."""
     borrows_at_once: bool = False
     """Whether the queue borrows in the first flavor with room; others try their own quota of all flavors before."""
+    lent: frozenset[str] = frozenset()
+    """The flavors whose guaranteed GPUs other queues may hold until Kueue reclaims them."""
 
     def usable(self, pods: PodSet) -> Iterator[tuple[Quota, Amount]]:
         """The flavors that these pods can use."""
@@ -91,6 +93,21 @@ class Room:
             kind for kind, most in self.usable(pods) if kind.borrowable != NOTHING and most.holds(pods.each, pods.count)
         ]
 
+    def above_share(self, pods: PodSet) -> Quota | None:
+        """A flavor with guaranteed GPUs for these pods, with fewer cores or less memory than they request for them.
+
+        Kueue reclaims lent quota only for a job that is within the guaranteed amount of every resource. Cores and
+        memory are guaranteed in proportion to the GPUs, so a pod with more of them keeps GPUs away from its own queue.
+        """
+        for kind, _ in self.usable(pods):
+            share, gpus = kind.flavor.share, pods.each.gpus
+            if share is None or kind.flavor.name not in self.lent or pods.gpus > kind.guaranteed.gpus:
+                continue
+            most = share.times(gpus)
+            if not Amount(most.cpus, most.memory_gib, gpus).holds(pods.each, 1):
+                return kind
+        return None
+
     def most_within(self, pods: PodSet, label: str) -> int | None:
         """How many such pods fit one domain of a topology level; None if the domains are unknown."""
         if label == HOSTNAME:
@@ -117,7 +134,7 @@ def of(
     queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]], fleet: Fleet, levels: Mapping[str, str]
 ) -> dict[str, Room]:
     """The room of each queue, by what each has of each flavor."""
-    lends = lending.of(queues, quotas)
+    lends, borrowers = lending.of(queues, quotas), _borrowers(queues, quotas)
     return {
         name: Room(
             name,
@@ -125,9 +142,30 @@ def of(
             tuple((each, lending.obtainable(lends, name, each)) for each in quotas[name]),
             levels,
             borrows_at_once=args.priority == "high",
+            lent=frozenset(_lent(name, args, quotas[name], borrowers)),
         )
         for name, args in queues.items()
     }
+
+
+def _borrowers(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> dict[str, set[str]]:
+    """The queues that may borrow GPUs, by flavor."""
+    found: dict[str, set[str]] = {}
+    for name in (name for name, args in queues.items() if args.cohort != ALONE):
+        for each in quotas[name]:
+            if each.borrowable.gpus:
+                found.setdefault(each.flavor.name, set()).add(name)
+    return found
+
+
+def _lent(
+    name: str, args: QueueArgs, quotas: Sequence[Quota], borrowers: Mapping[str, Collection[str]]
+) -> Iterator[str]:
+    """The flavors whose guaranteed GPUs other queues may hold."""
+    for each in quotas if args.cohort != ALONE else ():
+        lent = each.guaranteed if each.lent is None else each.lent
+        if lent.gpus and any(other != name for other in borrowers.get(each.flavor.name, ())):
+            yield each.flavor.name
 
 
 def _times(most: Amount, each: Amount, limit: int) -> int:

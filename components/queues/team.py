@@ -1,4 +1,4 @@
-"""Teams: namespaces with queues, and a ResourceQuota on GPUs behind the queues."""
+"""Teams: namespaces with queues, and the GPUs that these can give there."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import TENSORPLANE, labels
-from components.catalog import GPU_RESOURCE
+from components.base.labels import TENSORPLANE
 from components.namespace import POD_SECURITY
 from components.queues.quota import Quota
 from components.queues.settings import QueueArgs, TeamArgs
@@ -46,16 +45,3 @@ def gpus_at_most(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Iterable[
             if team is None or team in args.teams:
                 allowed[quota.flavor.name] += quota.guaranteed.gpus + quota.borrowable.gpus
     return (allowed & guaranteed).total()
-
-
-def limit(owner: str, namespace: pulumi.Input[str], gpus: int, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """The ResourceQuota of a namespace: pods that bypass the queues cannot hold more GPUs than its queues allow.
-
-    Kubernetes counts all accelerators under one resource name; the queues distinguish them.
-    """
-    return k8s.core.v1.ResourceQuota(
-        f"{owner}-gpus",
-        metadata={"name": "gpus", "namespace": namespace, "labels": labels(owner, "queue")},
-        spec={"hard": {f"requests.{GPU_RESOURCE}": str(gpus)}},
-        opts=opts,
-    )

@@ -23,8 +23,9 @@ TAKES = "tensorplane.dev/simulated-duration"
 
 _LEASE = 400
 """Seconds. Leases are renewed after a quarter of it: sixty a second for six thousand nodes."""
-GRACE = 250
-"""Seconds after which a node without a renewed lease is lost: two renewals, and time for a busy machine."""
+GRACE = 500
+"""Seconds after which a node without a renewed lease is lost. A KWOK that starts waits for the end of the leases of the
+one before it; then it has time for a renewal on a busy machine."""
 
 _Object = dict[str, Any]
 

@@ -6,11 +6,13 @@ unknown vendors count. Elsewhere, where any key may contain a slash, only known 
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from gpu_usage.manifest import Path, whole_number
+from gpu_usage.manifest import UNKNOWN, Path, UncountableError, dotted, unknown, whole_number
 
 # Network interfaces, devices of the kernel, enclaves: what else device plugins offer.
 _HARMLESS = re.compile(
@@ -20,19 +22,28 @@ _HARMLESS = re.compile(
     r"|(devices\.kubevirt\.io|smarter-devices|squat\.ai)/(fuse|kvm|(net_)?tun|vhost-(net|vsock)|sev|video\d*|snd"
     r"|tty\w*|serial|gpiochip\d*|i2c-\d+|spidev[\d.]*|rtc\d*|loop\d*|random|hwrng|watchdog\d*)|github\.com/fuse"
     r"|sgx\.intel\.com/.*|qat\.intel\.com/.*|dsa\.intel\.com/.*|kubernetes\.azure\.com/sgx\w*|hugepages-.*"
+    r"|koordinator\.sh/rdma"
 )
 # A device class with Kubernetes' own prefix.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _VENDORS = (
-    r"(?<![\w.-])(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu"
-    r"|[dg]cu)(?![\w.-])"
+    # The keys of a ResourceQuota have a prefix: `requests.nvidia.com/gpu` limits what others request.
+    r"(?<![\w.-])(?!(?:requests|limits)\.)(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)"
+    r"(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu|[dg]cu)(?![\w.-])"
     r"|gpu\.intel\.com(?:/|~1)[\w-]+|huawei\.com(?:/|~1)[\w.-]+|cloud-tpus\.google\.com(?:/|~1)[\w-]+"
     r"|(?:volcano\.sh|aliyun\.com|tencent\.com)(?:/|~1)v?(?:gpu|cuda)[\w-]*|deviceclass\.resource\.kubernetes\.io/.+"
 )
 _NAMED = re.compile(_VENDORS)
 _NAMED_AS_KEY = re.compile(rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)""")
-# Shares of a device, in addition to the number: with only these, a container gets one device.
-_SHARE = re.compile(r".*/(v?gpu[.-]?(mem|memory|cores?|percentage|mem-percentage)|vcuda-(core|memory))")
+# Shares of devices, in addition to their number or instead of it, as vendors and HAMi, Koordinator, Volcano name them.
+_UNIT = r"(gpu|cuda|[dg]cu|mlu|[nx]pu)"
+# In hundredths of a device: 800 of tencent.com/vcuda-core are eight. A neuroncore is a device.
+_HUNDREDTHS = re.compile(
+    rf".*/([\w.-]*([._-]|{_UNIT}))?(v?cores?|percentage|ratio)([.-]percentage)?|koordinator\.sh/gpu", re.IGNORECASE
+)
+# In units of memory, whose number on a device is unknown: with only these, a container gets one device.
+_MEMORY = re.compile(r".*/[\w.-]*mem(ory)?([.-](max|\d+\w*))?|gpu\.intel\.com/(millicores|tiles)", re.IGNORECASE)
+_QUANTITY = re.compile(r"(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+|[numkMGTPE]i?|Ki)?")
 # A device's name in the list of a virtual machine.
 _DOMAIN = re.compile(r"[\w.-]+\.[\w.-]+/.+")
 
@@ -69,7 +80,37 @@ def asked(resources: Mapping[str, Any], path: Path) -> int:
         given = resources.get(key)
         quantities: Mapping[str, Any] = given if isinstance(given, dict) else {}
         for name in filter(is_asked, quantities):
-            amount = whole_number(quantities[name], (*path, key, name))
-            most[name] = max(most.get(name, 0), amount)
-    devices = sum(amount for name, amount in most.items() if not _SHARE.fullmatch(name))
-    return devices or min(1, sum(most.values()))
+            most[name] = max(most.get(name, 0), _devices(name, quantities[name], (*path, key, name)))
+    # What a plugin offers has its prefix: its shares are of the devices that the container gets by number.
+    whole: Counter[str] = Counter()
+    shares: dict[str, int] = defaultdict(int)
+    for name, amount in most.items():
+        plugin = name.partition("/")[0]
+        if _is_share(name):
+            shares[plugin] = max(shares[plugin], amount)
+        else:
+            whole[plugin] += amount
+    return sum(max(whole[plugin], shares[plugin]) for plugin in {*whole, *shares})
+
+
+def _is_share(name: str) -> bool:
+    return bool(_HUNDREDTHS.fullmatch(name) or _MEMORY.fullmatch(name))
+
+
+def _devices(name: str, amount: Any, path: Path) -> int:
+    """Devices of a resource: its number, or as many as have such a share."""
+    if not _is_share(name):
+        return whole_number(amount, path)
+    if amount is UNKNOWN:
+        raise unknown(path)
+    if _MEMORY.fullmatch(name):
+        return int(not _is_nothing(amount, path))
+    return math.ceil(whole_number(amount, path) / 100)
+
+
+def _is_nothing(amount: Any, path: Path) -> bool:
+    """Whether a quantity, which may have a unit, is 0."""
+    found = _QUANTITY.fullmatch(str(amount))
+    if found is None:
+        raise UncountableError(f"`{dotted(path)}` is not a quantity", "give it as a number with or without a unit")
+    return float(found[1]) == 0

@@ -1,12 +1,14 @@
-"""Objects that scale others: autoscalers count with their maximum, patches with their value."""
+"""Objects that run more pods of another one: autoscalers count with their maximum, patches with their value."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, number, part, unknown
+from gpu_usage.manifest import UNKNOWN, Manifest, Path, UncountableError, number, part, unknown, whole_number
+from gpu_usage.most_pods import ROLLOUT
 
 # KEDA's default, and its annotation that overrides the maximum.
 _MOST = 100
@@ -17,6 +19,20 @@ _NUMBERS = frozenset(
         *("replicatedJobs", "tasks", "jobTemplate", "jobTargetRef", "maxExecutors", "dynamicAllocation"),
     }
 )
+# Where autoscalers have their maximum: Kubernetes', KEDA's, Datadog's, Google's, that of KEDA's HTTP add-on.
+_BOUNDS: tuple[Path, ...] = (
+    ("maxReplicas",),
+    ("maxReplicaCount",),
+    ("constraints", "maxReplicas"),
+    ("constraints", "global", "maxReplicas"),
+    ("replicas", "max"),
+)
+# `targetRef` is the target of many kinds, such as policies of gateways. One that sizes pods does not add any.
+_NAMES = re.compile(r"(?!Vertical).*(autoscaler|scaler|autoscaling)", re.IGNORECASE)
+_TARGETS = ("scaleTargetRef", "targetRef")
+_KEDA = ("keda.sh", "http.keda.sh")
+# Flagger runs a copy of its target.
+_COPIES = ("flagger.app", "Canary")
 
 
 def scales(manifest: Manifest) -> bool:
@@ -24,7 +40,35 @@ def scales(manifest: Manifest) -> bool:
     spec = manifest.body.get("spec")
     if not isinstance(spec, dict):
         return False
-    return "scaleTargetRef" in spec or (manifest.is_patch and bool(_NUMBERS & spec.keys()))
+    if manifest.is_patch:
+        return bool(_NUMBERS & spec.keys()) or _surges(spec)
+    if "targetRef" in spec and not _is_scaler(manifest, spec):
+        return False
+    return any(key in spec for key in _TARGETS)
+
+
+def copies(manifest: Manifest) -> bool:
+    """Whether the object runs a copy of another one."""
+    return manifest.type == _COPIES
+
+
+def _is_scaler(manifest: Manifest, spec: Mapping[str, Any]) -> bool:
+    return copies(manifest) or _NAMES.fullmatch(manifest.kind) is not None or _bound(spec) is not None
+
+
+def _surges(spec: Mapping[str, Any]) -> bool:
+    return "maxSurge" in part(part(spec, "strategy", ("spec",)), "rollingUpdate", ("spec", "strategy"))
+
+
+def _bound(spec: Mapping[str, Any]) -> tuple[Path, Any] | None:
+    """The path of the maximum, and the maximum; None without one."""
+    for path in _BOUNDS:
+        value: Any = spec
+        for step in path:
+            value = value.get(step) if isinstance(value, dict) else None
+        if value is not None:
+            return ("spec", *path), value
+    return None
 
 
 def raised(manifest: Manifest, replicas: int) -> Manifest:
@@ -34,21 +78,28 @@ def raised(manifest: Manifest, replicas: int) -> Manifest:
     return replace(manifest, body={**manifest.body, "spec": {**spec, "replicas": most}})
 
 
+def scaled(target: Manifest, scaler: Manifest) -> Manifest:
+    """The target with all the replicas that the scaler may run."""
+    if copies(scaler):
+        return raised(target, 2 * number(part(target.body, "spec"), "replicas", 1, ("spec",)))
+    return raised(target, most(scaler))
+
+
 def most(scaler: Manifest) -> int:
     """The maximum number of replicas that the scaler sets."""
     spec = part(scaler.body, "spec")
     if scaler.is_patch:
-        others = sorted(_NUMBERS & spec.keys() - {"replicas"})
+        others = sorted(_NUMBERS & spec.keys() - {"replicas"}) or (["strategy"] if _surges(spec) else [])
         if others:
             raise UncountableError(
                 f"it patches `spec.{others[0]}`, which this rule does not count", "set it in the object itself"
             )
         return number(spec, "replicas", 1, ("spec",))
-    key = "maxReplicas" if "maxReplicas" in spec else "maxReplicaCount"
-    if key not in spec and scaler.group != "keda.sh":
+    bound = _bound(spec)
+    if bound is None and scaler.group not in _KEDA:
         raise UncountableError("it scales without a maximum", "set `spec.maxReplicas`")
-    paused = part(part(scaler.body, "metadata"), "annotations", ("metadata",))
-    return max(number(spec, key, _MOST, ("spec",)), number(paused, _PAUSED, 0, ("metadata", "annotations")))
+    stated = whole_number(bound[1], bound[0]) if bound else _MOST
+    return max(stated, number(scaler.annotations, _PAUSED, 0, ("metadata", "annotations")))
 
 
 def targets(scaler: Manifest, manifests: Iterable[Manifest]) -> list[Manifest]:
@@ -63,15 +114,30 @@ def targets(scaler: Manifest, manifests: Iterable[Manifest]) -> list[Manifest]:
     ]
     if found:
         return found
-    verb = "patches" if scaler.is_patch else "scales"
+    verb = "patches" if scaler.is_patch else "runs pods of" if scaler.type == ROLLOUT else "scales"
     problem = f"it {verb} {kind} {name}, which this stack does not declare, so its GPUs are not known here"
     raise UncountableError(problem, f"declare the {kind} in this stack, with a plain name")
+
+
+def refers(manifest: Manifest) -> bool:
+    """Whether the object runs the pods of another one's template, beside those of the other."""
+    spec = manifest.body.get("spec")
+    return manifest.type == ROLLOUT and isinstance(spec, dict) and "workloadRef" in spec
+
+
+def with_template(manifest: Manifest, owner: Manifest) -> Manifest:
+    """The object with the template that it refers to."""
+    # A PodTemplate has it beside its metadata.
+    template = part(part(owner.body, "spec"), "template", ("spec",)) or part(owner.body, "template")
+    return replace(manifest, body={**manifest.body, "spec": {**part(manifest.body, "spec"), "template": template}})
 
 
 def _reference(scaler: Manifest) -> tuple[Any, Any]:
     if scaler.is_patch:
         return scaler.kind, scaler.metadata("name")
-    reference = part(part(scaler.body, "spec"), "scaleTargetRef", ("spec",))
+    spec = part(scaler.body, "spec")
+    key = "workloadRef" if refers(scaler) else next(key for key in _TARGETS if key in spec)
+    reference = part(spec, key, ("spec",))
     return reference.get("kind", "Deployment"), reference.get("name")
 
 

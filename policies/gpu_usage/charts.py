@@ -30,9 +30,12 @@ OWN = frozenset(
         "https://aws.github.io/eks-charts/aws-efa-k8s-device-plugin",
     }
 )
-# The same, built for the embedded cluster.
-_BUILT = re.compile(
-    r"/.*/charts/(kueue|jobset|volsync|nvidia-device-plugin|metrics-server|keda|prometheus|traefik|argo-workflows)"
+# The same, built for the embedded cluster, in the folder `charts` of its instance.
+_BUILT = frozenset(
+    {
+        *("kueue", "jobset", "volsync", "nvidia-device-plugin", "metrics-server", "keda", "prometheus", "traefik"),
+        "argo-workflows",
+    }
 )
 # Inputs with additional values that no policy sees.
 _HIDDEN = ("valueYamlFiles", "postrender")
@@ -59,8 +62,11 @@ def refuse_empty(token: str, body: Mapping[str, Any], *, has_objects: bool) -> N
         raise UncountableError(problem, f"give the {kind} plain values instead of outputs of other resources")
 
 
-def gpus(release: Manifest, declared: Mapping[str, Any], config: str) -> int:
-    """Accelerators of a release: none for a known chart, else the number in the policy's configuration."""
+def gpus(release: Manifest, declared: Mapping[str, Any], config: str, home: str | None) -> int:
+    """Accelerators of a release: none for a known chart, else the number in the policy's configuration.
+
+    `home`: the folder of the embedded cluster's instance, with charts built for it; None in other clusters.
+    """
     chart = _address(release.body)
     for key in _HIDDEN:
         if release.body.get(key):
@@ -71,7 +77,7 @@ def gpus(release: Manifest, declared: Mapping[str, Any], config: str) -> int:
     if values is UNKNOWN:
         raise unknown(("values",))
     stated = whole_number(declared[chart], ("charts", chart)) if chart in declared else 0
-    if not (chart in declared or chart in OWN or _BUILT.fullmatch(chart)):
+    if not (chart in declared or chart in OWN or (home and chart in {f"{home}/charts/{name}" for name in _BUILT})):
         remedy = (
             f'state what each release of it requests in {config}, for example "charts": {{"{chart}": 0}} next to '
             "maxGpus, or make it a kubernetes.helm.v4.Chart, whose objects are counted"

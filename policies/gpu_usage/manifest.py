@@ -22,6 +22,10 @@ class UncountableError(Exception):
         self.remedy = remedy
 
 
+class UnseenError(UncountableError):
+    """Nothing that a preview shows tells the number. It can be stated in the policy's configuration."""
+
+
 class Unknown:
     """Marker for a value that is unknown in the preview."""
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from gpu_usage.manifest import Manifest, UncountableError, dotted, number, part
+from gpu_usage import most_pods
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError, dotted, number, part
 from gpu_usage.pods_in import Demand
 
 # Kinds with a declared number of pods. For others, an operator decides.
@@ -19,6 +20,7 @@ _SCALED = frozenset(
         ("extensions", "ReplicaSet"),
         ("kubevirt.io", "VirtualMachineInstanceReplicaSet"),
         ("pool.kubevirt.io", "VirtualMachinePool"),
+        most_pods.ROLLOUT,
     }
 )
 _JOBS = frozenset({("batch", "Job"), ("batch", "CronJob"), ("jobset.x-k8s.io", "JobSet"), ("batch.volcano.sh", "Job")})
@@ -32,7 +34,7 @@ _OTHERS = frozenset(
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
     }
 )
-COUNTED = _SCALED | _JOBS | _OTHERS
+COUNTED = _SCALED | _JOBS | _OTHERS | most_pods.KINDS
 # Kinds whose runs may overlap without a limit by default.
 _REPEATED = frozenset({("batch", "CronJob"), ("sparkoperator.k8s.io", "ScheduledSparkApplication")})
 _ELASTIC = "kueue.x-k8s.io/elastic-job"
@@ -45,10 +47,10 @@ def times(manifest: Manifest, demand: Demand) -> int:
     if manifest.type not in COUNTED:
         if manifest.kind == "DaemonSet":
             problem = "its pods request GPUs on every node that they fit, so their number is not known here"
-            raise UncountableError(problem, "use a Deployment or a Job, or remove the GPUs")
+            raise UnseenError(problem, "use a Deployment or a Job, or remove the GPUs")
         where = dotted(demand.path) or "its manifest"
         problem = f"it requests GPUs (`{where}`), and how many pods a {manifest.kind} runs is not known here"
-        raise UncountableError(problem, "request them in a Deployment, Job or JobSet, whose pods are counted")
+        raise UnseenError(problem, "request them in a Deployment, Job or JobSet, whose pods are counted")
     spec = part(manifest.body, "spec")
     if manifest.type in _SCALED and number(spec, "replicas", 1, ("spec",)) == 0:
         return 0

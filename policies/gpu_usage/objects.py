@@ -6,12 +6,14 @@ import base64
 import binascii
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpu_usage import injected, multipliers, pods_in, shown, spark
-from gpu_usage.manifest import Manifest, UncountableError
-from gpu_usage.pods_in import Search
+from gpu_usage import describing, fractions, injected, most_pods, multipliers, mutations, pods_in, shown, spark
+from gpu_usage.declared import NOTHING, Declared
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError
+from gpu_usage.pods_in import Demand, Search
 
 # Kubernetes' own groups: only pod specs in their kinds start pods.
 _BUILT_IN = re.compile(
@@ -22,41 +24,60 @@ _BUILT_IN = re.compile(
 _GANGS = frozenset({("jobset.x-k8s.io", "JobSet"), ("batch.volcano.sh", "Job")})
 _PODS = frozenset({"DaemonSet", "PodTemplate", "List"})
 _TEXTS = frozenset({("core", "ConfigMap"), ("core", "Secret")})
-# Kinds that describe machines and queues.
-_CAPACITY = frozenset(
-    {
-        *(("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")),
-        *(("karpenter.sh", "NodePool"), ("karpenter.sh", "NodeClaim"), ("cloud.google.com", "ComputeClass")),
-        *(("resource.k8s.io", "DeviceClass"), ("resource.k8s.io", "ResourceSlice")),
-    }
-)
+_POD = ("core", "Pod")
 
 
-def count(manifest: Manifest, network_claims: frozenset[str] = frozenset()) -> int:
+def count(manifest: Manifest, declared: Declared = NOTHING) -> int:
     """Accelerators of one object. Raises UncountableError instead of guessing."""
     injected.refuse(manifest)
     if manifest.type in _TEXTS:
         _refuse_manifests(manifest)
         return 0
-    if manifest.type in _CAPACITY or not _may_run_pods(manifest):
+    if manifest.type in mutations.KINDS:
+        _refuse_policy(manifest, declared)
+        return 0
+    if describing.describes(manifest) or not _may_run_pods(manifest):
         return 0
     shown.refuse(manifest.annotations, ("metadata", "annotations"))
-    body = spark.with_all_executors(manifest)
+    raised = replace(manifest, body=spark.with_all_executors(manifest))
+    demands = _demands(raised, declared)
+    if demands and raised.type in most_pods.KINDS:
+        raised = most_pods.of(raised)
+        demands = _demands(raised, declared)
+    return sum(demand.gpus * multipliers.times(raised, demand) for demand in demands)
+
+
+def _demands(manifest: Manifest, declared: Declared) -> list[Demand]:
+    """What the object requests, with what its own annotations do if it is a pod."""
     is_open = not _BUILT_IN.fullmatch(manifest.group) and manifest.type not in _GANGS
-    search = Search(custom=is_open, network_claims=network_claims)
-    total = 0
-    for demand in search.demands(body):
-        if demand.gpus and manifest.is_patch:
-            raise UncountableError("it adds GPUs to an object by a patch", "request them in the object itself")
-        if demand.gpus:
-            total += demand.gpus * multipliers.times(manifest, demand)
-    return total
+    own_fields = is_open and manifest.type not in multipliers.COUNTED
+    search = Search(custom=is_open, declared=declared, own_fields=own_fields)
+    found = [each for each in search.demands(manifest.body) if each.gpus]
+    if found and manifest.is_patch:
+        raise UncountableError("it adds GPUs to an object by a patch", "request them in the object itself")
+    path = ("metadata", "annotations")
+    if manifest.type == _POD and (gpus := fractions.asked(manifest.annotations, path)):
+        found.append(Demand(gpus, (), path))
+    return found
 
 
-def of_one_pod_each(manifest: Manifest, network_claims: frozenset[str] = frozenset()) -> int:
+def of_one_pod_each(manifest: Manifest, declared: Declared = NOTHING) -> int:
     """Accelerators of an object that runs one pod of each kind that it describes."""
     injected.refuse(manifest)
-    return sum(demand.gpus for demand in Search(custom=True, network_claims=network_claims).demands(manifest.body))
+    return sum(demand.gpus for demand in Search(custom=True, declared=declared).demands(manifest.body))
+
+
+def _refuse_policy(policy: Manifest, declared: Declared) -> None:
+    """Fault of a policy that gives GPUs to objects of others, or creates objects that request some."""
+    mutations.refuse(policy, declared)
+    for copied in mutations.copied(policy):
+        if copied.type in multipliers.COUNTED or copied.kind == "DaemonSet":
+            problem = f"it copies objects of kind {copied.kind}, whose GPUs are not known here"
+            raise UnseenError(problem, "declare them in the stack")
+    for created in mutations.created(policy):
+        if count(created, declared):
+            problem = f"it creates objects of kind {created.kind} that request GPUs, and how many is not known here"
+            raise UncountableError(problem, "declare them in the stack")
 
 
 def _may_run_pods(manifest: Manifest) -> bool:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from gpu_usage import accelerators, shown
+from gpu_usage.declared import NOTHING, Declared
 from gpu_usage.manifest import UNKNOWN, Path, UncountableError, items, part, unknown
 
 _LISTS = ("containers", "initContainers")
-_RUNTIME = re.compile(r".*(nvidia|gpu).*", re.IGNORECASE)
 
 
 def is_pod(value: Mapping[str, Any]) -> bool:
@@ -22,7 +21,7 @@ def _has_maps(value: Any) -> bool:
     return isinstance(value, list) and any(isinstance(each, dict) for each in value)
 
 
-def count(spec: Mapping[str, Any], path: Path) -> int:
+def count(spec: Mapping[str, Any], path: Path, declared: Declared = NOTHING) -> int:
     """Accelerators of one pod. Init containers run before the others, sidecars concurrently with all that follow."""
     main = sum(_container(each, (*path, "containers")) for each in items(spec, "containers", path))
     start, sidecars = 0, 0
@@ -33,11 +32,17 @@ def count(spec: Mapping[str, Any], path: Path) -> int:
         else:
             start = max(start, sidecars + asked)
     most = max(start, sidecars + main)
-    runtime = spec.get("runtimeClassName")
-    if not most and isinstance(runtime, str) and _RUNTIME.fullmatch(runtime):
+    if not most:
+        _refuse_runtime(spec.get("runtimeClassName"), (*path, "runtimeClassName"), declared)
+    return most
+
+
+def _refuse_runtime(runtime: Any, path: Path, declared: Declared) -> None:
+    if runtime is UNKNOWN:
+        raise unknown(path)
+    if declared.shows_gpus(runtime):
         problem = f"runtimeClassName {runtime} may show its containers GPUs that they do not request"
         raise UncountableError(problem, "remove it, or request GPUs in `resources.limits`")
-    return most
 
 
 def _container(container: Mapping[str, Any], path: Path) -> int:

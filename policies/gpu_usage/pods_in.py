@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from gpu_usage import accelerators, devices, pods, shown, text
+from gpu_usage import accelerators, devices, fractions, operator_fields, pods, shown, text
+from gpu_usage.declared import NOTHING, Declared
 from gpu_usage.manifest import UNKNOWN, Path, UncountableError, unknown, whole_number
 
 # Fields of Kubernetes' own kinds with pods, and with devices.
@@ -25,6 +26,17 @@ _SCALAR = re.compile(
 )
 # Maps of strings, in which a number for an accelerator's name is a label's value.
 _WORDS = frozenset({"annotations", "labels", "matchLabels", "nodeLabels", "nodeSelector", "podAnnotations"})
+# Maps that say how much there is or may be, of queues, quotas, nodes and thresholds.
+_BOUNDS = frozenset(
+    {
+        *("hard", "quota", "capability", "deserved", "guarantee", "guaranteed", "capacity", "allocatable"),
+        *("thresholds", "targetThresholds", "usageThresholds"),
+    }
+)
+_NO_REQUESTS = _WORDS | _BOUNDS
+_ANNOTATIONS = ("annotations", "podAnnotations")
+# In a text that is no Kubernetes object, such as a scheduler's configuration, other maps weigh and limit accelerators.
+_REQUESTS = ("resources", "overhead")
 
 
 @dataclass(frozen=True)
@@ -41,8 +53,11 @@ class Search:
     """One pass through a manifest. `custom`: an operator may create pods from any field or text."""
 
     custom: bool = True
-    network_claims: frozenset[str] = frozenset()
-    """Resource claims and templates of the stack that request no accelerators."""
+    declared: Declared = NOTHING
+    own_fields: bool = False
+    """Whether fields without a vendor's prefix count, as one each: their operator is not known here."""
+    is_text: bool = False
+    """Whether it reads a text, which may configure something: only `resources` in it request accelerators."""
     _seen: set[int] = field(default_factory=set)
 
     def demands(
@@ -68,29 +83,37 @@ class Search:
     def _in_map(
         self, value: Mapping[str, Any], path: Path, trail: tuple[Mapping[str, Any], ...], inside: str
     ) -> Iterator[Demand]:
-        yield Demand(_own(value, path, inside), trail, path)
+        yield Demand(self._own(value, path, inside), trail, path)
         if pods.is_pod(value):
-            yield Demand(pods.count(value, path), trail, path)
-        devices.refuse(value, path, self.network_claims)
+            yield Demand(pods.count(value, path, self.declared), trail, path)
+        devices.refuse(value, path, self.declared.network_claims)
         for key, inner in value.items():
             if path or key not in ("metadata", "status"):
                 is_counted = inside in _CONTAINERS and key == "resources"
                 yield from self.demands(inner, (*path, key), trail, _OF_POD if is_counted else key)
 
+    def _own(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
+        """Requests of a map itself, without pods and maps inside it."""
+        shown.refuse(value, path)
+        if self.own_fields and inside not in _NO_REQUESTS and operator_fields.asks(value, path):
+            return 1
+        if inside in ("limits", "requests"):  # counted with the map that holds both
+            return 0
+        gpus = 0 if inside == _OF_POD else accelerators.asked(value, path)
+        if "deviceName" in value and accelerators.is_device(value["deviceName"]):
+            gpus += 1
+        if "quantity" in value and accelerators.is_device(value.get("name")):
+            gpus += whole_number(value["quantity"], (*path, "quantity"))
+        if inside in _ANNOTATIONS:
+            gpus += fractions.asked(value, path)
+        return gpus + self._named(value, path, inside)
 
-def _own(value: Mapping[str, Any], path: Path, inside: str) -> int:
-    """Requests of a map itself, without pods and maps inside it."""
-    shown.refuse(value, path)
-    if inside in ("limits", "requests"):  # counted with the map that holds both
-        return 0
-    gpus = 0 if inside == _OF_POD else accelerators.asked(value, path)
-    if "deviceName" in value and accelerators.is_device(value["deviceName"]):
-        gpus += 1
-    if "quantity" in value and accelerators.is_device(value.get("name")):
-        gpus += whole_number(value["quantity"], (*path, "quantity"))
-    if inside not in _WORDS:
-        gpus += sum(_quantity(value[key], (*path, key)) for key in value if accelerators.is_named(key))
-    return gpus
+    def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
+        """Requests by keys that are names of accelerators."""
+        if inside in _NO_REQUESTS or (self.is_text and inside not in _REQUESTS):
+            return 0
+        asks = accelerators.is_asked if inside == "overhead" else accelerators.is_named
+        return sum(_quantity(value[key], (*path, key)) for key in value if asks(key))
 
 
 def _quantity(value: Any, path: Path) -> int:
@@ -112,6 +135,6 @@ def in_text(value: str, path: Path) -> int:
     documents = text.documents(value)
     if documents is None:
         return int(accelerators.named_in(value))
-    search = Search()
+    search = Search(is_text=True)
     found = sum(each.gpus for document in documents for each in search.demands(document, path))
     return found or int(accelerators.named_in(value) and not documents)

@@ -9,7 +9,7 @@ from typing import Any
 from gpu_usage import accelerators
 
 _HINTS = re.compile(
-    r"containers|limits|requests|VISIBLE_DEVICES|deviceName|resourceClaims|deviceClassName"
+    r"containers|limits|requests|VISIBLE_DEVICES|deviceName|resourceClaims|deviceClassName|gpu-fraction"
     r"|nvidia-container-devices|cdi\.k8s\.io|io\.kubernetes\.cri-o\.Devices|devices\.(nri\.io|noderesource\.dev)"
 )
 

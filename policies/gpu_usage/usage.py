@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from stack_view.view import Seen, View
 
-from gpu_usage import autoscalers, charts, devices, multipliers, objects
-from gpu_usage.manifest import Manifest, UncountableError, whole_number
+from gpu_usage import autoscalers, charts, declared, embedded, multipliers, objects, unseen
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError, whole_number
 
 # Components whose `gpus` are requests. Others with that output have capacity (queues, node groups).
 WORKLOADS = frozenset(
@@ -35,9 +35,11 @@ _Answer = TypeVar("_Answer")
 class Usage:
     """The resources of one stack and their requests."""
 
-    def __init__(self, view: View, declared: Mapping[str, Any]) -> None:
+    def __init__(self, view: View, stated: Mapping[str, Any]) -> None:
+        """`stated`: numbers of what a preview does not show, by a chart's address or as messages name a resource."""
         self.view = view
-        self.declared = declared
+        self.stated = stated
+        self.home = embedded.home(view)
         self.faults: list[tuple[Seen, UncountableError]] = []
         """Resources whose requests have no number, and why."""
         self.children: dict[str, list[Seen]] = defaultdict(list)
@@ -49,7 +51,8 @@ class Usage:
                 self.manifests[seen.urn] = seen.manifest
             if seen.fault:
                 self.faults.append((seen, seen.fault))
-        self.network_claims = devices.network_claims(self.manifests.values())
+        self.declared = declared.of(self.manifests.values())
+        self.take_templates()
         self.raise_by_autoscalers()
         self.requests = self.total()
         """Accelerators by URN: of each resource that is counted, as a whole or in its children."""
@@ -58,8 +61,10 @@ class Usage:
         """Requests of the stack, by resource."""
         known = {seen.urn for seen in self.view.all}
         parents = ((seen, seen.parent) for seen in self.view.all)
-        roots = (seen for seen, parent in parents if parent is None or parent.urn not in known)
-        return sum((self.asked(one) for one in roots), Counter[str]())
+        found: Counter[str] = Counter()
+        for one in (seen for seen, parent in parents if parent is None or parent.urn not in known):
+            found.update(self.asked(one))  # a sum of counters would look at every resource for every resource
+        return found
 
     def by_name(self) -> Counter[str]:
         """Requests by the names that messages have."""
@@ -73,17 +78,37 @@ class Usage:
         try:
             return question()
         except UncountableError as reason:
-            self.faults.append((seen, reason))
+            self.faults.append((seen, self.with_remedy(seen, reason)))
         except Exception as crash:  # its text may contain values of the object
             problem = f"this rule cannot read it ({type(crash).__name__})"
             self.faults.append((seen, UncountableError(problem, "write it as Kubernetes documents it")))
         return None
 
-    def raise_by_autoscalers(self) -> None:
-        """Counts scaled objects with their maximum number of replicas."""
+    def with_remedy(self, seen: Seen, reason: UncountableError) -> UncountableError:
+        """The reason, with how to state the number if only the user knows it."""
+        if not isinstance(reason, UnseenError):
+            return reason
+        how = f'state its GPUs in {self.view.config}, for example "charts": {{"{seen.who}": 0}} next to maxGpus'
+        return UncountableError(reason.problem, f"{reason.remedy}, or {how}")
+
+    def take_templates(self) -> None:
+        """Gives objects the template of another one that they refer to."""
         for seen in self.view.all:
-            scaler = self.manifests.get(seen.urn)
-            if scaler and autoscalers.scales(scaler):
+            manifest = self.manifests.get(seen.urn)
+            if manifest and autoscalers.refers(manifest):
+                self.ask(seen, partial(self.take_template, seen.urn, manifest))
+
+    def take_template(self, urn: str, manifest: Manifest) -> None:
+        """Gives an object the template that it refers to; one with GPUs if there may be several."""
+        owners = autoscalers.targets(manifest, self.manifests.values())
+        owner = max(owners, key=lambda each: self.requests_gpus(autoscalers.raised(each, 1)))
+        self.manifests[urn] = autoscalers.with_template(manifest, owner)
+
+    def raise_by_autoscalers(self) -> None:
+        """Counts scaled objects with their maximum number of replicas, and copies of them after that."""
+        scalers = [(seen, each) for seen in self.view.all if (each := self.manifests.get(seen.urn))]
+        for seen, scaler in sorted(scalers, key=lambda one: autoscalers.copies(one[1])):
+            if autoscalers.scales(scaler):
                 self.ask(seen, partial(self.raise_targets, scaler))
 
     def raise_targets(self, scaler: Manifest) -> None:
@@ -91,18 +116,26 @@ class Usage:
         targets = autoscalers.targets(scaler, self.manifests.values())
         raised = {urn: each for urn, each in self.manifests.items() if any(each is target for target in targets)}
         for urn, target in raised.items():
-            if objects.count(autoscalers.raised(target, 1), self.network_claims):
-                self.manifests[urn] = autoscalers.raised(target, autoscalers.most(scaler))
+            if self.requests_gpus(autoscalers.raised(target, 1)):
+                self.manifests[urn] = autoscalers.scaled(target, scaler)
+
+    def requests_gpus(self, manifest: Manifest) -> bool:
+        """Whether an object's number of GPUs is known and depends on its replicas."""
+        try:
+            return objects.count(manifest, self.declared) > 0
+        except UnseenError:  # which is said of the object itself
+            return False
 
     def asked(self, seen: Seen) -> Counter[str]:
         """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
         for child in self.children[seen.urn]:
-            found += self.asked(child)
+            found.update(self.asked(child))
         own = Counter({seen.urn: self.ask(seen, partial(self.own, seen)) or 0})
         if seen.type in WORKLOADS:
             return own if own.total() >= found.total() else found
-        return found + own
+        found.update(own)
+        return found
 
     def own(self, seen: Seen) -> int:
         """Requests of the resource itself, counted or registered."""
@@ -111,14 +144,28 @@ class Usage:
         if charts.is_component(seen.type):
             charts.refuse_empty(seen.type, seen.body, has_objects=bool(self.children[seen.urn]))
             return 0
+        try:
+            return self.counted(seen)
+        except UnseenError:
+            if seen.who not in self.stated:
+                raise
+        stated = whole_number(self.stated[seen.who], ("charts", seen.who))
+        if not stated and unseen.fault(seen.type, seen.body, self.manifests.get(seen.urn)):
+            unseen.refuse_shown(seen.body)
+        return stated
+
+    def counted(self, seen: Seen) -> int:
+        """Requests of an object that no component of ours is."""
         manifest = self.manifests.get(seen.urn)
+        if fault := unseen.fault(seen.type, seen.body, manifest):
+            raise fault
         if manifest is None:
             return 0
         if manifest.group == "helm.sh":
-            return charts.gpus(manifest, self.declared, self.view.config)
+            return charts.gpus(manifest, self.stated, self.view.config, self.home)
         if manifest.type == _TEMPLATE and seen.parent and seen.parent.type == _PIPELINE:
-            return objects.of_one_pod_each(manifest, self.network_claims)
-        return objects.count(manifest, self.network_claims)
+            return objects.of_one_pod_each(manifest, self.declared)
+        return objects.count(manifest, self.declared)
 
     def registered(self, workload: Seen) -> int:
         """The number that a workload registers; without one, its pods are counted."""

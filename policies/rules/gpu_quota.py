@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from gpu_usage.usage import Usage
@@ -16,7 +17,7 @@ def _quota(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     usage = Usage(view, config["charts"])
     for seen, fault in usage.faults:
         yield seen, Finding(fault.problem, fault.remedy)
-    quota, asked = config.get("maxGpus", view.unlimited or 0), usage.requests.total()
+    quota, asked = config.get("maxGpus", math.inf if usage.home else 0), usage.requests.total()
     if asked > quota:
         found = amounts.named(usage.by_name())
         remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {view.config}"

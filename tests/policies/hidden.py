@@ -9,7 +9,10 @@ from dataclasses import dataclass
 from tests.mutants.places import dotted, places, put
 from tests.policies.stacks import UNKNOWN_NUMBER, Resource
 from tests.policies.test_counted_tricks import COUNTED
+from tests.policies.test_mutations import ADDING
+from tests.policies.test_operators import OPERATORS, UNBOUNDED
 from tests.policies.test_tricks import REFUSED
+from tests.policies.test_unseen import UNSEEN
 
 
 @dataclass(frozen=True)
@@ -24,8 +27,9 @@ class Trick:
 
 def tricks() -> list[Trick]:
     """All of them. What is counted is also tried with each of its numbers hidden until the update."""
-    found = [Trick(name, stack, gpus) for name, (stack, gpus) in COUNTED.items()]
-    found += [Trick(name, stack, None) for name, (stack, _) in REFUSED.items()]
+    found = [Trick(name, stack, gpus) for group in (COUNTED, OPERATORS) for name, (stack, gpus) in group.items()]
+    refused = (REFUSED, UNBOUNDED, ADDING, UNSEEN)
+    found += [Trick(name, stack, None) for group in refused for name, (stack, _) in group.items()]
     found += [Trick(f"{one.name}, {path} hidden", stack, None) for one in list(found) for path, stack in _hidden(one)]
     return [_apart(each, f"trick-{number}") for number, each in enumerate(found)]
 

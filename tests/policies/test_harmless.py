@@ -48,6 +48,33 @@ def test_an_odd_object_is_named_and_hides_no_other(violations: Violations, resou
     assert "other (Pod): 1" in second
 
 
+YUNIKORN = """
+partitions:
+- name: default
+  queues:
+  - name: root
+    submitacl: "*"
+    queues:
+    - name: research
+      resources: {guaranteed: {nvidia.com/gpu: 4}, max: {nvidia.com/gpu: 8, vcore: 100}}
+      limits:
+      - {limit: users, users: ["*"], maxresources: {nvidia.com/gpu: 2}}
+"""
+DESCHEDULER = """
+apiVersion: descheduler/v1alpha2
+kind: DeschedulerPolicy
+profiles:
+- name: a
+  pluginConfig:
+  - name: LowNodeUtilization
+    args: {thresholds: {cpu: 20, nvidia.com/gpu: 20}, targetThresholds: {cpu: 50, nvidia.com/gpu: 50}}
+"""
+VOLCANO = """
+actions: "enqueue, allocate"
+tiers:
+- plugins:
+  - {name: binpack, arguments: {binpack.resources: nvidia.com/gpu, binpack.resources.nvidia.com/gpu: 5}}
+"""
 HARMLESS = {
     "no spec": flat("core/v1:Pod", "x"),
     "a null spec": flat("core/v1:Pod", "x", spec=None),
@@ -74,7 +101,23 @@ HARMLESS = {
     "an annotation of an unknown value": annotated("checksum", UNKNOWN_OBJECT)[1],
     "huge pages": raw("core/v1:Pod", "x", pod("1Gi", resource="hugepages-2Mi")),
     "no devices shown": shown("none"),
-    "a limit of a namespace": raw("core/v1:LimitRange", "x", {"limits": [{"max": {"nvidia.com/gpu": 4}}]}),
+    "a quota of Volcano": raw("scheduling.volcano.sh/v1beta1:Queue", "x", {"capability": {"nvidia.com/gpu": 8}}),
+    "a group of pods": raw("scheduling.x-k8s.io/v1alpha1:PodGroup", "x", {"minResources": {"nvidia.com/gpu": 8}}),
+    "a queue of KAI": raw("scheduling.run.ai/v2:Queue", "x", {"resources": {"gpu": {"quota": 4, "limit": 8}}}),
+    "a quota of Koordinator": raw("scheduling.sigs.k8s.io/v1alpha1:ElasticQuota", "x", {"max": {"nvidia.com/gpu": 8}}),
+    "an operator's quota": raw("example.com/v1:Tenant", "x", {"quota": {"hard": {"requests.nvidia.com/gpu": 8}}}),
+    "an operator's thresholds": raw("example.com/v1:Policy", "x", {"thresholds": {"nvidia.com/gpu": 20}}),
+    "an operator's labels": raw("example.com/v1:Thing", "x", {"nodeSelector": {"gpu": "1"}, "labels": {"gpus": "8"}}),
+    "an operator's fields of something else": raw(
+        "example.com/v1:Thing",
+        "x",
+        {"gpuIndex": 1, "gpu": {"enabled": True}, "accelerator": "l4", "maxGpus": 8, "gpus": 0},
+    ),
+    "queues of YuniKorn": config_map(YUNIKORN),
+    "a descheduler's thresholds": config_map(DESCHEDULER),
+    "weights of Volcano's scheduler": config_map(VOLCANO),
+    "a quota in a template": config_map("hard:\n  requests.nvidia.com/gpu: {{ .Values.gpus }}\n"),
+    "an operator's field in a ConfigMap": config_map("limits: {cpu: 1}\ngpus: 4\n"),
     "machines": raw("karpenter.sh/v1:NodePool", "x", {"limits": {"nvidia.com/gpu": 8}}),
     "labels": raw("example.com/v1:Thing", "x", {"nodeSelector": {"nvidia.com/gpu": "1", "nvidia.com/gpu.count": "8"}}),
     "an address that is not known yet": raw("cert-manager.io/v1:Certificate", "x", {"dnsNames": [UNKNOWN_OBJECT]}),

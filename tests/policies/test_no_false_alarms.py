@@ -49,6 +49,13 @@ def test_a_stack_complies_with_every_rule(judge: Judge, name: str) -> None:
     assert {rule: messages for rule, messages in told.items() if messages and rule not in advised} == {}
 
 
+@pytest.mark.parametrize("name", [name for name in goldens.STACKS if goldens.exports(name).get("gpus")])
+def test_only_on_the_embedded_cluster_a_stack_may_request_gpus_without_configuration(judge: Judge, name: str) -> None:
+    resources, _ = _resources(name)
+    (kind,) = (each["props"]["kind"] for each in resources if each["type"] == "tensorplane:index:Cluster")
+    assert (judge("gpu-quota", resources, {})["gpu-quota"] == []) == (kind == "embedded")
+
+
 @pytest.mark.parametrize("chart", CHARTS.values(), ids=CHARTS.keys())
 def test_a_chart_that_tensorplane_installs_is_known(violations: Violations, chart: versions.Chart) -> None:
     options = {"repositoryOpts": {"repo": chart.repository}} if chart.repository else {}

@@ -21,8 +21,13 @@ KINDS = [
     *("autoscaling/v2:HorizontalPodAutoscaler", "keda.sh/v1alpha1:ScaledObject", "keda.sh/v1alpha1:ScaledJob"),
     *("sparkoperator.k8s.io/v1beta2:SparkApplication", "kubevirt.io/v1:VirtualMachine"),
     *("admissionregistration.k8s.io/v1:MutatingAdmissionPolicy", "kueue.x-k8s.io/v1beta2:ClusterQueue"),
+    *("ray.io/v1:RayCluster", "leaderworkerset.x-k8s.io/v1:LeaderWorkerSet", "serving.knative.dev/v1:Service"),
+    *("serving.kserve.io/v1beta1:InferenceService", "kubeflow.org/v1:PyTorchJob", "argoproj.io/v1alpha1:Rollout"),
+    *("kyverno.io/v1:ClusterPolicy", "mutations.gatekeeper.sh/v1:Assign", "node.k8s.io/v1:RuntimeClass"),
+    *("argoproj.io/v1alpha1:Application", "flagger.app/v1beta1:Canary", "datadoghq.com/v1alpha2:DatadogPodAutoscaler"),
 ]
-OPERATORS = [kind for kind in KINDS if kind.startswith(("example", "jobset", "batch.volcano", "sparkop", "kubevirt"))]
+_OPERATED = ("example", "jobset", "batch.volcano", "sparkop", "kubevirt", "ray", "leader", "serving", "kubeflow")
+OPERATORS = [kind for kind in KINDS if kind.startswith(_OPERATED)]
 WORDS = [
     *("spec", "template", "replicas", "parallelism", "completions", "containers", "initContainers", "resources"),
     *("limits", "requests", "nvidia.com/gpu", "example.com/x", "env", "name", "value", "deviceName", "quantity"),
@@ -37,6 +42,8 @@ WORDS = [
         "maxReplicas",
         "default",
     ),
+    *("workerGroupSpecs", "maxReplicas", "size", "strategy", "rollingUpdate", "maxSurge", "predictor", "Worker"),
+    *("rules", "mutate", "patchStrategicMerge", "location", "parameters", "assign", "handler", "overhead", "targetRef"),
     *("executor", "dynamicAllocation", "sparkConf", "instances", "matchConstraints", "webhooks", "labels", "tasks"),
 ]
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8)

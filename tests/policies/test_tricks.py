@@ -62,8 +62,9 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
         "`spec.workerGroupSpecs.0.template` is not known before the update; write it as a plain value",
     ),
     "an operator's resource": (
-        [raw("ray.io/v1:RayCluster", "x", {"workerGroupSpecs": [{"replicas": 2, **GPU}]})],
-        "how many pods a RayCluster runs is not known here; request them in a Deployment, Job or JobSet",
+        [raw("example.com/v1:Thing", "x", {"workers": [{"replicas": 2, **GPU}]})],
+        "how many pods a Thing runs is not known here; request them in a Deployment, Job or JobSet, whose pods are "
+        'counted, or state its GPUs in policies/config.dev.json, for example "charts": {"x (Thing)": 0}',
     ),
     "an operator's resource of a built-in kind's name": (
         [raw("apps.example.com/v1:Deployment", "x", GPU)],
@@ -87,17 +88,17 @@ REFUSED: dict[str, tuple[list[Resource], str]] = {
     ),
     "a mutation of Kyverno": (
         [raw("kyverno.io/v1:ClusterPolicy", "x", {"rules": [{"mutate": {"patchStrategicMerge": {"spec": pod(1)}}}]})],
-        "how many pods a ClusterPolicy runs",
+        "it gives GPUs to objects at their admission",
     ),
     "a JSON patch": (
         [
             raw(
-                "kyverno.io/v1:ClusterPolicy",
+                "example.com/v1:Thing",
                 "x",
                 {"patchesJson6902": "- op: add\n  path: /spec/containers/0/resources/limits/nvidia.com~1gpu"},
             )
         ],
-        "how many pods a ClusterPolicy runs",
+        "how many pods a Thing runs",
     ),
     "claims of an operator's pods": (
         [raw("ray.io/v1:RayCluster", "x", {"head": {"resourceClaims": [{"name": "gpu"}]}})],

@@ -197,7 +197,7 @@ def _gpus_agree(args: TrainingJobArgs, manifest: JobManifest) -> None:
         )
     assert total(args.roles()).gpus == requested
     assert sum(pods.gpus for pods in args.pod_sets()) == requested
-    assert args.gpus_without_queue == (0 if args.queue else requested)
+    assert args.accelerators_without_queue["nvidia.com/gpu"] == (0 if args.queue else requested)
 
 
 def _finds_a_node(role: str, pod: Mapping[str, Any], args: TrainingJobArgs, resolved: ResolvedStack) -> None:

@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from components.base.labels import TENSORPLANE
-from components.queues import admission
 from components.queues.flavors import Flavor
+from components.queues.spaces import Spaces
 from embedded.provider.api import GVK
 from tests.queues.jobs import Jobs, Object
 
@@ -19,7 +19,7 @@ _REGISTRATION = "admissionregistration.k8s.io/v1"
 def policy(
     jobs: Jobs,
     namespace: str,
-    made_for: Callable[[admission.Spaces], Mapping[str, Any]],
+    made_for: Callable[[Spaces], Mapping[str, Any]],
     kinds: Mapping[str, Sequence[Flavor]],
     *,
     only_job_sets: bool = True,
@@ -28,7 +28,7 @@ def policy(
 
     `kinds`: the flavors of each queue.
     """
-    spaces = admission.Spaces(jobs.stack, [namespace], [], kinds, gpus=True, only_job_sets=only_job_sets)
+    spaces = Spaces(jobs.stack, {namespace: list(kinds)}, [], kinds, only_job_sets=only_job_sets)
     among = {"key": "kubernetes.io/metadata.name", "operator": "In", "values": [namespace]}
     made: list[Object] = [
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace, "labels": dict(TENSORPLANE)}},

@@ -65,6 +65,16 @@ EXPECTED = (
             "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding",
         )
     ),
+    *(
+        Expected(
+            "create", f"kubernetes:{kind}", ".*-(gpus|pods-with-gpus|gpus-elsewhere|admitted-jobs)", "GPUs are guarded"
+        )
+        for kind in (
+            "admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
+            "admissionregistration.k8s.io/v1:ValidatingAdmissionPolicyBinding",
+            "core/v1:ResourceQuota",
+        )
+    ),
     Expected("update", "gcp:container/cluster:Cluster", "cluster", "GKE changes authenticatorGroupsConfig in place"),
     Expected(
         "create", "kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "digits-server", "the server of aks scales"
@@ -108,7 +118,7 @@ def previewed(
     """The steps of each selected stack. Two previews run at once: one uses about one core."""
     functions = (item for item in request.session.items if isinstance(item, pytest.Function))
     selected = [item for item in functions if item.module is request.module and "previewed" in item.fixturenames]
-    names = [str(item.callspec.params["name"]) for item in selected]
+    names = {str(item.callspec.params["name"]) for item in selected}
     with (
         stacks.opened(tmp_path_factory.mktemp("recorded")) as project,
         ThreadPoolExecutor(_AT_ONCE) as pool,
@@ -142,6 +152,19 @@ def test_the_engine_replaces_nothing_either(name: str, previewed: Mapping[str, F
     compared = {step["oldState"]["urn"].split("::", 2)[2] for step in steps if "oldState" in step}
     assert compared == {one["urn"] for one in json.loads(_recorded(name))}, "the engine compares all that is recorded"
     assert _unexpected(steps) == []
+
+
+@pytest.mark.parametrize("name", ["dev"])
+def test_pods_elsewhere_that_run_at_the_upgrade_start_again(
+    name: str, previewed: Mapping[str, Future[list[Step]]]
+) -> None:
+    """An earlier version let them in."""
+    made = [step["newState"] for step in previewed[name].result() if step["op"] == "create"]
+    assert [
+        state["inputs"]["spec"]["validationActions"]
+        for state in made
+        if state["type"].endswith("PolicyBinding") and state["inputs"]["metadata"]["name"].endswith("gpus-elsewhere")
+    ] == [["Warn"]]
 
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim models"

@@ -35,7 +35,7 @@ for kind in (keras.Model, OfItsPart):
     keras.utils.set_random_seed(1)
     with strategy.scope():
         given = keras.Input((3,))
-        model = kind(given, keras.layers.Dense(1)(given))
+        model = kind(given, keras.layers.Dense(1, use_bias=False)(given))
         model.compile("sgd", "mse")
     tensorplane.fit(model, x, y, batch_size=4)
 """

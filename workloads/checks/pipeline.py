@@ -282,7 +282,9 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
     elif (room := declared.rooms.get(stage.queue)) and not found:
         # Kueue admits each pod by itself.
-        yield from queueing.never_admitted(where, room, [replace(pods, count=1)])
+        one = [replace(pods, count=1)]
+        yield from queueing.never_admitted(where, room, one)
+        yield from queueing.above_share(at, room, one)
 
 
 def _named(fault: Fault, stage: StageArgs, at: Key, stage_at: Key) -> Fault:

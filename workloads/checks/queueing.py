@@ -50,6 +50,27 @@ def never_admitted(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[
         yield Fault((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
 
 
+def above_share(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Fault]:
+    """Pods that keep their queue from getting its guaranteed GPUs back, because they request more cores or memory than
+    come with their GPUs. They must fit a node."""
+    given = ((*at, "strategy"), (*at, "resources"), ("queues",), ("nodeGroups",))
+    for pods in pod_sets:
+        kind = room.above_share(pods) if room.fits(pods) else None
+        if kind is None or kind.flavor.share is None:
+            continue
+        most, gpus, flavor = kind.flavor.share.times(pods.resources.gpus), pods.resources.gpus, kind.flavor.name
+        key, asked, limit, unit = ("cpus", pods.each.cpus, most.cpus, "cores")
+        if asked <= limit:
+            key, asked, limit, unit = ("memoryGib", pods.each.memory_gib, most.memory_gib, "GiB")
+        reason = (
+            f"{pods.role} pods request {asked:g} {unit}, but {counted(gpus, 'GPU')} of {flavor}"
+            f" {'comes' if gpus == 1 else 'come'} with {math.floor(limit * 100) / 100:g}, so queue {room.queue} would"
+            f" not get its guaranteed {flavor} back from queues that borrow them"
+        )
+        remedy = f"lower it, raise gpus, or choose an accelerator with more {unit} per GPU"
+        yield Fault((*at, *pods.at, key), f"{reason}; {remedy}", given=given)
+
+
 def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Fault]:
     """A topology level that the stack does not name, or more pods than fit into one of its domains."""
     if within is None:

@@ -43,7 +43,8 @@ def faults(
     pods = pod_sets.of(settings)
     # TPUs have checks of their own, because workloads without strategy tpu cannot request them.
     without_tpus = [of_role for role, of_role in zip(settings.roles(), pods, strict=True) if not role.topology]
-    yield from resources.faults(without_tpus, at, declared)
+    misfits = list(resources.faults(without_tpus, at, declared))
+    yield from misfits
     yield from tpu.faults(settings, at, declared)
     yield from _image(settings, at, declared.cluster)
     yield from gpu_support.faults(pods, settings.image, at, declared)
@@ -61,6 +62,8 @@ def faults(
         if place:
             yield from mounts.check_location(place, (*at, key), settings.volumes, declared.volumes, declared.cluster)
     yield from _queue(settings, at, declared)
+    if not misfits and (room := declared.rooms.get(settings.queue or "")):
+        yield from queueing.above_share(at, room, without_tpus)
 
 
 def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:

@@ -15,6 +15,7 @@ from workloads.checks import (
     canary,
     exposure,
     fetched_model,
+    gpu_memory,
     gpu_support,
     model_sources,
     one_node,
@@ -65,6 +66,7 @@ def faults(
     yield from writers.faults_between(workloads)
     yield from model_sources.faults(workloads, declared.workloads)
     yield from server_room.faults(workloads, declared.fleet)
+    yield from gpu_memory.faults(workloads, declared.fleet)
     yield from architecture.faults(workloads, declared.cluster, declared.fleet)
     apart = list(one_node.faults(workloads, declared))
     yield from apart

@@ -106,6 +106,7 @@ def pods(
     models: Mapping[str, Mountable],
     fetching: Fetching | None = None,
     of_streams: InPod,
+    gpu_memory: float | None = None,
     placement: Mapping[str, Any],
     annotations: Mapping[str, str] = MappingProxyType({}),
     labels: Mapping[str, str] = MappingProxyType({}),
@@ -114,13 +115,13 @@ def pods(
     """The template of the server's pods.
 
     `files`: None for a server of another API; `models`: the volumes with the models; `fetching`: the models from
-    elsewhere; `placement`: node selection;
+    elsewhere; `gpu_memory`: the part of a GPU's memory to reserve, None for all of it; `placement`: node selection;
     `labels`: more of them; `readiness_gates`: conditions that a controller sets before a pod gets requests.
     """
     first = next(iter(settings.served))
     container = pod.Container(
         image=image,
-        args=_flags(settings) if files else (),
+        args=_flags(settings, gpu_memory) if files else (),
         resources=settings.resources,
         env=[
             *pod.variables({"MODEL_NAME": first, "MODEL_BASE_PATH": _base_path(first, settings.served[first])}),
@@ -171,7 +172,7 @@ def _health(seconds: int) -> dict[str, Any]:
     }
 
 
-def _flags(settings: ServerSettings) -> list[str]:
+def _flags(settings: ServerSettings, gpu_memory: float | None) -> list[str]:
     flags = [
         f"--model_config_file={MODELS_FILE}/{MODELS}",
         f"--model_config_file_poll_wait_seconds={_RELOAD_SECONDS}",
@@ -185,8 +186,8 @@ def _flags(settings: ServerSettings) -> list[str]:
         flags.append("--max_num_load_retries=0")
     if settings.batching:
         flags += ["--enable_batching=true", f"--batching_parameters_file={OPTIONS}/{_BATCHING}"]
-    if settings.gpu_memory_fraction:
-        flags.append(f"--per_process_gpu_memory_fraction={settings.gpu_memory_fraction:g}")
+    if gpu_memory:
+        flags.append(f"--per_process_gpu_memory_fraction={gpu_memory:g}")
     return flags
 
 

@@ -29,7 +29,8 @@ class ServerSettings(Model):
     """Compute requests of several clients together: more requests per second, and each one waits longer. Off by
     default; `{}` has defaults for a processor."""
     gpu_memory_fraction: Annotated[float, Field(gt=0, le=1)] | None = None
-    """Part of the GPU's memory that the server reserves, for a GPU that several pods share; by default all of it."""
+    """Part of the GPU's memory that each pod reserves; by default all of it, or where pods take turns on a GPU
+    (`timeSlicing`), an equal part each."""
     replicas: Annotated[int, Field(ge=1, le=1000)] = 1
     """Number of server pods."""
     scaling: ScalingArgs | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 import click
@@ -10,13 +10,16 @@ import click
 from cli import options
 
 if TYPE_CHECKING:
+    from components.base.faults import Note
     from stack import ResolvedStack
 
 
 @click.command("check")
 @options.stack
 @click.option(
-    "--cluster", is_flag=True, help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes, quotas."
+    "--cluster",
+    is_flag=True,
+    help="Also compare with the stack's cluster: classes, snapshots, sizes, nodes, quotas, GPUs.",
 )
 @click.option(
     "--machine/--no-machine",
@@ -30,7 +33,7 @@ def command(stack: str, cluster: bool, machine: bool | None) -> None:
     from cli.commands.check import settings
 
     compares = here.has_cluster() if machine is None else machine
-    compare: Callable[[ResolvedStack], None] | None = here.compare if compares else None
+    compare: Callable[[ResolvedStack], Iterable[Note]] | None = here.compare if compares else None
     if cluster:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
         from cli.commands.check import cluster as against

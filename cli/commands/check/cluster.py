@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import node_sizes, platform, promises, volumes
+from cli.commands.check import guard, node_sizes, platform, promises, volumes
+from components.base.faults import Note
 from driver.kube import Kube
 from driver.target import Target
 from embedded.fault import Fault
 from stack import ResolvedStack
 
 
-def comparison(stack: str, context: str) -> Callable[[ResolvedStack], None]:
+def comparison(stack: str, context: str) -> Callable[[ResolvedStack], list[Note]]:
     """`compare` with the cluster of a stack."""
     return partial(compare, api=Target.of(context, stack=stack).api())
 
 
-def compare(resolved: ResolvedStack, api: Kube) -> None:
-    """Raise a Fault with a line for each setting that does not match the cluster."""
+def compare(resolved: ResolvedStack, api: Kube) -> list[Note]:
+    """Notes; raises a Fault with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
         *platform.faults(resolved, api),
@@ -29,3 +30,4 @@ def compare(resolved: ResolvedStack, api: Kube) -> None:
         wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
         raise Fault(*lines)
+    return list(guard.notes(resolved, api))

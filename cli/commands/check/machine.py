@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from cli.commands.check import node_sizes
+from components.base.faults import Note
 from embedded.fault import Fault
 from embedded.paths import Instance
 from stack import ResolvedStack
@@ -13,7 +14,8 @@ def has_cluster() -> bool:
     return Instance.current().home.exists()
 
 
-def compare(resolved: ResolvedStack) -> None:
-    """Raise a Fault with a line for each pod that this machine cannot hold."""
+def compare(resolved: ResolvedStack) -> list[Note]:
+    """Raise a Fault with a line for each pod that this machine cannot hold. There are no notes."""
     if lines := [str(fault) for fault in node_sizes.faults(resolved, node_sizes.of_machine)]:
         raise Fault(*lines)
+    return []

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cli.stack_config import encrypted, load
+from components.base.faults import Note
 from components.base.settings import Settings
 from driver.stack_settings import ENVIRONMENT, read
 from embedded.fault import Fault
 from stack import ResolvedStack, checks
 
 
-def run(file: Path, compare: Callable[[ResolvedStack], None] | None = None) -> str:
+def run(file: Path, compare: Callable[[ResolvedStack], Iterable[Note]] | None = None) -> str:
     """Notes about a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake.
 
-    `compare`: compares valid settings with the stack's cluster.
+    `compare`: compares valid settings with the stack's cluster, and has notes about it.
     """
     resolved = load(file)
     # An environment of Pulumi ESC may have settings that the file lacks.
     if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):
         raise Fault(nothing)
-    if compare:
-        compare(resolved)
-    notes = [f"note: {note}" for note in checks.notes(resolved)]
+    found = compare(resolved) if compare else ()
+    notes = [f"note: {note}" for note in (*checks.notes(resolved), *found)]
     if "environment" in read(file).others:
         notes.append(f"note: {file.name}: environment: {ENVIRONMENT}")
     unread = ", ".join(encrypted(file))

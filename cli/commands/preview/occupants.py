@@ -9,7 +9,7 @@ from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.texts import first
 from components.base import facts
 from components.base.labels import FLAVOR
-from components.queues.admission import PODS_WITH_GPUS
+from components.queues import gpu_guard
 
 _MANY = 4
 _UNSEEN = (facts.PIPELINE, facts.SWEEP)
@@ -110,7 +110,7 @@ def queues_on(report: Report, flavor: str) -> list[str]:
 
 def refused(report: Report) -> bool:
     """Whether an admission policy refuses pods with GPUs that are neither in a queue nor declared by the stack."""
-    return any(name.endswith(PODS_WITH_GPUS) for name in report.admission)
+    return any(name.endswith(gpu_guard.OWN) for name in report.admission)
 
 
 def listed(titles: Sequence[str]) -> str:

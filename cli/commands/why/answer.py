@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from cli.api_values import Object
+from cli.commands.why import limits
 from cli.kueue.facts import Details, Facts
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
@@ -45,6 +46,10 @@ class Asked:
     def name_of(self, work: Work) -> str:
         """Another job's name, as seen from the stack's namespace."""
         return work.name_from(self.facts.namespace)
+
+    def crossed_limits(self, work: Work) -> tuple[str, ...]:
+        """The limits of its namespace that its pods cross."""
+        return limits.crossed(work.thing["spec"]["podSets"], self.details.limit_ranges)
 
     def ago(self, then: datetime | None) -> str:
         """A time, and how long ago it is."""

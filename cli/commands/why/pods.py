@@ -18,8 +18,13 @@ _SCALING = {
 }
 """Reasons in events of the cluster autoscaler and Karpenter, with their meanings."""
 _GONE = ("Succeeded", "Failed")
-_NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
-"""The text before the reason, with a name that no pod has."""
+_NAMED = re.compile(
+    r'^Error creating: (pods "[^"]*" is forbidden: )?|'
+    r'^job "[^"]*" creation failed with error: (jobs\.batch "[^"]*" is forbidden: )?'
+)
+"""The text before the reason, with a name that nothing has."""
+_REFUSED = {"FailedCreate": "pods", "JobCreationFailed": "Jobs"}
+"""Reasons in events of Jobs and JobSets, and what the API server refuses."""
 
 
 def all_run(details: Details) -> bool:
@@ -64,19 +69,27 @@ def _of(count: int, alive: Sequence[Object]) -> str:
 
 
 def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
-    """The API server's rejections of pods since the last one that it created."""
+    """The API server's last rejection of a pod or a Job since the last pod that it created."""
     taken = max((str(pod["metadata"].get("creationTimestamp", "")) for pod in alive), default="")
     rejections = [
         event
         for event in details.events
-        if event.get("reason") == "FailedCreate"
-        and (event.get("involvedObject") or {}).get("kind") in ("Job", "JobSet")
-        and str((event.get("involvedObject") or {}).get("name", "")).startswith(details.job_set)
-        and str(event.get("lastTimestamp") or event.get("eventTime") or "") >= taken
+        if event.get("reason") in _REFUSED and _is_of(event, details.job_set) and _last_seen(event) >= taken
     ]
     if details.job_set and rejections:
-        last = max(rejections, key=lambda event: str(event.get("lastTimestamp") or event.get("eventTime") or ""))
-        yield f"The API server refuses its pods: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
+        last = max(rejections, key=_last_seen)
+        what = _REFUSED[last["reason"]]
+        yield f"The API server refuses its {what}: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
+
+
+def _is_of(event: Object, job_set: str) -> bool:
+    about = event.get("involvedObject") or {}
+    return about.get("kind") in ("Job", "JobSet") and f"{about.get('name', '')}-".startswith(job_set)
+
+
+def _last_seen(event: Object) -> str:
+    series = (event.get("series") or {}).get("lastObservedTime")
+    return str(event.get("lastTimestamp") or series or event.get("eventTime") or "")
 
 
 def _scaling(unscheduled: list[Object], details: Details) -> list[str]:

@@ -35,6 +35,7 @@ def answer(asked: Asked, work: Work) -> Answer | None:
 
 def _lines(asked: Asked, work: Work) -> Iterator[str]:
     yield sentence(asked, work)
+    yield from asked.crossed_limits(work)
     again = moment(_annotations(work).get(record.AGAIN))
     if again:
         left = age(asked.now, again) if again > asked.now else "a moment"

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from cli.api_values import Object
 from cli.kueue.flavor_match import lets_in, selects, untolerated
+from cli.kueue.flavor_nodes import untainted
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE
@@ -16,6 +17,16 @@ _TOGETHER = 3
 """Maximum number of jobs whose ends are combined."""
 _TRIED = 12
 """Maximum number of holders in the combinations, the largest ones."""
+
+
+@dataclass(frozen=True)
+class Excess:
+    """A resource of which a queue would hold more than it is guaranteed."""
+
+    resource: str
+    held: float
+    """What its jobs would hold, with the waiting one."""
+    own: float
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,10 @@ class Option:
     """What the queue could get with nothing else running."""
     own: float
     """What is guaranteed to the queue."""
+    used: float
+    """What its other jobs hold."""
+    excess: tuple[Excess, ...]
+    """The resources that are short and that Kueue does not reclaim, because the queue would hold more than its own."""
     holders: tuple[Work, ...]
     """The jobs that hold it, the largest first."""
     ends: tuple[tuple[Work, ...], ...]
@@ -52,25 +67,28 @@ class Short:
     """In the queue's order; empty if no flavor accepts the pods."""
     tainted: tuple[tuple[str, tuple[str, ...]], ...] = ()
     """The flavors that would accept the pods but for taints that they do not tolerate, with these taints."""
+    without_nodes: tuple[str, ...] = ()
+    """The flavors that would accept the pods if one of their nodes took pods."""
 
 
-def short(work: Work, room: Room, flavors: Sequence[Object]) -> Short | None:
-    """The first pods of the job that do not fit; None if all fit."""
+def short(work: Work, room: Room, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
+    """The first pods of the job that do not fit; None if all fit. `without_nodes`: flavors that take no part."""
     queue = work.cluster_queue
     if queue is None or queue not in room.queues:
         return None
-    specs = {one["metadata"]["name"]: one["spec"] for one in flavors}
+    specs = untainted(flavors)
     known = {key for name in room.queues[queue].flavors for key in specs.get(name, {}).get("nodeLabels") or {}}
     taken: dict[tuple[str, str], float] = {}
     for pods in work.pods:
         usable = [name for name in room.queues[queue].flavors if lets_in(specs.get(name, {}), pods, known)]
-        options = tuple(_option(queue, name, pods, room, taken) for name in usable)
+        options = tuple(_option(queue, name, pods, room, taken) for name in usable if name not in without_nodes)
         fitting = next((option for option in options if not option.resource), None)
         if fitting is None:
             return Short(
                 pods,
                 tuple(option for option in options if option.most),
                 tuple(_tainted(room.queues[queue].flavors, specs, pods, known)),
+                tuple(name for name in usable if name in without_nodes),
             )
         for resource, count in pods.together.items():
             place = fitting.flavor, resource
@@ -108,9 +126,18 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
         room.free(queue, place),
         room.most(queue, place),
         room.own(queue, place),
+        room.used(queue, place),
+        tuple(_excess(queue, {place: wanted[place] for place in lacking}, room)),
         tuple(holders),
         tuple(_ends(queue, wanted, holders, room)) if lacking else (),
     )
+
+
+def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: Room) -> Iterator[Excess]:
+    for place, count in lacking.items():
+        held, own = room.used(queue, place) + count, room.own(queue, place)
+        if held > own:
+            yield Excess(place[1], held, own)
 
 
 def _ends(

@@ -115,6 +115,7 @@ def _admitted(asked: Asked, work: Work) -> Answer:
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")
         lines += pods.reasons(asked.details)
+        lines += asked.crossed_limits(work)
         lines += _unqueued(
             asked, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
         )

@@ -9,11 +9,12 @@ from dataclasses import replace
 from cli.commands.why import returned_quota
 from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
-from cli.kueue import workloads
+from cli.kueue import flavor_nodes, workloads
 from cli.kueue.facts import Condition, Details, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
 from cli.output.times import age
+from components.catalog import GPU_RESOURCE
 
 _PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
 _BY_REASON = {
@@ -35,13 +36,13 @@ def waiting(asked: Asked, work: Work) -> Answer:
         return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
     if work.cluster_queue not in asked.room.queues:
         return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
-    missing = short(work, asked.room, asked.facts.flavors)
+    missing = short(work, asked.room, asked.facts.flavors, flavor_nodes.without_nodes(asked.facts))
     if missing is None:
         message = work.reserved.message or "Kueue has not looked at it yet"
         room = (
             "Its queue has quota for it, but no nodes have room" if "topology" in message else "There is quota for it"
         )
-        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}"))
+        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}", *asked.crossed_limits(work)))
     return _told_short(asked, work, Answer(verdict, "waiting", tuple(lines)), missing)
 
 
@@ -60,12 +61,26 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
         for option in missing.options
     )
     headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
-    if not possible:
+    idle = tuple(_without_nodes(asked, missing, flavors))
+    if not possible and not idle:
         verdict = f"{asked.name} can never start: {pods_text(missing.pods)} need more than"
         verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
         return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
-    after = (*_admits(asked, work, possible, flavors), *_tainted(missing, flavors))
-    return replace(found, headings=headings, rows=rows, after=after)
+    admits = _admits(asked, work, possible, flavors) if possible else ()
+    # Kueue prefers the idle quota of a flavor without nodes to another that it would have to reclaim.
+    is_reclaimed = flavor_nodes.passed_over(asked.facts.flavors).issuperset(missing.without_nodes)
+    reclaimed = (line for option in possible if is_reclaimed for line in _reclaimed(work, option, flavors))
+    after = (*admits, *reclaimed, *idle, *_tainted(missing, flavors))
+    return replace(found, headings=headings if rows else (), rows=rows, after=after)
+
+
+def _without_nodes(asked: Asked, missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
+    """The flavors that take no part until one of their nodes takes pods."""
+    found, out = flavor_nodes.without_nodes(asked.facts), flavor_nodes.passed_over(asked.facts.flavors)
+    for flavor in missing.without_nodes:
+        why = f": {some(found[flavor])}" if found[flavor] else ""
+        then = "the job does not get it until one does" if flavor in out else "Kueue does not pass it over yet"
+        yield f"No node of {flavors.get(flavor, flavor)} takes pods{why}; {then}."
 
 
 def _tainted(missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
@@ -91,19 +106,25 @@ def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mappin
         for option in options
     ]
     yield f"{'Or' if alone or several else 'It can start'} with {', or '.join(more)}."
-    for option in options:
-        held = sum(_of_queue(holder, work, option) for holder in option.holders)
-        if held + option.needed <= option.own:
-            own, used = amount(option.resource, option.own), amount(option.resource, held)
-            flavor = flavors.get(option.flavor, option.flavor)
-            quota = f"Queue {work.queue} is guaranteed {own} {flavor} and holds {used}"
-            yield f"{quota}: Kueue preempts jobs that borrow the rest."
 
 
-def _of_queue(holder: Work, work: Work, option: Option) -> float:
-    """What other jobs hold."""
-    same = holder.admitted_by == work.cluster_queue
-    return holder.held[option.flavor][option.resource] if same else 0
+def _reclaimed(work: Work, option: Option, flavors: Mapping[str, str]) -> Iterator[str]:
+    """Whether Kueue preempts other queues' jobs for it, if what it is short of is guaranteed to its queue."""
+    if option.used + option.needed > option.own:
+        return
+    flavor = flavors.get(option.flavor, option.flavor)
+    own, used = amount(option.resource, option.own), amount(option.resource, option.used)
+    unit = flavor if option.resource == GPU_RESOURCE else f"{resource_name(option.resource)} of {flavor}"
+    quota = f"Queue {work.queue} is guaranteed {own} {unit} and holds {used}"
+    if not option.excess:
+        yield f"{quota}: Kueue preempts jobs that borrow the rest."
+        return
+    excess = " and ".join(
+        f"{amount(one.resource, one.held)} {resource_name(one.resource)}, {amount(one.resource, one.own)} of them"
+        " guaranteed"
+        for one in option.excess
+    )
+    yield f"{quota}, but with this job it would hold {excess}: Kueue preempts no jobs for it; lower what it requests."
 
 
 def _holders(asked: Asked, option: Option) -> Iterator[str]:

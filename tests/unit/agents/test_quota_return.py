@@ -14,7 +14,7 @@ import pytest
 
 from agents.api import ApiServer
 from agents.quota_return import __main__ as program
-from agents.quota_return import record
+from agents.quota_return import nodes, record
 from agents.quota_return.record import AGAIN, REASON, TIMES, Pace
 from agents.quota_return.stalled import Seen, stalled
 from components import versions
@@ -25,7 +25,7 @@ PACE = Pace()
 
 
 def test_it_reads_the_api_version_that_the_stack_creates() -> None:
-    assert f"apis/{versions.KUEUE_API}" == program.KUEUE
+    assert f"apis/{versions.KUEUE_API}" == nodes.KUEUE
 
 
 def at(seconds: float) -> str:

@@ -140,6 +140,20 @@ FAULTS: list[tuple[str, Any, str]] = [
         "a100-40gb, but no t4 for them; use another queue",
     ),
     (
+        "workloads/job/resources/cpus",
+        25,
+        "workloads.job.resources.cpus: worker pods request 25 cores, but 2 GPUs of a100-40gb come with 24, so queue "
+        "high would not get its guaranteed a100-40gb back from queues that borrow them; lower it, raise gpus, or "
+        "choose an accelerator with more cores per GPU",
+    ),
+    (
+        "workloads/job/resources/memoryGib",
+        289,
+        "workloads.job.resources.memoryGib: worker pods request 289 GiB, but 2 GPUs of a100-40gb come with 288, so "
+        "queue high would not get its guaranteed a100-40gb back from queues that borrow them; lower it, raise gpus, or "
+        "choose an accelerator with more GiB per GPU",
+    ),
+    (
         "queues/low/cpus",
         100,
         "queues.low.cpus: the queues' quotas are 100 cores (low 100), but the node groups have at most 16; "
@@ -180,6 +194,29 @@ FAULTS: list[tuple[str, Any, str]] = [
 @pytest.mark.parametrize(("path", "value", "line"), FAULTS, ids=[line.split(": ")[0] for _, _, line in FAULTS])
 def test_one_fault_is_one_line(path: str, value: Any, line: str) -> None:
     assert lines(spoiled((path, value))) == [line]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("workloads/job/resources/cpus", 24),
+        ("queues/low/mayBorrow", {}),
+        ("queues/high/lends", {"a100-40gb": 0}),
+        ("workloads/job/strategy/workers", 3),
+    ],
+    ids=["within its share", "nobody borrows", "lends none", "larger than what is guaranteed"],
+)
+def test_cores_are_no_fault_where_no_guaranteed_gpus_could_be_lent_to_others(change: tuple[str, Any]) -> None:
+    above = (
+        ("queues/high/gpus", {"a100-40gb": 5}),
+        ("queues/high/mayBorrow", {"a100-40gb": 3}),
+        ("queues/low/gpus", {"t4": 8, "a100-40gb": 3}),
+        ("workloads/job/volumes", {"data": "/data"}),
+        ("workloads/job/checkpoints", {**CHECKPOINTS, "saveSeconds": 5}),
+        ("workloads/job/resources/cpus", 25),
+    )
+    assert [line.split(":")[0] for line in lines(spoiled(*above))] == ["workloads.job.resources.cpus"]
+    assert [line for line in lines(spoiled(*above, change)) if line.startswith("workloads")] == []
 
 
 def test_a_queue_in_no_cohort_shares_nothing() -> None:

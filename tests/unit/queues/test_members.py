@@ -111,7 +111,8 @@ def test_a_volume_of_the_team_leads_to_the_storage_of_the_stacks(rendered: Rende
 
 
 def test_the_team_holds_at_most_its_gpus_of_all_flavors(rendered: Rendered) -> None:
-    assert rendered.one("ResourceQuota", "vision-gpus").inputs["spec"]["hard"] == {"requests.nvidia.com/gpu": "6"}
+    hard = rendered.one("ResourceQuota", "vision-gpus").inputs["spec"]["hard"]
+    assert hard == {"requests.nvidia.com/gpu": "6", "requests.google.com/tpu": "0"}
 
 
 @pytest.mark.parametrize(

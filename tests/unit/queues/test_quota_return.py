@@ -47,3 +47,31 @@ def test_it_runs_where_the_stacks_own_kueue_gives_gpus() -> None:
 )
 def test_it_does_not_run_elsewhere(changes: dict[str, Any]) -> None:
     assert quota_return.ACCOUNT not in [one.name for one in _made(**changes).all("Deployment")]
+
+
+def test_it_takes_flavors_without_nodes_out_where_nothing_adds_nodes() -> None:
+    fixed = {"turing": {"accelerator": "t4", "perNode": 4, "min": 2, "max": 2}}
+    made = _made(nodeGroups=fixed)
+    (flavor,) = [one.inputs["metadata"] for one in made.all("ResourceFlavor") if "topologyName" in one.inputs["spec"]]
+    assert flavor["annotations"]["pulumi.com/patchForce"] == "true"
+    (container,) = made.one("Deployment", quota_return.ACCOUNT).inputs["spec"]["template"]["spec"]["containers"]
+    env = {each["name"]: each["value"] for each in container["env"]}
+    (cohort,) = [one.inputs for one in made.all("Cohort")]
+    assert (env["FLAVORS"], env["COHORT"]) == (flavor["name"], cohort["metadata"]["name"])
+    # It shares nothing: it only has the stack's queues look at their jobs again.
+    queue = made.all("ClusterQueue")[0].inputs["spec"]
+    assert cohort["spec"] == {"parentName": queue["cohortName"]}
+    (role,) = [one.inputs for one in made.all("ClusterRole") if one.name.endswith(quota_return.ACCOUNT)]
+    assert {rule["resources"][0]: (rule["verbs"], rule.get("resourceNames")) for rule in role["rules"]} == {
+        "nodes": (["list"], None),
+        "resourceflavors": (["get", "patch"], [flavor["name"]]),
+        "cohorts": (["get", "patch"], [cohort["metadata"]["name"]]),
+    }
+
+
+def test_where_groups_scale_every_flavor_takes_part() -> None:
+    made = _made()
+    (container,) = made.one("Deployment", quota_return.ACCOUNT).inputs["spec"]["template"]["spec"]["containers"]
+    assert {each["name"] for each in container["env"]}.isdisjoint({"FLAVORS", "COHORT"})
+    assert made.all("Cohort") == []
+    assert [one.name for one in made.all("ClusterRole") if one.name.endswith(quota_return.ACCOUNT)] == []

@@ -82,5 +82,5 @@ def test_the_jobs_of_a_workload_stack_have_their_own() -> None:
 def test_a_run_that_is_kept_keeps_its_library(tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Runs of versions that recorded none stay as they were deployed, with a ConfigMap of their own."""
     runs = pulumi.Output.from_input({"one": Recorded("one-1a2b3c4d")})
-    monkeypatch.setattr(deployed_runs, "recorded", lambda workloads: runs)
+    monkeypatch.setattr(deployed_runs, "recorded", lambda workloads, deployed: runs)
     assert set(libraries(rendered_anew(tree))) == {"tensorplane-library", "one-runtime"}

@@ -172,6 +172,29 @@ class TestPlan:
                 plan.planned(dataclasses.replace(job, name=taken), Platform("vision", settings))
 
 
+def test_more_cores_than_come_with_guaranteed_gpus_are_refused(mine: Path, tmp_path: Path) -> None:
+    """Two queues of two T4 each, of which the other may borrow all: Kueue reclaims them within the quota of cores."""
+    queue = {"gpus": {"t4": 2}, "mayBorrow": {"t4": 2}}
+    tree = {
+        "nodeGroups": {"turing": {"accelerator": "t4", "perNode": 4, "min": 1, "max": 1}},
+        "queues": {"research": queue, "production": queue},
+        "volumes": {"models": {"sizeGib": 1}},
+    }
+    file = tmp_path / "Pulumi.lab.yaml"
+    file.write_text(json.dumps({"config": {f"tensorplane:{key}": value for key, value in tree.items()}}))
+    platform = Platform("lab", Settings.of_file(stack_file.read(file)))
+
+    def planned(cpus: float) -> plan.Planned:
+        given = Given(queue="research", per_worker=2, cpus=cpus, memory_gib=8, volumes=("models:/models",))
+        return plan.planned(asked.job(None, None, PYTHON, given), platform)
+
+    assert planned(8).gpus == 2
+    with pytest.raises(Fault) as error:
+        planned(12)
+    (line,) = error.value.lines
+    assert line.startswith("--cpus: worker pods request 12 cores, but 2 GPUs of t4 come with 8, so queue research")
+
+
 class Api:
     """An API server that keeps what is applied."""
 

@@ -117,7 +117,7 @@ def test_movers_are_restricted_pods_without_a_token_and_reach_each_other_alone()
 
 
 def test_movers_are_let_in_where_writers_are_listed() -> None:
-    (check,) = pair().one("ValidatingAdmissionPolicy").inputs["spec"]["validations"]
+    (check,) = pair().one("ValidatingAdmissionPolicy", "tensorplane-dev-copy-access").inputs["spec"]["validations"]
     assert 'in ["digits", "volume.mirrors"]' in check["expression"]
 
 

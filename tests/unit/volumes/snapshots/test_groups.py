@@ -86,7 +86,9 @@ def test_the_rights_are_those_of_groups_too_and_end_with_the_namespace() -> None
         "volumesnapshotcontents": ["patch"],
         "volumegroupsnapshotcontents": ["patch"],
     }
-    limits = [one.inputs["spec"]["validations"][0]["expression"] for one in made().all("ValidatingAdmissionPolicy")]
+    names = [f"tensorplane-dev-{ACCOUNT}{suffix}" for suffix in ("", ".groups")]
+    policies = [made().one("ValidatingAdmissionPolicy", name).inputs["spec"] for name in names]
+    limits = [policy["validations"][0]["expression"] for policy in policies]
     assert limits == [
         "oldObject.spec.volumeSnapshotRef.namespace == 'tensorplane-dev'",
         "oldObject.spec.volumeGroupSnapshotRef.namespace == 'tensorplane-dev'",

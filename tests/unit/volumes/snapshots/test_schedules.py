@@ -67,7 +67,7 @@ def test_its_pods_are_restricted_and_may_only_take_and_expire_snapshots(made: Re
         ["get", "list", "create", "delete"],
     )
     assert (everywhere["resources"], everywhere["verbs"]) == (["volumesnapshotcontents"], ["patch"])
-    policy = made.one("ValidatingAdmissionPolicy").inputs["spec"]
+    policy = made.one("ValidatingAdmissionPolicy", f"tensorplane-dev-{ACCOUNT}").inputs["spec"]
     assert "system:serviceaccount:tensorplane-dev:volume.snapshots" in policy["matchConditions"][0]["expression"]
     assert policy["validations"][0]["expression"] == "oldObject.spec.volumeSnapshotRef.namespace == 'tensorplane-dev'"
 

@@ -29,6 +29,8 @@ class Api:
         names = self.lists.get(path.rpartition("/")[2], [])
         return [{"metadata": {"name": name}} for name in names]
 
+    metadata = items
+
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:

@@ -138,18 +138,40 @@ def test_a_strict_queue_says_what_it_waits_behind() -> None:
     )
 
 
-def test_what_others_borrow_of_a_queues_own_is_taken_back() -> None:
+def borrowed_by_research(**held: str) -> Facts:
+    """The A100 that are guaranteed to queue production are held by a job of queue research."""
     given = {
         "name": "worker",
-        "flavors": {GPU_RESOURCE: "tensorplane-dev-a100-80gb"},
-        "resourceUsage": {GPU_RESOURCE: "4"},
+        "flavors": dict.fromkeys((GPU_RESOURCE, *held), "tensorplane-dev-a100-80gb"),
+        "resourceUsage": {GPU_RESOURCE: "4", **held},
     }
     admission = {"clusterQueue": "tensorplane-dev-research", "podSetAssignments": [given]}
-    research = changed(WAITING, "high2", admission=admission)
+    return changed(WAITING, "high2", admission=admission)
+
+
+def test_what_others_borrow_of_a_queues_own_is_taken_back() -> None:
     assert (
         "Queue production is guaranteed 4 a100-80gb and holds 0: Kueue preempts jobs that borrow the rest."
-        in answer("high3", research).after
+        in answer("high3", borrowed_by_research()).after
     )
+
+
+def test_a_job_with_more_cores_than_come_with_its_gpus_hears_that_nothing_is_taken_back_for_it() -> None:
+    facts = borrowed_by_research(cpu="2")
+    queues = copy.deepcopy(list(facts.cluster_queues))
+    for resource in (
+        resource
+        for queue in queues
+        for flavor in queue["spec"]["resourceGroups"][0]["flavors"]
+        if flavor["name"] == "tensorplane-dev-a100-80gb"
+        for resource in flavor["resources"]
+        if resource["name"] == "cpu"
+    ):
+        resource["nominalQuota"] = resource["borrowingLimit"] = "1500m"
+    assert (
+        "Queue production is guaranteed 4 a100-80gb and holds 0, but with this job it would hold 2 CPUs, 1.5 of them "
+        "guaranteed: Kueue preempts no jobs for it; lower what it requests."
+    ) in answer("high3", replace(facts, cluster_queues=queues)).after
 
 
 def test_the_room_of_nested_cohorts_and_loans_is_kueues() -> None:

@@ -1,0 +1,74 @@
+"""Flavors none of whose nodes takes pods: they take no part until one does.
+
+Kueue chooses a flavor by its quota and only then looks for nodes. The quota of a flavor whose nodes are cordoned is
+idle, so a job that may use it waits for it forever, instead of getting the flavor that its queue is guaranteed
+(kueue#10824). A taint of the ResourceFlavor, which no pod tolerates, makes Kueue try the other flavors. Quotas stay.
+"""
+
+from __future__ import annotations
+
+import sys
+import urllib.error
+from collections.abc import Mapping, Sequence
+from urllib.parse import quote
+
+from agents.api import ApiServer
+from agents.quota_return.objects import Object, holds
+
+KUEUE = "apis/kueue.x-k8s.io/v1beta2"
+TAINT = "tensorplane.dev/no-nodes"
+"""Key of the taint."""
+_PAGE = 20
+_COUNTED = "nvidia.com/gpu"
+
+
+def look(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
+    """Taint the ResourceFlavors without a node that takes pods, and only these. `cohort`: the one that lists them."""
+    out = [flavor for flavor in flavors if not _takes_part(server, flavor)]
+    _have_kueue_retry(server, cohort, out)
+
+
+def _takes_part(server: ApiServer, name: str) -> bool:
+    path = f"{KUEUE}/resourceflavors/{name}"
+    try:
+        flavor = server.send("GET", path)
+        taints = flavor["spec"].get("nodeTaints") or []
+        is_usable = _has_usable_node(server, flavor["spec"].get("nodeLabels") or {})
+        wanted = [each for each in taints if each["key"] != TAINT]
+        wanted += [] if is_usable else [{"key": TAINT, "effect": "NoSchedule"}]
+        if wanted != taints:
+            version = {"resourceVersion": flavor["metadata"]["resourceVersion"]}
+            server.send("PATCH", path, {"metadata": version, "spec": {"nodeTaints": wanted}})
+            print(f"{name}: {'has a node again' if is_usable else 'none of its nodes takes pods'}", flush=True)
+    except urllib.error.HTTPError as error:
+        # Somebody changed or deleted it; the next look sees its new state.
+        print(f"{name}: {error}", file=sys.stderr, flush=True)
+        return True
+    return is_usable
+
+
+def _has_usable_node(server: ApiServer, labels: Mapping[str, str]) -> bool:
+    selector = quote(",".join(f"{key}={value}" for key, value in sorted(labels.items())))
+    query = f"labelSelector={selector}&fieldSelector=spec.unschedulable%3Dfalse&limit={_PAGE}"
+    following = ""
+    while True:
+        found = server.send("GET", f"api/v1/nodes?{query}{following}")
+        if any(holds(node, "Ready") for node in found["items"]):
+            return True
+        if not (token := found["metadata"].get("continue")):
+            return False
+        following = f"&continue={quote(token)}"
+
+
+def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> None:
+    """Kueue does not look at waiting jobs again when a taint of a flavor changes, but when a cohort around their queues
+    does: this one has nothing but a quota of 0 of these flavors."""
+    path = f"{KUEUE}/cohorts/{cohort}"
+    groups = server.send("GET", path)["spec"].get("resourceGroups") or []
+    if [flavor["name"] for group in groups for flavor in group["flavors"]] != [*out]:
+        server.send("PATCH", path, {"spec": {"resourceGroups": [_nothing_of(out)] if out else []}})
+
+
+def _nothing_of(flavors: Sequence[str]) -> Object:
+    none = [{"name": _COUNTED, "nominalQuota": "0"}]
+    return {"coveredResources": [_COUNTED], "flavors": [{"name": each, "resources": none} for each in flavors]}

@@ -1,0 +1,67 @@
+"""What starts pods that no preview shows: manifests and charts from elsewhere, objects by other providers, commands.
+
+One list of them all. Each counts as what the policy's configuration states, under its name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError, dotted
+from gpu_usage.pods_in import Search
+
+_KINDS: Mapping[tuple[str, str], str] = {
+    ("argoproj.io", "Application"): "Argo CD",
+    ("argoproj.io", "ApplicationSet"): "Argo CD",
+    ("helm.toolkit.fluxcd.io", "HelmRelease"): "Flux",
+    ("kustomize.toolkit.fluxcd.io", "Kustomization"): "Flux",
+    ("helm.cattle.io", "HelmChart"): "k3s",
+    ("fleet.cattle.io", "GitRepo"): "Fleet",
+    ("fleet.cattle.io", "HelmOp"): "Fleet",
+    ("helm.crossplane.io", "Release"): "Crossplane",
+    ("kappctrl.k14s.io", "App"): "kapp-controller",
+    ("packaging.carvel.dev", "PackageInstall"): "kapp-controller",
+    ("core.oam.dev", "Application"): "KubeVela",
+    ("pulumi.com", "Stack"): "Pulumi's operator",
+    ("pulumi.com", "Program"): "Pulumi's operator",
+    ("kubeai.org", "Model"): "KubeAI",
+    ("kaito.sh", "Workspace"): "KAITO",
+}
+"""Kubernetes objects, and what starts pods for them: from elsewhere, or of a size that a name stands for."""
+_TOKENS = re.compile(
+    # Providers of Terraform, that of Kubernetes too: its tokens have `index` where Pulumi's have an API's version.
+    r"(?P<provider>(kubernetes|kubectl|helm|kustomization|argocd|rancher2):index/.*|flux:index/.*"
+    r"|azure-native:kubernetesconfiguration(/\w+)?:FluxConfiguration)"
+    r"|(?P<command>command:(local|remote):Command)"
+)
+_APPLIES = re.compile(r"\b(kubectl|helm|helmfile|kustomize|oc|k3s|argocd|flux)\b")
+_TEXTS = ("create", "update", "environment", "stdin")
+
+
+def fault(token: str, body: Mapping[str, Any], manifest: Manifest | None) -> UnseenError | None:
+    """Why nobody can count what this resource starts; None if it is of no kind on the list."""
+    by = _applied_by(token, body, manifest)
+    if by is None:
+        return None
+    problem = f"{by} may start pods with GPUs that this preview does not show"
+    return UnseenError(problem, "declare its objects in the stack as resources of the kubernetes provider")
+
+
+def refuse_shown(body: Mapping[str, Any]) -> None:
+    """Fault of GPUs in what is shown of it, where none are stated."""
+    spec = {key: value for key, value in body.items() if key not in ("metadata", "status")}
+    asking = next((each for each in Search(own_fields=True).demands(spec) if each.gpus), None)
+    if asking:
+        problem = f"`{dotted(asking.path)}` requests GPUs, and the policy's configuration states 0"
+        raise UncountableError(problem, "state their number there, or remove them")
+
+
+def _applied_by(token: str, body: Mapping[str, Any], manifest: Manifest | None) -> str | None:
+    if found := _TOKENS.fullmatch(token):
+        if found["provider"]:
+            return f"the provider {token.partition(':')[0]}"
+        texts = " ".join(str(body.get(key)) for key in _TEXTS)
+        return f"the command {used[0]}" if (used := _APPLIES.search(texts)) else None
+    return _KINDS.get(manifest.type) if manifest else None

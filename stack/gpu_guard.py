@@ -1,0 +1,100 @@
+"""Who gets GPUs and their like on the stack's cluster, and how the cluster enforces it."""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+
+from components.base import facts
+from components.catalog import GPU_RESOURCE
+from components.namespace import Namespace
+from components.queues import admission, gpu_guard, team
+from components.queues.spaces import Spaces
+from stack.resolved import ResolvedStack
+
+_WARNS = (
+    "gpusElsewhere: pods with GPUs that no queue and no setting gives them are only warned about, because an earlier"
+    " version deployed this stack; look with: tensorplane check --cluster, then set it to deny, warn or allow"
+)
+
+
+@dataclass(frozen=True)
+class Guard:
+    """What becomes of pods with accelerators that nobody gave them: `deny` or `warn`."""
+
+    own: pulumi.Output[str]
+    """In the stack's own namespace, where there are no queues. The next deployment reads it in the outputs."""
+    elsewhere: pulumi.Output[str] | None
+    """In namespaces of nobody's stack; None: nothing."""
+
+
+def chosen(resolved: ResolvedStack, deployed: pulumi.StackReference) -> Guard:
+    """Deny on a new cluster. A stack that an earlier version deployed may have pods that restart: it warns, until the
+    settings say otherwise."""
+    if written := resolved.config.gpus_elsewhere:
+        elsewhere = None if written == "allow" else pulumi.Output.from_input(str(written))
+        return Guard(pulumi.Output.from_input("deny"), elsewhere)
+    # Every version has this output.
+    outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(facts.GPU_GUARD_KEY))
+    action = pulumi.Output.unsecret(outputs.apply(lambda both: _of(*both)))
+    return Guard(action, None if resolved.config.cluster.kind == "existing" else action)
+
+
+def _of(workloads: Mapping[str, Any] | None, recorded: str | None) -> str:
+    action = recorded or ("deny" if workloads is None else "warn")
+    if action == "warn":
+        pulumi.log.warn(_WARNS)
+    return action
+
+
+def declare(
+    resolved: ResolvedStack,
+    guard: Guard,
+    namespace: Namespace,
+    teams: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+) -> list[pulumi.Resource]:
+    """Create quotas and policies; jobs depend on what is returned. `teams`: the teams' namespaces."""
+    spaces = _spaces(resolved)
+    own = None if resolved.config.queues else guard.own
+    _limits(resolved, own, namespace, teams, opts)
+    return [*gpu_guard.declare(spaces, own, guard.elsewhere, opts), *admission.declare(spaces, opts)]
+
+
+def _limits(
+    resolved: ResolvedStack,
+    action: pulumi.Output[str] | None,
+    namespace: Namespace,
+    teams: Mapping[str, pulumi.Input[str]],
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """ResourceQuotas as a second line of defence: what pods of each namespace may hold, with or without a queue."""
+    config, quotas = resolved.config, resolved.quotas
+    unqueued = (workload.accelerators_without_queue for workload in config.workloads.values())
+    own = sum(unqueued, _gpus(team.gpus_at_most(config.queues, quotas, None)))
+    gpu_guard.limit(namespace.plain_name, namespace.name, own, opts, action)
+    for name, inside in teams.items():
+        offered, wanted = team.gpus_at_most(config.queues, quotas, name), config.teams[name].gpus
+        gpu_guard.limit(name, inside, _gpus(offered if wanted is None else wanted), opts)
+
+
+def _gpus(count: int) -> Counter[str]:
+    return Counter({GPU_RESOURCE: count})
+
+
+def _spaces(resolved: ResolvedStack) -> Spaces:
+    """The namespaces in which only queues give GPUs, and the declared workloads without a queue."""
+    config, quotas = resolved.config, resolved.quotas
+    return Spaces(
+        stack=config.namespace_name,
+        teams={
+            args.namespace or name: [queue for queue, one in config.queues.items() if name in one.teams]
+            for name, args in config.teams.items()
+        },
+        unqueued=[name for name, workload in config.workloads.items() if workload.accelerators_without_queue],
+        kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
+        only_job_sets=config.controllers.kueue == "chart",
+        pods="argo_workflows" in config.controllers_of_workloads,
+    )

@@ -1,0 +1,229 @@
+"""Ways around the quotas of GPUs, drawn: whoever makes a pod, wherever, however it asks, it gets none without a queue.
+
+Pods are made as controllers make them, so that a way ends where the API server decides.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from kubernetes import config as kubeconfig
+
+from components.queues import gpu_guard
+from components.queues.spaces import Spaces
+from embedded.provider.api import GVK, Api, ApiError
+from tests.queues import in_force
+from tests.queues.docs_job import TEAM, example, makers, pod, template_of
+from tests.queues.jobs import POD, Jobs, Object
+from tests.support import counts
+from tests.support.simulated import Simulated
+from tests.support.waiting import eventually
+
+COUNT = counts.of(quick=60, nightly=600)
+ELSEWHERE, ALLOWED, RUNTIME = "elsewhere", "allowed", "takes-gpus"
+CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
+RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "google.com/tpu", "example.com/npu"]
+GATE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+
+
+@pytest.fixture(scope="module")
+def others(jobs: Jobs) -> Iterator[None]:
+    """Namespaces of nobody's stack, one of which may have GPUs, and a RuntimeClass whose pods take some."""
+    made: list[Object] = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ELSEWHERE}},
+        {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": ALLOWED, "labels": {gpu_guard.ALLOWED: "allowed"}},
+        },
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": RUNTIME},
+            "handler": "runc",
+            "overhead": {"podFixed": {"nvidia.com/gpu": "8"}},
+        },
+    ]
+    for each in made:
+        jobs.api.apply(each, manager="test")
+    # Every namespace has this account a moment later.
+    eventually(lambda: jobs.refusal(plain(ELSEWHERE)) == jobs.refusal(plain(ALLOWED)) == "")
+    eventually(lambda: "no queue or quota gives them" in jobs.refusal(pod(example(), ELSEWHERE)))
+    yield
+    for each in reversed(made):
+        jobs.api.delete(GVK.parse(each["apiVersion"], each["kind"]), each["metadata"]["name"])
+
+
+@pytest.fixture(scope="module")
+def client(fleet: Simulated) -> Any:
+    """A client that says on whose behalf it asks."""
+    return kubeconfig.new_client_from_config(str(fleet.instance.kubeconfig))
+
+
+def plain(namespace: str) -> Object:
+    """A pod without GPUs."""
+    found = pod(example(labels={}), namespace)
+    found["spec"]["containers"][0]["resources"] = {}
+    return found
+
+
+def asking(draw: random.Random, namespace: str) -> Object:
+    """A pod that asks for GPUs in one of the ways that Kubernetes has."""
+    found = plain(namespace)
+    spec = found["spec"]
+    (container,) = spec["containers"]
+    taken = {draw.choice(RESOURCES): draw.choice(["1", "8"])}
+    resources = {"limits": taken, "requests": dict(taken)} if draw.random() < 0.5 else {"limits": taken}
+    way = draw.choice(["container", "second", "init", "sidecar", "class", "claim", "template", "overhead"])
+    if way == "container":
+        container["resources"] = resources
+    elif way == "second":
+        spec["containers"].append({**container, "name": "second", "resources": resources})
+    elif way == "init":
+        spec["initContainers"] = [{**container, "name": "first", "resources": resources}]
+    elif way == "sidecar":
+        spec["initContainers"] = [{**container, "name": "first", "restartPolicy": "Always", "resources": resources}]
+    elif way == "class":
+        container["resources"] = {"limits": {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "1"}}
+    elif way == "overhead":
+        spec["runtimeClassName"] = RUNTIME
+    else:
+        spec["resourceClaims"] = [{"name": "a", f"resourceClaim{'Template' if way == 'template' else ''}Name": "eight"}]
+        container["resources"] = {"claims": [{"name": "a"}]}
+    return found
+
+
+def disguised(draw: random.Random, found: Object) -> Object:
+    """The same as if it were something that may have GPUs."""
+    metadata, spec = found["metadata"], found["spec"]
+    for what in draw.sample(["label", "owner", "account", "queue", "allowed", "hidden"], draw.randint(0, 3)):
+        if what == "label":
+            metadata.setdefault("labels", {})[gpu_guard.ADMITTED] = "worker"
+        elif what == "owner":
+            kind = draw.choice(["Job", "ReplicaSet", "JobSet"])
+            owner = {"apiVersion": "batch/v1", "kind": kind, "name": "a", "uid": "a", "controller": True}
+            metadata["ownerReferences"] = [owner]
+        elif what == "account":
+            spec["serviceAccountName"] = "default"
+        elif what == "queue":
+            metadata.setdefault("labels", {})["kueue.x-k8s.io/queue-name"] = "research"
+        elif what == "allowed":
+            metadata.setdefault("labels", {})[gpu_guard.ALLOWED] = "allowed"
+        else:
+            spec["priorityClassName"] = "system-node-critical"
+    return found
+
+
+def is_of_admitted_job(found: Object, user: str, own: list[str]) -> bool:
+    """Whether a pod is what a controller makes of a template to which Kueue, and nobody else, can add its label."""
+    metadata = found["metadata"]
+    owned = any(owner["kind"] == "Job" for owner in metadata.get("ownerReferences", ()))
+    labelled = gpu_guard.ADMITTED in metadata.get("labels", {})
+    return metadata["namespace"] in own and labelled and owned and user.startswith(CONTROLLER.split("{")[0])
+
+
+@pytest.mark.counted
+def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: None) -> None:
+    draw, let_in = random.Random(counts.seed()), []
+    own = [jobs.stack, TEAM]
+    for _ in range(COUNT):
+        namespace = draw.choice([*own, ELSEWHERE, "default", "kube-system"])
+        controllers = [CONTROLLER.format(name) for name in ("job", "replicaset", "daemon-set", "statefulset")]
+        user = draw.choice(["admin", f"system:serviceaccount:{namespace}:default", *controllers])
+        found = disguised(draw, asking(draw, namespace))
+        client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
+        try:
+            Api(client).create(found, manager="test", dry_run=True)
+        except ApiError as error:
+            assert "GPUs and resourceClaims" in str(error) or "exceeded quota" in str(error), (user, found, str(error))
+            continue
+        if not is_of_admitted_job(found, user, own):
+            let_in.append((user, found))
+    assert let_in == []
+
+
+def test_only_kueue_says_that_a_job_is_admitted_in_every_namespace_of_the_stack(jobs: Jobs) -> None:
+    for namespace in (jobs.stack, TEAM):
+        for thing in (example(), *makers(example())):
+            forged = {**thing, "metadata": {**thing["metadata"], "namespace": namespace}}
+            template = template_of(thing) if thing["kind"] == "JobSet" else _template(thing)
+            template["metadata"] = {"labels": {"a": "b", gpu_guard.ADMITTED: "worker"}}
+            assert "only Kueue sets this label" in jobs.refusal(forged), (namespace, thing["kind"])
+
+
+def _template(thing: Object) -> Object:
+    found: Object = (
+        thing["spec"]["jobTemplate"]["spec"]["template"] if thing["kind"] == "CronJob" else thing["spec"]["template"]
+    )
+    return found
+
+
+@pytest.mark.parametrize("namespace", [TEAM, "stack"])
+def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs, namespace: str) -> None:
+    namespace = jobs.stack if namespace == "stack" else namespace
+    waiting = pod(example(), namespace)
+    waiting["spec"] |= GATE
+    waiting["metadata"]["name"] = "waiting"
+    jobs.api.create(waiting, manager="test")
+    try:
+        with pytest.raises(ApiError, match="Kueue did not admit this pod"):
+            jobs.api.patch(POD, "waiting", namespace, {"spec": {"schedulingGates": None}}, manager="test")
+    finally:
+        jobs.api.delete(POD, "waiting", namespace)
+
+
+def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
+    """By an ephemeral container, or by a resize."""
+    running = plain(ELSEWHERE)
+    running["metadata"]["name"] = "running"
+    jobs.api.create(running, manager="test")
+    gpus = {"limits": {"nvidia.com/gpu": "1"}}
+    added = {"ephemeralContainers": [{"name": "added", "image": "a", "resources": gpus}]}
+    resized = {"containers": [{"name": running["spec"]["containers"][0]["name"], "resources": gpus}]}
+    try:
+        for way, spec in (("ephemeralcontainers", added), ("resize", resized)):
+            with pytest.raises(ApiError, match=r"Forbidden|forbidden|Invalid|not allowed"):
+                jobs.api.patch(POD, f"running/{way}", ELSEWHERE, {"spec": spec}, manager="test")
+    finally:
+        jobs.api.delete(POD, "running", ELSEWHERE)
+
+
+def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, others: None) -> None:
+    assert "(queues here: research), as tensorplane run does" in jobs.refusal(pod(example(), TEAM))
+    assert "(queues here: batch, production, research, serving)" in jobs.refusal(pod(example(), jobs.stack))
+    told = jobs.refusal(pod(example(), ELSEWHERE))
+    assert "run it in a queue (batch, production, research, serving) of tensorplane-dev with tensorplane run" in told
+    assert "or label the namespace tensorplane.dev/gpus=allowed" in told
+
+
+def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(jobs: Jobs) -> None:
+    namespace = "unqueued"
+
+    def made_for(spaces: Spaces) -> Object:
+        return gpu_guard.own_pods(replace(spaces, stack=namespace, teams={}, kinds={}, unqueued=["server"]))
+
+    def told(account: str, resource: str) -> str:
+        found = plain(namespace)
+        found["spec"] |= {"serviceAccountName": account}
+        found["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
+        return jobs.refusal(found)
+
+    with in_force.policy(jobs, namespace, made_for, {}):
+        for account in ("server", "other"):
+            about = {"name": account, "namespace": namespace}
+            jobs.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": about}, manager="test")
+        eventually(lambda: "this namespace keeps them for workloads of the stack" in told("other", "nvidia.com/gpu"))
+        assert told("server", "nvidia.com/gpu") == told("server", "google.com/tpu") == told("other", "cpu") == ""
+        assert "declare the workload in the settings" in told("server", "amd.com/gpu")
+
+
+def test_pods_without_gpus_and_namespaces_that_may_have_some_are_left_alone(jobs: Jobs, others: None) -> None:
+    assert jobs.refusal(pod(example(), ALLOWED)) == ""
+    for namespace in (ELSEWHERE, "default", TEAM, jobs.stack):
+        other = plain(namespace)
+        other["spec"]["containers"][0]["resources"] = {"limits": {"vpc.amazonaws.com/efa": "1", "cpu": "1"}}
+        assert jobs.refusal(other) == "", namespace

@@ -1,0 +1,112 @@
+"""Which namespaces the guard of accelerators covers, what its quotas count, and when it denies."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+
+from components.catalog import ACCELERATORS
+from components.queues import gpu_guard
+from stack.gpu_guard import _of
+from tests.support.rendered_files import rendered_tree
+from tests.support.rendering import Rendered
+
+EXISTING = {"kind": "existing", "context": "c"}
+SERVER: dict[str, Any] = {
+    "kind": "modelServer",
+    "model": {"volume": "models", "path": "m"},
+    "resources": {"cpus": 1, "memoryGib": 1, "gpus": 1},
+}
+VOLUMES = {"models": {"sizeGib": 1, "accessModes": ["ReadWriteMany"]}}
+
+
+def built(**tree: Any) -> Rendered:
+    return rendered_tree({"namespace": "lab", **tree})
+
+
+def actions(found: Rendered) -> dict[str, str]:
+    """What becomes of pods, by the policy that finds them."""
+    bindings = found.all("ValidatingAdmissionPolicyBinding")
+    return {
+        one.name.removeprefix("lab"): one.inputs["spec"]["validationActions"]
+        for one in bindings
+        if one.name.endswith((gpu_guard.OWN, gpu_guard.ELSEWHERE))
+    }
+
+
+@pytest.mark.parametrize(
+    ("tree", "expected"),
+    [
+        ({}, {gpu_guard.OWN: ["Deny"], gpu_guard.ELSEWHERE: ["Deny"]}),
+        ({"cluster": EXISTING}, {gpu_guard.OWN: ["Deny"]}),
+        ({"cluster": EXISTING, "gpusElsewhere": "warn"}, {gpu_guard.OWN: ["Deny"], gpu_guard.ELSEWHERE: ["Warn"]}),
+        ({"gpusElsewhere": "allow"}, {gpu_guard.OWN: ["Deny"]}),
+    ],
+    ids=["its own cluster", "another's", "another's, asked", "its own, allowed"],
+)
+def test_pods_elsewhere_are_denied_on_clusters_of_the_stack_and_where_it_asks(
+    tree: dict[str, Any], expected: dict[str, str]
+) -> None:
+    assert actions(built(**tree)) == expected
+
+
+@pytest.mark.parametrize(
+    ("workloads", "recorded", "action"),
+    [(None, None, "deny"), ({}, None, "warn"), ({}, "warn", "warn"), ({}, "deny", "deny")],
+    ids=["new", "deployed by an earlier version", "which warns since", "which denies"],
+)
+def test_a_stack_that_an_earlier_version_deployed_warns(
+    workloads: dict[str, Any] | None, recorded: str | None, action: str
+) -> None:
+    assert _of(workloads, recorded) == action
+
+
+def test_without_queues_a_namespace_holds_what_its_workloads_declare() -> None:
+    def hard(**tree: Any) -> Any:
+        return built(**tree).one("ResourceQuota", "lab-gpus").inputs["spec"]["hard"]
+
+    assert hard() == {"requests.nvidia.com/gpu": "0", "requests.google.com/tpu": "0"}
+    # A rolling update starts one more.
+    assert hard(cluster=EXISTING, volumes=VOLUMES, workloads={"server": SERVER})["requests.nvidia.com/gpu"] == "2"
+
+
+def test_namespaces_of_other_stacks_and_those_that_are_allowed_are_left_alone() -> None:
+    (binding,) = (one for one in built().all("ValidatingAdmissionPolicyBinding") if gpu_guard.ELSEWHERE in one.name)
+    spared = binding.inputs["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
+    assert {one["key"]: one["values"] for one in spared} == {
+        "kubernetes.io/metadata.name": ["lab"],
+        "app.kubernetes.io/part-of": ["tensorplane"],
+        "tensorplane.dev/gpus": ["allowed"],
+    }
+    assert {one["operator"] for one in spared} == {"NotIn"}
+
+
+NAMES = [
+    *{one.resource for one in ACCELERATORS.values()},
+    *("nvidia.com/mig-1g.10gb", "nvidia.com/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
+    *("habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "cloud-tpus.google.com/v3"),
+    *("huawei.com/Ascend910", "cambricon.com/mlu", "hygon.com/dcu", "iluvatar.ai/gpu", "metax-tech.com/gpu"),
+    *("mthreads.com/vgpu", "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number"),
+    *(
+        "koordinator.sh/gpu-core",
+        "qualcomm.com/qaic",
+        "furiosa.ai/rngd",
+        "rebellions.ai/ATOM",
+        "k8s.amazonaws.com/vgpu",
+    ),
+    *("smarter-devices/nvidia0", "example.com/npu", "example.com/mig-2g.20gb", "example.com/tpu-v5"),
+    *("deviceclass.resource.kubernetes.io/gpu.nvidia.com",),
+]
+HARMLESS = [
+    *("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/efa"),
+    *("rdma/hca_shared_devices_a", "smarter-devices/fuse", "devices.kubevirt.io/kvm", "example.com/input"),
+    *("example.com/output", "intel.com/intel_sriov_netdevice", "networking.gke.io.networks/rdma-0"),
+    *("sgx.intel.com/epc", "kubernetes.azure.com/sgx_epc_mem_in_MiB", "ephemeral.example.com/license"),
+]
+
+
+@pytest.mark.parametrize(("names", "expected"), [(NAMES, True), (HARMLESS, False)], ids=["accelerators", "others"])
+def test_accelerators_are_known_by_their_names(names: list[str], expected: bool) -> None:
+    assert [name for name in names if bool(re.search(gpu_guard.PATTERN, name)) is not expected] == []
