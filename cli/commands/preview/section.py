@@ -94,8 +94,9 @@ def closed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]
 
 def _pieces(rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[Sequence[Row]]:
     start = size = 0
+    heading = len(shown(rows[:0]).encode())
     for index, row in enumerate(rows):
-        more = len(shown([row]).encode())
+        more = len(shown([row]).encode()) - heading
         if size and size + more > _BYTES:
             yield rows[start:index]
             start, size = index, 0
