@@ -11,7 +11,7 @@ from components.agent_code import Resources as Resources
 from components.agent_code import command
 from components.agent_code import files as files
 from components.base import names, restricted
-from components.base.labels import COMPONENT, SKIP_AWAIT, TENSORPLANE, labels
+from components.base.labels import COMPONENT, SKIP_AWAIT, TENSORPLANE, labels, selector
 
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS
@@ -137,8 +137,9 @@ class Agent:
         needed: Sequence[pulumi.Resource] = (),
     ) -> "k8s.apps.v1.Deployment":
         """Run one pod at all times. It gets no time to stop: its state must be in the cluster."""
-        selector = labels(self._name, self._component)
-        template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**selector, **(pod_labels or {})}}
+        selected = selector(self._name, self._component)
+        own = {**labels(self._name, self._component), **selected}
+        template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**own, **(pod_labels or {})}}
         if pod_annotations:
             template["annotations"] = pod_annotations
         return k8s.apps.v1.Deployment(
@@ -148,7 +149,7 @@ class Agent:
             spec={
                 "replicas": 1,
                 "strategy": {"type": "Recreate"},
-                "selector": {"match_labels": selector},
+                "selector": {"match_labels": selected},
                 "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": 1}},
             },
             opts=self._after([*self._shared, *needed]),

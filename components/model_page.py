@@ -10,7 +10,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import Agent, Resources
-from components.base.labels import SKIP_AWAIT, labels
+from components.base.labels import SKIP_AWAIT, labels, selector
 
 NAME_SUFFIX = "-page"
 """What the names of the page's objects end with, after the server's name."""
@@ -61,13 +61,17 @@ def declare(
     agent.deployment(
         agent.pod([str(POD_PORT), f"http://{request.server}:{request.port}", settings], http_port=POD_PORT)
     )
-    selector = labels(name, COMPONENT)
     return k8s.core.v1.Service(
         name,
         # An update does not wait for the page, nor for the server behind it.
-        metadata={"name": name, "namespace": namespace, "labels": selector, "annotations": {SKIP_AWAIT: "true"}},
+        metadata={
+            "name": name,
+            "namespace": namespace,
+            "labels": labels(name, COMPONENT),
+            "annotations": {SKIP_AWAIT: "true"},
+        },
         spec={
-            "selector": selector,
+            "selector": selector(name, COMPONENT),
             "ports": [{"name": "http", "port": PORT, "target_port": POD_PORT, "app_protocol": "http"}],
         },
         opts=opts,

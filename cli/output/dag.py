@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from html import escape
 from statistics import fmean
 
+from cli.output.escaping import visible
+
 _WIDTH, _GAP, _BETWEEN, MARGIN = 240, 60, 18, 20
 """Of a box; between layers; between boxes of a layer; around all. In pixels."""
 _HEAD, _LINE, _FOOT = 28, 17, 9
@@ -90,7 +92,9 @@ def document(title: str, lines: Sequence[str], width: float, height: float) -> s
 
 def heading(text: str, y: float) -> str:
     """A line of text above boxes."""
-    return f'<text x="{MARGIN}" y="{y:.0f}" font-size="15" font-weight="600" fill="{_DARK}">{escape(text)}</text>'
+    return (
+        f'<text x="{MARGIN}" y="{y:.0f}" font-size="15" font-weight="600" fill="{_DARK}">{escape(visible(text))}</text>'
+    )
 
 
 def _layers(boxes: Mapping[str, Box]) -> dict[str, int]:
@@ -175,9 +179,9 @@ def _bend(x: float, y: float, to_x: float, to_y: float) -> str:
 
 def _box(box: Box, place: _Place) -> Iterator[str]:
     fill, stroke = box.colors
-    more = "".join(f' {name}="{escape(value)}"' for name, value in (box.attributes or {}).items())
+    more = "".join(f' {name}="{escape(visible(value))}"' for name, value in (box.attributes or {}).items())
     dashed = ' stroke-dasharray="5 3"' if box.dashed else ""
-    tip = escape("\n".join([box.name, *box.lines]))
+    tip = escape("\n".join(map(visible, [box.name, *box.lines])))
     yield f"<g{more}><title>{tip}</title>"
     yield (
         f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{_WIDTH}" height="{place.height:.0f}" rx="6" '
@@ -193,4 +197,5 @@ def _box(box: Box, place: _Place) -> Iterator[str]:
 
 
 def _short(text: str, letters: int) -> str:
-    return escape(text if len(text) <= letters else f"{text[: letters - 1]}…")
+    shown = visible(text)
+    return escape(shown if len(shown) <= letters else f"{shown[: letters - 1]}…")

@@ -1,18 +1,20 @@
-"""Markdown."""
+"""Markdown for GitHub and GitLab. Texts that are no `Markdown` are shown as they are: see `escaping`."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
+from cli.output.escaping import Markdown, code, inline, line, visible
 from cli.output.numbers import NOTHING
 
 _NONE = ("", NOTHING)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table. The cells are Markdown: see `cell`."""
-    lines = [f"| {' | '.join(line)} |" for line in (headings, *rows)]
-    return "\n".join([lines[0], "|---" * len(headings) + "|", *lines[1:]])
+    """A table."""
+    head = [f"| {' | '.join(headings)} |", "|---" * len(headings) + "|"]
+    return "\n".join([*head, *(f"| {' | '.join(map(inline, row))} |" for row in rows)])
 
 
 def full_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -24,16 +26,23 @@ def full_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 def bullets(lines: Iterable[str]) -> str:
     """A list."""
-    return "\n".join(f"- {line}" for line in lines)
+    return "\n".join(f"- {line(each)}" for each in lines)
 
 
-def cell(text: str) -> str:
-    """Text in one line that ends no cell."""
-    return text.replace("|", "\\|").replace("\n", " ")
+def lines_of_code(texts: Iterable[str]) -> Markdown:
+    """Texts as code in a cell of a table, one below the other."""
+    return Markdown("<br>".join(map(code, texts)))
+
+
+def fenced(lines: Iterable[str]) -> str:
+    """Lines in a font of one width, with their spaces."""
+    shown = [visible(each) for each in lines]
+    fence = "`" * max([3, *(1 + len(run) for text in shown for run in re.findall("`+", text))])
+    return "\n".join([fence, *shown, fence])
 
 
 def details(summary: str, blocks: Iterable[str]) -> Iterator[str]:
-    """Blocks that a click opens."""
+    """Blocks that a click opens. The summary is shown as it is, and must name nothing that somebody else chose."""
     yield f"<details><summary>{summary}</summary>"
     yield from blocks
     yield "</details>"

@@ -3,7 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+
+BOLD = ("\x02", "\x03")
+"""Begin and end of what is bold in a line for people: signs that no name has, unlike stars."""
+
+
+def bold(text: str) -> str:
+    """A part of a line that is bold on the terminal and in Markdown."""
+    begin, end = BOLD
+    return f"{begin}{text.replace(begin, '').replace(end, '')}{end}"
+
+
+def parts(line: str) -> Iterator[tuple[str, bool]]:
+    """The parts of a line, each with whether it is bold."""
+    return ((part, bool(index % 2)) for index, part in enumerate(re.split(f"[{''.join(BOLD)}]", line)))
 
 
 def first(names: Sequence[str], most: int, *, between: str = ", ", rest: str = " and ") -> str:

@@ -16,6 +16,15 @@ def labels(name: str, component: str) -> dict[str, str]:
     return {NAME: name, COMPONENT: component, **TENSORPLANE}
 
 
+def selector(name: str, component: str) -> dict[str, str]:
+    """The labels that select the pods of one Deployment or StatefulSet, whose pods have them besides `labels`.
+
+    Kubernetes never lets a selector change: another one replaces what is deployed. So these stay as they are, whatever
+    label `labels` gets.
+    """
+    return {NAME: name, COMPONENT: component, PART_OF: "tensorplane", MANAGED_BY: "pulumi"}
+
+
 DOMAIN = "tensorplane.dev"
 STACK = f"{DOMAIN}/stack"
 """Label of the objects of a workload stack: the stack's name."""

@@ -45,6 +45,12 @@ def test_no_heading_repeats_within_a_page() -> None:
     assert [each for each, count in Counter(found).items() if count > 1] == []
 
 
+def test_the_list_of_pages_has_each_page_once() -> None:
+    listed = re.findall(r"^- \[[^\]]+\]\((\S+)\):", (PROJECT / "docs/README.md").read_text(), re.MULTILINE)
+    pages = [path.name for path in (PROJECT / "docs").glob("*.md") if path.name != "README.md"]
+    assert sorted(listed) == sorted([*pages, "settings/README.md"])
+
+
 def test_every_link_leads_somewhere() -> None:
     found = [(path, link) for path, text in texts().items() for link in _LINK.findall(outside_blocks(text))]
     assert [each for each in found if "://" not in each[1] and not _is_there(*each)] == []

@@ -5,13 +5,20 @@ from __future__ import annotations
 import json
 import os
 import re
+from pathlib import Path
 from typing import Any
+
+import pytest
 
 from embedded.paths import PROJECT
 from tests.policies.conftest import Rules
 
 PAGE = PROJECT / "docs/previews-and-policies.md"
 _TABLE = re.compile(r"(?<=<!-- RULES: BEGIN -->\n).*(?=<!-- RULES: END -->)", re.DOTALL)
+
+_COUNTED = re.compile(r"\d+ policies \(tensorplane ")
+COUNTING = [page for page in sorted((PROJECT / "docs").rglob("*.md")) if _COUNTED.search(page.read_text())]
+"""Pages with examples of what a preview says."""
 
 
 def table(rules: Rules) -> str:
@@ -37,3 +44,11 @@ def test_the_documentation_has_every_rule(rules: Rules) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(expected)
     assert PAGE.read_text() == expected
+
+
+@pytest.mark.parametrize("page", COUNTING, ids=lambda path: path.stem)
+def test_examples_of_output_count_every_rule(page: Path, rules: Rules) -> None:
+    expected = _COUNTED.sub(f"{len(rules)} policies (tensorplane ", page.read_text())
+    if os.environ.get("UPDATE_GOLDEN"):
+        page.write_text(expected)
+    assert page.read_text() == expected

@@ -1,8 +1,7 @@
-"""The files of examples/ci and .github are valid, pin what they use, call what exists, and post one comment."""
+"""The files of examples/ci and .github are valid, pin what they use, and call what exists."""
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
 import sys
@@ -115,97 +114,3 @@ def _runs(*workflows: Any) -> Iterator[Any]:
     for workflow in workflows:
         for job in workflow["jobs"].values():
             yield from (step for step in job["steps"] if "run" in step)
-
-
-class GitHub:
-    """A stand-in for `gh`, which keeps what it was told."""
-
-    def __init__(self, folder: Path, *, known: str = "", head: str = "abc") -> None:
-        self.folder = folder
-        (folder / "reports/preview-prod").mkdir(parents=True)
-        (folder / "bin").mkdir()
-        program = folder / "bin/gh"
-        program.write_text(
-            f'#!/bin/bash\necho "$*" >>{folder}/calls\n'
-            f"case \"$*\" in *pulls/*) echo {head} ;; *--paginate*) echo '{known}' ;; esac\n"
-        )
-        program.chmod(0o755)
-
-    def post(self, report: str, number: str = "7") -> subprocess.CompletedProcess[str]:
-        """Runs the step that posts."""
-        (self.folder / "reports/preview-prod/preview.md").write_text(report)
-        (self.folder / "reports/preview-prod/number").write_text(f"{number}\n")
-        (step,) = _runs(yaml.safe_load((CI / "github/preview-comment.yml").read_text()))
-        path = f"{self.folder / 'bin'}{os.pathsep}{os.environ['PATH']}"
-        given = {**os.environ, "PATH": path, "REPOSITORY": "acme/stacks", "HEAD": "abc", "GH_TOKEN": "t"}
-        return subprocess.run(
-            ["bash", "-e", "-o", "pipefail", "-c", step["run"]],
-            cwd=self.folder,
-            env=given,
-            capture_output=True,
-            text=True,
-        )
-
-    @property
-    def last(self) -> str:
-        return (self.folder / "calls").read_text().splitlines()[-1]
-
-
-@pytest.mark.parametrize(
-    ("known", "asked"),
-    [
-        ("", "api --method POST repos/acme/stacks/issues/7/comments --field body=@body.md --silent"),
-        ("42", "api --method PATCH repos/acme/stacks/issues/comments/42 --field body=@body.md --silent"),
-    ],
-)
-def test_one_comment_is_posted_and_then_updated(known: str, asked: str, tmp_path: Path) -> None:
-    github = GitHub(tmp_path, known=known)
-    assert github.post("# Preview of stack `prod`\n").returncode == 0
-    assert github.last == asked
-    assert (tmp_path / "body.md").read_text() == "<!-- tensorplane preview -->\n# Preview of stack `prod`\n"
-
-
-def test_a_long_report_is_cut_to_what_github_takes(tmp_path: Path) -> None:
-    assert GitHub(tmp_path).post("x" * 100_000).returncode == 0
-    body = (tmp_path / "body.md").read_text()
-    assert len(body) < 65_536
-    assert body.endswith("see the artifacts of the workflow run.\n")
-
-
-def test_a_report_of_another_commit_or_of_no_pull_request_is_not_posted(tmp_path: Path) -> None:
-    (tmp_path / "a").mkdir()
-    (tmp_path / "b").mkdir()
-    superseded = GitHub(tmp_path / "a", head="def")
-    assert superseded.post("# Preview").stdout == "superseded\n"
-    assert "comments" not in superseded.last
-    forged = GitHub(tmp_path / "b").post("# Preview", number="7/../../x")
-    assert (forged.returncode, forged.stdout) == (1, "the report names no pull request\n")
-
-
-@pytest.mark.parametrize(
-    ("notes", "asked"),
-    [
-        ("[]", "--request POST --header PRIVATE-TOKEN: t --data-urlencode body@body.md https://api/notes"),
-        (
-            '[{"id": 41, "body": "looks good"}, {"id": 42, "body": "<!-- tensorplane preview of prod -->\\n# Before"}]',
-            "--request PUT --header PRIVATE-TOKEN: t --data-urlencode body@body.md https://api/notes/42",
-        ),
-    ],
-    ids=["posted", "updated"],
-)
-def test_gitlab_gets_one_note_of_each_environment(notes: str, asked: str, tmp_path: Path) -> None:
-    program = tmp_path / "bin/curl"
-    program.parent.mkdir()
-    program.write_text(f'#!/bin/bash\necho "$*" >>calls\ncase "$*" in *--request*) ;; *) echo \'{notes}\' ;; esac\n')
-    program.chmod(0o755)
-    (tmp_path / "preview.md").write_text("# Preview of stack `prod`\n")
-    (script,) = yaml.safe_load(GITLAB.read_text())["preview"]["after_script"]
-    given = {"CI_API_V4_URL": "https://api", "CI_PROJECT_ID": "7", "CI_MERGE_REQUEST_IID": "3", "STACK": "prod"}
-    given["PATH"] = os.pathsep.join([str(program.parent), os.environ["PATH"]])
-    subprocess.run(["bash", "-c", script], cwd=tmp_path, env=given, check=True)
-    assert not (tmp_path / "calls").exists(), "a fork has no token"
-    subprocess.run(["bash", "-c", script], cwd=tmp_path, env={**given, "COMMENT_TOKEN": "t"}, check=True)
-    _, call = (tmp_path / "calls").read_text().splitlines()
-    expected = asked.replace("/notes", "/projects/7/merge_requests/3/notes")
-    assert call.removeprefix("--fail --silent --show-error --output /dev/null ") == expected
-    assert (tmp_path / "body.md").read_text() == "<!-- tensorplane preview of prod -->\n# Preview of stack `prod`\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from cli.commands.preview.report import OURS, Facts, Report
+from cli.output.texts import bold
 from components.base import facts
 
 Place = tuple[str, str]
@@ -12,9 +13,11 @@ Place = tuple[str, str]
 
 
 def lines(report: Report) -> list[str]:
-    """A line for each, with the names between two stars each."""
-    moved = [f"dataset **{name}** is in {_bold(*new)} instead of {_bold(*old)}" for name, old, new in _moved(report)]
-    gone = [f"dataset **{name}** is no longer declared; its files stay in {_bold(*old)}" for name, old in _gone(report)]
+    """A line for each, with the names in bold."""
+    moved = [f"dataset {bold(name)} is in {_bold(*new)} instead of {_bold(*old)}" for name, old, new in _moved(report)]
+    gone = [
+        f"dataset {bold(name)} is no longer declared; its files stay in {_bold(*old)}" for name, old in _gone(report)
+    ]
     return [*moved, *gone]
 
 
@@ -59,7 +62,7 @@ def _on(volumes: Mapping[str, Facts]) -> dict[str, Place]:
 
 
 def _bold(volume: str, folder: str) -> str:
-    return f"**{folder}** of volume **{volume}**"
+    return f"{bold(folder)} of volume {bold(volume)}"
 
 
 def _plain(volume: str, folder: str) -> str:

@@ -8,6 +8,7 @@ from cli.commands.preview import occupants
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import queues
 from cli.commands.tiers.rows import Flavor, flavors
+from cli.output.texts import bold
 from components.base.labels import FLAVOR
 
 
@@ -27,7 +28,7 @@ def lines(report: Report) -> Iterator[str]:
                 if stranded
                 else "; none of this stack's workloads does"
             )
-            yield f"no node group has **{name}** any more: jobs that require it never start{own}"
+            yield f"no node group has {bold(name)} any more: jobs that require it never start{own}"
     renamed = _renamed(report)
     for name, flavor in new.items():
         yield from _free(report, flavor, old.get(name) or old.get(renamed.get(name, "")))
@@ -39,12 +40,12 @@ def _free(report: Report, flavor: Flavor, old: Flavor | None) -> Iterator[str]:
     if before is None or after is None:
         return
     if after > max(before, 0):
-        yield f"**{_uncovered(flavor)}**{_before(flavor, old)}: {_use(report, flavor)}"
+        yield f"{bold(_uncovered(flavor))}{_before(flavor, old)}: {_use(report, flavor)}"
     elif after > 0 and old and old.name != flavor.name:
         yield f"{_uncovered(flavor)}, as before of {old.name}: {_use(report, flavor)}"
     elif before > max(after, 0):
         rest = f"left for pods without a queue: {before:g} → {max(after, 0):g}"
-        yield f"**{flavor.name}** that no quota covers, {rest}. {_without(report, flavor)}"
+        yield f"{bold(flavor.name)} that no quota covers, {rest}. {_without(report, flavor)}"
 
 
 def _uncovered(flavor: Flavor) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.commands.preview.report import Report
+from cli.output.texts import bold
 
 _GATE = re.compile(r"(?P<metric>\w+) at (?P<sign>most|least) (?P<threshold>\S+)(?: after (?P<requests>\d+) requests)?$")
 _CANARY = re.compile(r"canary of (?P<percent>\d+) %")
@@ -34,11 +35,10 @@ class _Gate:
 def change(before: Sequence[str], after: Sequence[str]) -> str:
     """A sentence about what differs; empty without a gate before. The parts of `serves`, before and after."""
     if removed := _removed(before, after):
-        return f". **No gate any more**: {removed}"
+        return f". {bold('No gate any more')}: {removed}"
     weaker, stricter = (_ways(before, after, way) for way in ("weaker", "stricter"))
-    found = [
-        f"**{word} gate**: {', '.join(texts)}" for word, texts in (("Weaker", weaker), ("Stricter", stricter)) if texts
-    ]
+    said = (("Weaker gate", weaker), ("Stricter gate", stricter))
+    found = [f"{bold(what)}: {', '.join(texts)}" for what, texts in said if texts]
     return f". {'. '.join([*found, *_effects(after)])}" if found else ""
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from cli.commands.preview import occupants
 from cli.commands.preview.report import Report
+from cli.output.texts import bold
 from components.base.labels import TIER
 
 _QUOTA = "core/v1:ResourceQuota"
@@ -36,7 +37,7 @@ def _of_tiers(report: Report) -> Iterator[str]:
         selecting = list(dict.fromkeys(each.title for each in report.pods_after if each.selects_by(TIER)))
         own = f"of this stack, {occupants.listed(selecting)} do" if selecting else "no workload of this stack does"
         yield (
-            f"node group **{name}**: tier {old} → {new}, the year of its accelerator{shared}. Only pods that select"
+            f"node group {bold(name)}: tier {old} → {new}, the year of its accelerator{shared}. Only pods that select"
             f" nodes by tier notice; {own}"
         )
 
@@ -53,7 +54,7 @@ def _of_queues(report: Report) -> Iterator[str]:
         prefix = change.name.removesuffix(queue) if queue else ""
         for flavor, said in found.items():
             nodes = flavor.removeprefix(prefix)
-            yield f"queue **{queue or change.name}**: on {nodes} nodes, guaranteed {', '.join(said)}"
+            yield f"queue {bold(queue or change.name)}: on {nodes} nodes, guaranteed {', '.join(said)}"
 
 
 def _of_namespaces(report: Report) -> Iterator[str]:
@@ -62,6 +63,6 @@ def _of_namespaces(report: Report) -> Iterator[str]:
             if each.path == _GPUS and each.old and each.new:
                 before, after = each.old.strip('"'), each.new.strip('"')
                 yield (
-                    f"ResourceQuota **{change.name}**: all pods of the namespace together may request {after} GPUs of"
+                    f"ResourceQuota {bold(change.name)}: all pods of the namespace together may request {after} GPUs of"
                     f" all kinds, before {before}"
                 )

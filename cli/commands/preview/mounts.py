@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Report
-from cli.output.texts import first
+from cli.output.texts import bold, first
 from components.base import facts
 
 _MOST = 6
@@ -99,9 +99,9 @@ def _moved(old: Sequence[str], new: Sequence[str]) -> Iterator[tuple[str, str]]:
 
 
 def _line(move: Move) -> str:
-    names = [f"**{name}**" for name in dict.fromkeys(each.name for each in move.pods)]
+    names = [bold(name) for name in dict.fromkeys(each.name for each in move.pods)]
     mount = "mounts" if len(names) == 1 else "mount"
-    said = f"{first(names, _MOST)} {mount} volume **{move.new}** instead of **{move.old}**"
+    said = f"{first(names, _MOST)} {mount} volume {bold(move.new)} instead of {bold(move.old)}"
     if not move.is_new:
         return said
     return f"{said}. {move.new} is new and starts {f'with {move.starts}' if move.starts else 'empty'}"

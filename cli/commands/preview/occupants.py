@@ -79,16 +79,14 @@ def unqueued(report: Report, flavor: str) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def groups_of(report: Report, kind: str, owner: str) -> dict[str, Facts]:
-    """The node groups on which the pods of a component may run after the update, by name."""
-    title = Pods(kind, owner, owner).title
-    groups = {name: new for name, (_, new) in report.registered("NodeGroup").items() if new}
-    return {
-        name: group
-        for name, group in groups.items()
-        for candidate, queues in _candidates(report, group, before=False)
-        if candidate == title and _admitted(report, queues, group, before=False)
-    }
+def groups_of(report: Report) -> dict[str, dict[str, Facts]]:
+    """The node groups on which the pods of each component may run after the update, by the component's title."""
+    found: dict[str, dict[str, Facts]] = {}
+    for name, (_, group) in report.registered("NodeGroup").items():
+        for title, queues in _candidates(report, group, before=False) if group else ():
+            if _admitted(report, queues, group, before=False):
+                found.setdefault(title, {})[name] = group
+    return found
 
 
 def stranded(report: Report, flavor: str) -> list[str]:

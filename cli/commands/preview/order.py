@@ -1,8 +1,8 @@
-"""The sections of the report, in order. A new section is a file in `sections` and an entry in each list."""
+"""The sections of the report, in order. A new one is a file in `sections` and an entry in each list that it is for."""
 
 from __future__ import annotations
 
-from cli.commands.preview.section import Section
+from cli.commands.preview.section import InHead, OnTerminal, Section
 from cli.commands.preview.sections import (
     banner,
     changes,
@@ -24,12 +24,17 @@ from cli.commands.preview.sections import (
     warnings,
 )
 
-MARKDOWN: tuple[Section, ...] = (
+HEAD: tuple[InHead, ...] = (
     summary,
     interrupts,
+    cost,
     banner,
     data_at_risk,
+    policies,
     faults,
+)
+"""What a reviewer must not miss."""
+MARKDOWN: tuple[Section, ...] = (
     in_words,
     consequences,
     runs,
@@ -45,7 +50,7 @@ MARKDOWN: tuple[Section, ...] = (
     changes,
 )
 """The most important first: a reviewer reads from the top."""
-TERMINAL: tuple[Section, ...] = (
+TERMINAL: tuple[OnTerminal, ...] = (
     banner,
     changes,
     in_words,

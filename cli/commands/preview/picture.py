@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from xml.sax.saxutils import escape
 
 from cli.commands.preview.report import Facts, Report
+from cli.output.escaping import visible
 from cli.output.numbers import count, span
 
 _WIDTH, _MARGIN, _LABEL = 1000, 20, 110
@@ -221,7 +222,8 @@ def _of_box(box: Box, left: int, top: int) -> Iterator[str]:
 
 
 def _short(text: str) -> str:
-    return escape(text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…")
+    shown = visible(text)
+    return escape(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
 
 
 def _legend(top: int) -> Iterator[str]:

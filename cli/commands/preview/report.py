@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 from cli.commands.preview.pods import Pods
@@ -90,6 +91,12 @@ class Report:
     pipelines: str = ""
     """The path of the picture of pipelines that change, likewise."""
     failed: bool = False
+
+    @cached_property
+    def names(self) -> frozenset[str]:
+        """The names of all components, and of the resources that change."""
+        of_components = (name for found in self.components.values() for name in found)
+        return frozenset((*of_components, *(change.name for change in self.changes)))
 
     @property
     def refused(self) -> bool:

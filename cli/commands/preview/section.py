@@ -1,20 +1,45 @@
-"""What a section of the report is, and how its lists begin."""
+"""What a section of the report is, and its lists: how they begin, and what of long ones a click opens."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import Protocol
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
 
 from rich.console import RenderableType
 
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
+from cli.output import alike
+from cli.output.markdown import bullets, details, full_table
+
+CUT = "<!-- tensorplane: may be cut here -->"
+"""A block. What is between two of these is whole; a comment without room for it leaves it out."""
+_MANY = 10
+"""Lines of a list, above which nobody reads each."""
+_ROWS = 40
+"""Of a list or table, those that no click has to open."""
+_BYTES = 12_000
+"""Of what one click opens, about."""
+
+Row = TypeVar("Row")
 
 
-class Section(Protocol):
-    """A module in `sections`: a part of the report. It yields nothing if it has no content."""
+class OnTerminal(Protocol):
+    """A module in `sections`: a part of the report on the terminal. It yields nothing if it has no content."""
 
     def terminal(self, report: Report, width: int, /) -> Iterable[RenderableType]:
         """Output for the terminal, `width` characters wide."""
+
+
+class InHead(Protocol):
+    """A module in `sections`: a part of the beginning of the report in Markdown."""
+
+    def head(self, report: Report, /) -> Iterable[Block | str]:
+        """Paragraphs of Markdown that are short, and blocks that may be long."""
+
+
+class Section(Protocol):
+    """A module in `sections`: a part of the report in Markdown after its beginning."""
 
     def markdown(self, report: Report, /) -> Iterable[str]:
         """Blocks of Markdown, headings included; a blank line separates them."""
@@ -24,3 +49,56 @@ def conditions(report: Report) -> Iterator[str]:
     """The condition under which the changes of a list happen, as its introduction."""
     if report.when:
         yield f"{report.when[0].upper()}{report.when[1:]}:"
+
+
+def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
+    """A list, equal lines about many things as one. In a long one, lines that have few like them are first, and a click
+    opens the rest.
+    """
+    found = alike.lines(lines, report.names)
+    if len(found) > _MANY:
+        found = alike.rarest_first(found, report.names)
+    rest = [f"and {len(found) - _ROWS:,} more, below"] if len(found) > _ROWS else []
+    yield bullets([*found[:_ROWS], *rest])
+    yield from _rest(found, bullets)
+
+
+def tabled(
+    report: Report, headings: Sequence[str], rows: Iterable[Sequence[str]], *last: Sequence[str]
+) -> Iterator[str]:
+    """A table, equal rows about many things as one, and the `last` rows. A click opens the rest of a long one."""
+    found = alike.rows(rows, report.names)
+    yield full_table(headings, [*found[:_ROWS], *last])
+    if len(found) > _ROWS:
+        yield f"And {len(found) - _ROWS:,} more, below."
+    yield from _rest(found, lambda several: full_table(headings, several))
+
+
+def _rest(found: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
+    if len(found) > _ROWS:
+        yield CUT
+        yield from closed(f"{len(found) - _ROWS:,} more", found[_ROWS:], shown)
+
+
+def closed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
+    """Rows that a click opens: many in several pieces, of which a comment has those that fit."""
+    pieces = list(_pieces(rows, shown))
+    done = 0
+    for piece in pieces:
+        if done:
+            yield CUT
+        numbers = f": {done + 1:,} to {done + len(piece):,} of {len(rows):,}" if len(pieces) > 1 else ""
+        yield from details(f"{what}{numbers}", [shown(piece)])
+        done += len(piece)
+
+
+def _pieces(rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[Sequence[Row]]:
+    start = size = 0
+    heading = len(shown(rows[:0]).encode())
+    for index, row in enumerate(rows):
+        more = len(shown([row]).encode()) - heading
+        if size and size + more > _BYTES:
+            yield rows[start:index]
+            start, size = index, 0
+        size += more
+    yield rows[start:]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.commands.preview import occupants
+from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Facts, Report
 from cli.output.numbers import cost
 from components.base import facts
@@ -13,8 +14,9 @@ from components.base.plural import counted
 
 def lines(report: Report) -> Iterator[str]:
     """A line for each training job whose nodes and their prices are known."""
+    found = occupants.groups_of(report)
     for name, (_, new) in sorted(report.registered("TrainingJob").items()):
-        groups = occupants.groups_of(report, facts.TRAINING_JOB, name) if new else {}
+        groups = found.get(Pods(facts.TRAINING_JOB, name, name).title, {}) if new else {}
         if groups and all(group.get("hourlyUsdMax") and group["maxNodes"] for group in groups.values()):
             yield _line(name, groups, int(new.get("gpus") or 0))
 

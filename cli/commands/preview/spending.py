@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from cli.output.numbers import change, dollars
+from cli.output.texts import first
 from components.base.price import Usd
 from components.cost.difference import Compared, total
 from components.cost.estimate import EXPECTED, HOURS_PER_MONTH, MAX, MIN, OWNED
+
+_NAMES = 8
+"""Maximum names in a sentence."""
 
 
 def sentence(found: Sequence[Compared]) -> str:
@@ -20,7 +24,7 @@ def sentence(found: Sequence[Compared]) -> str:
     old = total((each.before for each in known if each.before), MAX).usd
     new = total((each.after for each in known if each.after), MAX).usd
     excluded = [each.name for each in groups if each not in known]
-    lacking = f", without {', '.join(excluded)}, whose price is unknown" if excluded else ""
+    lacking = f", without {first(excluded, _NAMES)}, whose price is unknown" if excluded else ""
     before, after = f"${dollars(old)}", f"${dollars(new)}"
     if before == after:
         return f"same per hour at most ({after}, a month {_month(new)}{lacking}){_at_least(known)}{_busier(found)}"
@@ -69,8 +73,8 @@ def expected(found: Sequence[Compared]) -> str:
     if not names:
         return ""
     return (
-        f"The likely cost is unknown: set nodeGroups.*.expected of {', '.join(names)} to the average number of nodes,"
-        " and this report shows the cost per hour and month on average"
+        f"The likely cost is unknown: set nodeGroups.*.expected of {first(names, _NAMES)} to the average number of"
+        " nodes, and this report shows the cost per hour and month on average"
     )
 
 

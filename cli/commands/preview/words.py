@@ -8,6 +8,7 @@ from typing import Any
 from cli.commands.preview import gates, kinds, price_notes, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
+from cli.output.texts import bold
 from components.base import facts
 from components.base.plural import counted
 
@@ -43,12 +44,12 @@ def _of_kind(token: str, report: Report) -> Iterator[str]:
         if old and not new:
             said = _ended(described(old, {}))
             only_if = ", once it is no longer protected" if _protected(old) else ""
-            yield f"{kind} **{name}** is deleted{said}{only_if}{_renamed(token, old, found)}"
+            yield f"{kind} {bold(name)} is deleted{said}{only_if}{_renamed(token, old, found)}"
     for name, (old, new) in found:
         if new and not old:
-            yield f"new {kind} **{name}**{_ended(described({}, new))}"
+            yield f"new {kind} {bold(name)}{_ended(described({}, new))}"
         elif old and new and old != new and (text := described(old, new)):
-            yield f"{kind} **{name}**: {text}"
+            yield f"{kind} {bold(name)}: {text}"
 
 
 def _protected(old: Facts) -> bool:

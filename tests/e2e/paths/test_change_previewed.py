@@ -31,7 +31,7 @@ def test_a_change_is_refused_until_its_loss_is_meant_and_its_policies_pass(paths
     assert "**This update is refused: it would lose data.**" in report
     assert "- **volume scratch is deleted (1 GiB requested)" in report
     assert f"`tensorplane:acknowledge: {{deleteVolume: [scratch]}}` to {_FILE}**" in report
-    assert "**violated** (mandatory): cluster (Cluster): a cluster of kind embedded" in report
+    assert "- **environment-clusters** (mandatory): cluster (Cluster): a cluster of kind embedded" in report
 
     changed["acknowledge"] = {"deleteVolume": ["scratch"]}
     clone.commit("on purpose", {_FILE: stacks.settings(**changed), _LIMITS: json.dumps(allowed)})

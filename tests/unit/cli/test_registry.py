@@ -90,6 +90,10 @@ def test_the_version_is_that_of_the_project(capsys: pytest.CaptureFixture[str]) 
 
 def test_the_report_of_a_preview_has_every_section() -> None:
     files = {path.stem for folder in sections.__path__ for path in Path(folder).glob("*.py")}
-    for listed in (order.MARKDOWN, order.TERMINAL):
+    for listed in ((*order.HEAD, *order.MARKDOWN), order.TERMINAL):
         assert {str(getattr(section, "__name__", "")).rpartition(".")[2] for section in listed} == files
-        assert len(listed) == len(files)
+    for each in (order.HEAD, order.MARKDOWN, order.TERMINAL):
+        assert len(each) == len(set(map(id, each)))
+    modules = {id(section): section for section in (*order.HEAD, *order.MARKDOWN)}.values()
+    assert [m for m in modules if hasattr(m, "head") != (m in order.HEAD)] == []
+    assert [m for m in modules if hasattr(m, "markdown") != (m in order.MARKDOWN)] == []

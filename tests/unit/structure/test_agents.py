@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -102,6 +103,14 @@ def _imported(source: str) -> list[str]:
 def test_each_agent_is_run_by_one_component_and_mountable() -> None:
     assert len(list(PROJECT.glob("agents/*/__main__.py"))) >= 4
     assert list(problems(PROJECT)) == []
+
+
+def test_the_documentation_lists_each_agent_and_its_component() -> None:
+    text = (PROJECT / "docs/architecture.md").read_text()
+    rows = re.findall(r"^\| \[`(\w+)`\]\(\.\./agents/\w+\) \| .*\]\(\.\./(\S+)\) \|$", text, re.MULTILINE)
+    users = {name: path for path, name in _users(PROJECT)}
+    assert sorted(name for name, _ in rows) == sorted(users)
+    assert [(name, place) for name, place in rows if not users[name].is_relative_to(place)] == []
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
+from cli.output.escaping import Markdown, line
 
 
 def lines(report: Report) -> tuple[str, ...]:
@@ -16,7 +17,8 @@ def lines(report: Report) -> tuple[str, ...]:
 
 def _compared(report: Report) -> Iterator[str]:
     if report.compared_with:
-        yield (
+        # On GitHub and GitLab, the commit becomes a link.
+        yield Markdown(
             f"Compared with commit {report.compared_with}, from which this branch parts, not with what is deployed: "
             "this machine has no access to the stack's state."
         )
@@ -48,7 +50,7 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     yield from (Text(line, style="bold yellow") for line in lines(report))
 
 
-def markdown(report: Report) -> Iterator[str]:
+def head(report: Report) -> Iterator[str]:
     """A quotation."""
     if found := lines(report):
-        yield "\n".join(f"> {line}" for line in found)
+        yield "\n".join(f"> {line(each)}" for each in found)

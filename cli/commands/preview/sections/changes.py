@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import groupby
 
 from rich.table import Table
 from rich.text import Text
 
 from cli.commands.preview.report import Change, Property, Report
+from cli.commands.preview.section import CUT, closed
 from cli.output import markdown as md
+from cli.output.escaping import Markdown, code
 from cli.output.tables import table
-from cli.output.texts import first, folded
+from cli.output.texts import bold, first, folded
 
 _HEADINGS = ("change", "resource", "properties")
 _MANY = 4
 """Resources of one type that are created or deleted without listed properties and share a row."""
 _NAMES = 3
-"""Maximum names in a row on the terminal."""
+"""Names in a row on the terminal, and in one of Markdown that has more than `_ALL_NAMES`."""
+_ALL_NAMES = 30
+_OTHERS, _DIGEST = "NAME", "-DIGEST"
+"""For a name, and for the digest after it, in a row of several resources."""
 _GAP = 2
 """Spaces between columns."""
 _STYLES = {"create": "green", "update": "yellow", "replace": "magenta", "delete": "red"}
@@ -52,11 +59,40 @@ def rows(changes: Iterable[Change]) -> Iterator[Row]:
             yield from (Row(operation, kind, (change.name,), change.properties, blocked) for change in several)
 
 
+def together(found: Iterable[Row]) -> Iterator[Row]:
+    """The rows; those of many resources with the same changes, but for their names, as one."""
+    groups: dict[Row, list[Row]] = {}
+    for row in found:
+        any_row = replace(row, names=(), properties=tuple(map(partial(_of_any, row.names[0]), row.properties)))
+        groups.setdefault(any_row if row.properties else row, []).append(row)
+    for of_any, several in groups.items():
+        if len(several) >= _MANY:
+            yield replace(of_any, names=tuple(row.names[0] for row in several))
+        else:
+            yield from several
+
+
+def _of_any(name: str, changed: Property) -> Property:
+    """A property as it is of any resource: without this one's name, also where a digest follows."""
+    own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
+    old, new = (
+        _without_end(name, own.sub(lambda found: f"{_OTHERS}{_DIGEST if found[1] else ''}", value))
+        for value in (changed.old, changed.new)
+    )
+    return replace(changed, old=old, new=new)
+
+
+def _without_end(name: str, value: str) -> str:
+    """A value that is cut within a name, without this part of it."""
+    end = re.search(r"([\w-]+)…$", value)
+    return f"{value[: end.start()]}…" if end and name.startswith(end[1]) else value
+
+
 def terminal(report: Report, width: int) -> Iterator[Table]:
     """A table. Where the words of its columns do not fit side by side, properties are below their resource."""
     if not report.changes:
         return
-    found = list(rows(report.changes))
+    found = list(together(rows(report.changes)))
     cells = [_cells(row) for row in found]
     if _fits((_HEADINGS, *cells), width):
         yield table(_HEADINGS, ((_operation(row), *texts) for row, (_, *texts) in zip(found, cells, strict=True)))
@@ -69,8 +105,12 @@ def markdown(report: Report) -> Iterator[str]:
     """A table that a click opens: a comment on a pull request stays short."""
     if report.changes:
         yield "## Every changed resource"
-        shown = md.full_table(_HEADINGS, (_markdown_cells(row) for row in rows(report.changes)))
-        yield from md.details("The resources and their properties", [shown])
+        found = list(together(rows(report.changes)))
+        cells = [_markdown_cells(row) for row in found]
+        yield from closed("The resources and their properties", cells, partial(md.full_table, _HEADINGS))
+        if many := [row for row in found if len(row.names) > _ALL_NAMES]:
+            yield CUT
+            yield from closed("All names", [_all_names(row) for row in many], md.bullets)
 
 
 def _operation(row: Row) -> Text:
@@ -108,14 +148,19 @@ def _line(changed: Property) -> str:
     return f"{changed.path}: {values}".removesuffix(": ")
 
 
-def _markdown_cells(row: Row) -> tuple[str, str, str]:
-    count = f"{len(row.names)} " if len(row.names) > 1 else ""
-    properties = "<br>".join(_markdown_line(each) for each in row.properties)
-    return row.words, f"{count}{row.type} **{', '.join(row.names)}**", properties
+def _markdown_cells(row: Row) -> tuple[str, str, Markdown]:
+    count = f"{len(row.names):,} " if len(row.names) > 1 else ""
+    properties = Markdown("<br>".join(_markdown_line(each) for each in row.properties))
+    named = first(row.names, _NAMES) if len(row.names) > _ALL_NAMES else ", ".join(row.names)
+    return row.words, f"{count}{row.type} {bold(named)}", properties
+
+
+def _all_names(row: Row) -> str:
+    return f"{row.words} {len(row.names):,} {row.type}: {', '.join(row.names)}"
 
 
 def _markdown_line(changed: Property) -> str:
-    values = " → ".join(f"`{md.cell(value)}`" for value in (changed.old, changed.new) if value)
+    values = " → ".join(code(value) for value in (changed.old, changed.new) if value)
     sign = {(False, True): "+ ", (True, False): "- "}.get((bool(changed.old), bool(changed.new)), "")
     why = " (replaces)" if changed.replaces else ""
-    return f"`{md.cell(changed.path)}`{why}" + (f": {sign}{values}" if values else "")
+    return f"{code(changed.path)}{why}" + (f": {sign}{values}" if values else "")

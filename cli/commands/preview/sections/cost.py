@@ -9,11 +9,14 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from cli.commands.preview import price_notes, shares, spending
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Facts, Report
-from cli.output import markdown as md
+from cli.commands.preview.section import listed, tabled
+from cli.output import alike
+from cli.output.escaping import line
 from cli.output.numbers import NOTHING, change, dollars
 from cli.output.tables import table
-from cli.output.texts import before_after
+from cli.output.texts import before_after, first
 from components.base.price import Usd
 from components.cost import pods
 from components.cost.difference import Compared, difference, total
@@ -32,6 +35,8 @@ from components.cost.estimate import (
     registered,
 )
 
+_NAMES = 8
+"""Maximum names of things whose price is unknown for one reason."""
 _TYPES: tuple[tuple[Kind, str], ...] = (("group", "NodeGroup"), ("queue", "Queue"), ("run", "TrainingJob"))
 
 
@@ -67,7 +72,12 @@ def compared(report: Report) -> list[Compared]:
                 if facts:
                     side.append(_estimate(kind, name, facts, report.durations.get(name)))
     found = difference(*sides)
-    return found if any(usd for each in found for one in _both(each) for usd in one.figures.values()) else []
+    return found if _is_priced(found) else []
+
+
+def _is_priced(found: Iterable[Compared]) -> bool:
+    """Whether a price of one of them is known."""
+    return any(usd for each in found for one in (each.before, each.after) if one for usd in one.figures.values())
 
 
 def terminal(report: Report, _: int) -> Iterator[RenderableType]:
@@ -78,32 +88,37 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     yield Text(f"cost: {spending.sentence(found)}".removesuffix(": "), style="bold")
     for each in _TABLES:
         if rows := _rows(each, found, report):
-            yield table(_headings(each), rows, right=_headings(each)[1:])
+            shown = [*alike.rows(rows, report.names), *_totals(each, found)]
+            yield table(_headings(each), shown, right=_headings(each)[1:])
             yield ""
     yield from (Text(line, style="dim") for line in (*unknown(found), price_notes.text(report)))
     yield ""
 
 
+def head(report: Report) -> Iterator[Block]:
+    """The difference."""
+    said = spending.sentence(compared(report))
+    if not said and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
+        said = "unknown: no price of its machines is known"
+    if said:
+        only_if = ["merging saves nothing"] if report.removed else []
+        yield Block("Cost", [*only_if, said], when=f", {report.when}" if report.when else "")
+
+
 def markdown(report: Report) -> Iterator[str]:
-    """The difference in bold, and a table for each kind."""
+    """What the figures mean, and a table for each kind."""
     found = compared(report)
     if not found:
         return
     yield "## Cost"
-    if said := spending.sentence(found):
-        only_if = "Merging saves nothing. " if report.removed else ""
-        yield f"{only_if}**{_begun(report, said)}.** {_rest(found)}"
+    if spending.sentence(found):
+        yield line(_rest(found))
     for each in _TABLES:
         if rows := _rows(each, found, report):
-            yield md.full_table(_headings(each), ([md.cell(cell) for cell in row] for row in rows))
+            yield from tabled(report, _headings(each), rows, *_totals(each, found))
     if lines := [*shares.lines(report), *unknown(found)]:
-        yield md.bullets(lines)
-    yield price_notes.text(report)
-
-
-def _begun(report: Report, said: str) -> str:
-    """The sentence on the difference, with the condition under which it comes."""
-    return f"{report.when[0].upper()}{report.when[1:]}: {said}" if report.when else f"{said[0].upper()}{said[1:]}"
+        yield from listed(report, lines)
+    yield line(price_notes.text(report))
 
 
 def _rest(found: Sequence[Compared]) -> str:
@@ -119,7 +134,7 @@ def unknown(found: Sequence[Compared]) -> list[str]:
     for each in found:
         if each.after and each.after.missing and not spending.is_undeclared(each):
             names.setdefault(each.after.missing, []).append(each.name)
-    lines = [f"{', '.join(several)}: {missing}" for missing, several in names.items()]
+    lines = [f"{first(several, _NAMES)}: {missing}" for missing, several in names.items()]
     likely = spending.expected(found)
     return [likely, *lines] if likely else lines
 
@@ -132,21 +147,22 @@ def _estimate(kind: Kind, name: str, facts: Facts, seconds: float | None) -> Est
     return pods.lasting(found, seconds) if kind == "run" else found
 
 
-def _both(one: Compared) -> list[Estimate]:
-    return [each for each in (one.before, one.after) if each]
-
-
 def _headings(shown: _Table) -> tuple[str, ...]:
     return (shown.heading, *(heading for _, heading in shown.figures), "difference")
 
 
 def _rows(shown: _Table, found: Iterable[Compared], report: Report) -> list[tuple[str, ...]]:
+    """A row for each of a kind; none if no price of that kind is known."""
     mine = [each for each in found if each.kind == shown.kind]
     groups = report.registered("NodeGroup") if shown.kind == "group" else {}
     rows = [_row(shown, each, price_notes.basis(*groups.get(each.name, ({}, {})))) for each in mine]
-    if shown.kind == "group" and len(mine) > 1:
-        rows.append(_total(shown, mine))
-    return rows
+    return rows if _is_priced(mine) else []
+
+
+def _totals(shown: _Table, found: Iterable[Compared]) -> list[tuple[str, ...]]:
+    """The row of all node groups together, if they are several."""
+    mine = [each for each in found if each.kind == shown.kind]
+    return [_total(shown, mine)] if shown.kind == "group" and len(mine) > 1 else []
 
 
 def _row(shown: _Table, one: Compared, basis: str) -> tuple[str, ...]:

@@ -7,9 +7,11 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview import dataset_folders, mounts
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import consequences
-from cli.output.markdown import bullets
+from cli.output import alike
+from cli.output.texts import bold
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -20,12 +22,11 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
         yield Text(f"{word}: {risk.text}", style=style)
 
 
-def markdown(report: Report) -> Iterator[str]:
+def head(report: Report) -> Iterator[Block]:
     """A list, what stops the update in bold."""
-    lines = [f"**{risk.text}**" if risk.stops else risk.text for risk in report.risks]
-    if lines := [*lines, *_lost(report)]:
-        yield "## Data at risk"
-        yield bullets(lines)
+    lines = [bold(risk.text) if risk.stops else risk.text for risk in report.risks]
+    if lines := alike.lines([*lines, *_lost(report)], report.names):
+        yield Block("Data at risk", lines, is_list=True)
 
 
 def _lost(report: Report) -> Iterator[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.output.markdown import bullets
+from cli.output import alike
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -15,8 +16,7 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     yield from (Text(line, style="red") for line in report.faults)
 
 
-def markdown(report: Report) -> Iterator[str]:
+def head(report: Report) -> Iterator[Block]:
     """A list."""
     if report.faults:
-        yield "## Faults"
-        yield bullets(report.faults)
+        yield Block("Faults", alike.lines(report.faults, report.names), is_list=True)

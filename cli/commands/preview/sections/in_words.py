@@ -8,12 +8,13 @@ from rich.text import Text
 
 from cli.commands.preview import dataset_folders, flavors, limits, mounts, words
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions
-from cli.output.markdown import bullets
+from cli.commands.preview.section import conditions, listed
+from cli.output import alike
+from cli.output.texts import parts
 
 
 def lines(report: Report) -> list[str]:
-    """Names are between two stars each, as in Markdown."""
+    """Names are in bold."""
     return [
         *words.lines(report),
         *mounts.lines(report),
@@ -25,8 +26,8 @@ def lines(report: Report) -> list[str]:
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each, with the names in bold."""
-    for line in lines(report):
-        yield Text.assemble(*((part, "bold" if index % 2 else "") for index, part in enumerate(line.split("**"))))
+    for line in alike.lines(lines(report), report.names):
+        yield Text.assemble(*((part, "bold" if is_bold else "") for part, is_bold in parts(line)))
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -34,4 +35,4 @@ def markdown(report: Report) -> Iterator[str]:
     if found := lines(report):
         yield "## What changes"
         yield from conditions(report)
-        yield bullets(found)
+        yield from listed(report, found)

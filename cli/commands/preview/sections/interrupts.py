@@ -1,14 +1,14 @@
-"""What the update breaks, which gates it weakens, and what it interrupts: this last line is always there."""
+"""What the update breaks, which gates it weakens, what it interrupts, which is always there, and what it replaces."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from cli.commands.preview import gates, interruptions, mounts
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.output.texts import first
-
-_MOST = 8
+from cli.commands.preview.sections import summary
+from cli.output import alike
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:
@@ -16,12 +16,15 @@ def terminal(report: Report, _: int) -> Iterator[str]:
     yield from ()
 
 
-def markdown(report: Report) -> Iterator[str]:
-    """One line each; none for a preview that failed before the first change."""
+def head(report: Report) -> Iterator[Block]:
+    """One sentence each; none for a preview that failed before the first change."""
     when = f", {report.when}" if report.when else ""
     if found := mounts.broken(report):
-        yield f"**Breaks{when}:** {first(found, _MOST, between='; ')}."
+        yield Block("Breaks", alike.lines(found, report.names), when=when)
     if weakened := list(gates.weakened(report)):
-        yield f"**Weakens{when}:** {first(weakened, _MOST, between='; ')}."
+        yield Block("Weakens", alike.lines(weakened, report.names), when=when)
     if report.changes or not report.failed:
-        yield f"**Interrupts{when}:** {first(interruptions.of(report), _MOST, between='; ') or 'nothing'}."
+        found = alike.lines(interruptions.of(report), report.names)
+        yield Block("Interrupts", found or ["nothing"], when=when)
+    if replaced := list(summary.replaced(report)):
+        yield Block("Replaces", replaced, when=when)

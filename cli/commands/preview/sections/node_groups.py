@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from rich.console import RenderableType
 from rich.text import Text
 
 from cli.commands.preview.report import Report
+from cli.commands.preview.section import closed, tabled
 from cli.output import markdown as md
 from cli.output.numbers import NOTHING, cost, span
 from cli.output.tables import table
@@ -18,6 +20,7 @@ from components.base import facts
 from components.base.labels import PLUGIN_CONFIG
 
 _HEADINGS = ("node group", "machine", "accelerator", "sharing", "nodes", "devices", "$/h")
+_MARKS = ("node group", "taints", "labels")
 _NUMBERS = ("devices", "$/h")
 _PRICES = "Estimates with all groups at their maximum: spot prices of spot nodes, else on demand; - means unknown."
 _WIDTH_FOR_TAINTS = 110
@@ -76,14 +79,14 @@ def markdown(report: Report) -> Iterator[str]:
     if not (found := groups(report)):
         return
     yield "## Node groups"
-    rows = [*([*map(md.cell, group.cells)] for group in found), total(found)]
-    shown = [md.full_table(_HEADINGS, rows), prices(found)]
-    marked = md.table(("node group", "taints", "labels"), map(_marked, found))
     if _differ(found):
-        yield from shown
-        yield from md.details("Taints and labels, without the cloud's own", [marked])
+        yield from tabled(report, _HEADINGS, (group.cells for group in found), total(found))
+        yield prices(found)
+        marked = [_marked(group) for group in found]
+        yield from closed("Taints and labels, without the cloud's own", marked, partial(md.table, _MARKS))
     else:
-        yield from md.details("Unchanged", [*shown, marked])
+        shown = md.full_table(_HEADINGS, [*(group.cells for group in found), total(found)])
+        yield from md.details("Unchanged", [shown, prices(found), md.table(_MARKS, map(_marked, found))])
 
 
 def _differ(found: Iterable[Group]) -> bool:
@@ -91,8 +94,7 @@ def _differ(found: Iterable[Group]) -> bool:
 
 
 def _marked(group: Group) -> tuple[str, ...]:
-    several = ("<br>".join(f"`{md.cell(line)}`" for line in lines) for lines in (group.taints, group.labels))
-    return (md.cell(group.name), *several)
+    return (group.name, *map(md.lines_of_code, (group.taints, group.labels)))
 
 
 def prices(groups: Iterable[Group]) -> str:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from rich.text import Text
 
 from cli.commands.preview import stages
 from cli.commands.preview.report import Report
-from cli.output.markdown import bullets
+from cli.commands.preview.section import listed
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -21,5 +22,5 @@ def markdown(report: Report) -> Iterator[str]:
     if found := stages.words(report):
         yield "## Pipelines"
         if report.pipelines:
-            yield f"![The stages of pipelines that change, and what becomes of each]({report.pipelines})"
-        yield bullets(found)
+            yield f"![The stages of pipelines that change, and what becomes of each]({quote(report.pipelines)})"
+        yield from listed(report, found)

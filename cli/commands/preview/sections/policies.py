@@ -7,9 +7,12 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report, Verdict
 from cli.commands.preview.rule_words import descriptions
-from cli.output.markdown import bullets, cell, details, table
+from cli.output import alike
+from cli.output.markdown import bullets, details, table
+from cli.output.texts import bold
 from driver import policy_pack
 
 _RULES = "rules"
@@ -24,6 +27,16 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
         style = "red" if verdict.level == "mandatory" else "yellow"
         for line in verdict.messages:
             yield Text(f"policy {verdict.policy} ({verdict.level}): {line}", style=style)
+
+
+def head(report: Report) -> Iterator[Block]:
+    """The violated policies, those that refuse the update first."""
+    violated = sorted((each for each in report.verdicts if each.messages), key=lambda each: each.level != "mandatory")
+    lines = [
+        f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages
+    ]
+    if lines:
+        yield Block("Violated policies", alike.lines(lines, report.names), is_list=True)
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -64,4 +77,4 @@ def _passed(report: Report) -> str:
 
 
 def _verdict(verdict: Verdict) -> str:
-    return cell(f"**violated** ({verdict.level}): {' '.join(verdict.messages)}")
+    return f"{bold('violated')} ({verdict.level}): see the beginning"

@@ -9,10 +9,11 @@ from typing import cast
 from rich.console import RenderableType
 
 from cli.commands.preview.report import Report
+from cli.commands.preview.section import listed, tabled
 from cli.commands.preview.sections import queues
 from cli.commands.tiers import rows
 from cli.commands.tiers.rows import Share
-from cli.output import markdown as md
+from cli.output import alike
 from cli.output.tables import table
 from components.base import facts
 from components.base.plural import counted
@@ -60,7 +61,7 @@ class Stake:
 def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     """A table."""
     if found := stakes(report):
-        yield table(_HEADINGS, [stake.cells for stake in found])
+        yield table(_HEADINGS, alike.rows((stake.cells for stake in found), report.names))
         yield ""
 
 
@@ -69,10 +70,10 @@ def markdown(report: Report) -> Iterator[str]:
     if found := stakes(report):
         yield "## Preemption"
         yield _PREEMPTED
-        yield md.table(_HEADINGS, (stake.cells for stake in found))
+        yield from tabled(report, _HEADINGS, (stake.cells for stake in found))
     elif said := list(_borrowing(report)):
         yield "## Preemption"
-        yield md.bullets(said)
+        yield from listed(report, said)
 
 
 def _borrowing(report: Report) -> Iterator[str]:

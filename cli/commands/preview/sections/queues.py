@@ -10,10 +10,12 @@ from rich.console import RenderableType
 from cli.commands.preview.report import Facts, Report
 from cli.commands.tiers import drawing, tables, text
 from cli.commands.tiers.rows import flavors, tiers
-from cli.output.markdown import details, full_table, table
+from cli.output.markdown import details, fenced, full_table, table
 from components.base import facts
 
 _UNIT = "one block is 1 GPU or core"
+_MANY = 20
+"""Queues whose tables and drawing a click opens, if they are more."""
 _WIDTH = 110
 """Characters of the drawing in Markdown."""
 
@@ -47,7 +49,12 @@ def markdown(report: Report) -> Iterator[str]:
     if not (old or new):
         return
     yield "## Queues"
-    yield from _blocks(old, new) if old != new else details("Unchanged", _blocks(old, new))
+    if old == new:
+        yield from details("Unchanged", _blocks(old, new))
+    elif len({*old, *new}) > _MANY:
+        yield from details(f"{len({*old, *new})} queues", _blocks(old, new))
+    else:
+        yield from _blocks(old, new)
 
 
 def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> Iterator[str]:
@@ -61,4 +68,4 @@ def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> I
         unit = [_UNIT] if len(scaled) < sum(len(each.flavors) for each in drawn) else []
         notes = [drawing.LEGEND, *unit, *scaled]
         lines = [line for each in drawn for line in each.lines()]
-        yield "\n".join(["```", *lines, *notes, "```"])
+        yield fenced([*lines, *notes])

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions
-from cli.output.markdown import bullets
+from cli.commands.preview.section import conditions, listed
+from cli.output import alike
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each run."""
-    yield from (Text(f"note: {line}", style="yellow") for line in report.runs)
+    yield from (Text(f"note: {line}", style="yellow") for line in alike.lines(report.runs, report.names))
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -21,4 +21,4 @@ def markdown(report: Report) -> Iterator[str]:
     if report.runs:
         yield "## Training runs"
         yield from conditions(report)
-        yield bullets(report.runs)
+        yield from listed(report, report.runs)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from urllib.parse import quote
 
 from cli.commands.preview.report import Report
 
@@ -16,4 +17,4 @@ def markdown(report: Report) -> Iterator[str]:
     """The picture, if it was written."""
     if report.picture:
         yield "## Topology"
-        yield f"![Node groups, queues, workloads and volumes, and what changes of them]({report.picture})"
+        yield f"![Node groups, queues, workloads and volumes, and what changes of them]({quote(report.picture)})"

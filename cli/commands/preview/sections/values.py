@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
+from cli.output.escaping import Markdown, code
 from cli.output.markdown import table
 
 
@@ -25,5 +26,5 @@ def markdown(report: Report) -> Iterator[str]:
         yield table(("resource", "any value passes the cloud's model", "not in the cloud's model"), rows)
 
 
-def _names(inputs: frozenset[str]) -> str:
-    return ", ".join(f"`{name}`" for name in sorted(inputs))
+def _names(inputs: frozenset[str]) -> Markdown:
+    return Markdown(", ".join(map(code, sorted(inputs))))

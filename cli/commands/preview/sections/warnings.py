@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.output.markdown import bullets
+from cli.commands.preview.section import listed
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -19,4 +19,4 @@ def markdown(report: Report) -> Iterator[str]:
     """A list."""
     if report.warnings:
         yield "## Warnings"
-        yield bullets(report.warnings)
+        yield from listed(report, report.warnings)

@@ -6,8 +6,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import restricted
-from components.base.labels import SKIP_AWAIT, labels
+from components.base import labels, restricted
+from components.base.labels import SKIP_AWAIT
 from components.base.names import digest
 from components.streams.broker import Request
 
@@ -48,6 +48,7 @@ exec $java kafka.Kafka {config}/server.properties
 """
 
 
+_PART = "stream"
 _SUFFIX = "-kafka"
 NAME_LIMIT = 52 - len(_SUFFIX)
 """Characters of a stream's name: pods of a StatefulSet have its name and eleven more as a label, which has 63."""
@@ -60,7 +61,12 @@ def service(stream: str) -> str:
 
 def selector(request: Request) -> dict[str, str]:
     """Labels that select the broker's pod."""
-    return labels(service(request.name), "stream")
+    return labels.selector(service(request.name), _PART)
+
+
+def _labels(request: Request) -> dict[str, str]:
+    """Labels of the broker's objects and of its pod."""
+    return labels.labels(service(request.name), _PART)
 
 
 def address(stream: str, namespace: str) -> str:
@@ -90,14 +96,17 @@ def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.Stat
             "replicas": 1,
             "service_name": front.metadata["name"],
             "selector": {"match_labels": selector(request)},
-            "template": {"metadata": {"labels": selector(request)}, "spec": _pod(request, settings)},
+            "template": {
+                "metadata": {"labels": {**_labels(request), **selector(request)}},
+                "spec": _pod(request, settings),
+            },
         },
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[request.claim])),
     )
 
 
 def _metadata(request: Request, name: str) -> "k8s.meta.v1.ObjectMetaArgsDict":
-    return {"name": name, "namespace": request.namespace.name, "labels": selector(request)}
+    return {"name": name, "namespace": request.namespace.name, "labels": _labels(request)}
 
 
 def _settings(request: Request, opts: pulumi.ResourceOptions) -> pulumi.Output[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cli.commands.preview import dataset_folders
 from cli.commands.preview.report import Facts, Report
+from cli.output.escaping import line as shown
 
 VOLUME = "tensorplane:index:Volume"
 SIZE = {"sizeGib": 1}
@@ -19,7 +20,7 @@ def _has(**datasets: str) -> Facts:
 
 def test_another_folder_leaves_the_versions_behind() -> None:
     report = _report(data=(_has(digits="datasets/digits", words="words"), _has(digits="images", words="words")))
-    assert dataset_folders.lines(report) == [
+    assert list(map(shown, dataset_folders.lines(report))) == [
         "dataset **digits** is in **images** of volume **data** instead of **datasets/digits** of volume **data**"
     ]
     assert list(dataset_folders.lost(report)) == [
@@ -30,7 +31,7 @@ def test_another_folder_leaves_the_versions_behind() -> None:
 
 def test_another_volume_does_too() -> None:
     report = _report(old=(_has(digits="datasets/digits"), SIZE), new=(SIZE, _has(digits="datasets/digits")))
-    (line,) = dataset_folders.lines(report)
+    (line,) = map(shown, dataset_folders.lines(report))
     assert line.endswith("in **datasets/digits** of volume **new** instead of **datasets/digits** of volume **old**")
     assert len(list(dataset_folders.lost(report))) == 1
 
@@ -38,7 +39,7 @@ def test_another_volume_does_too() -> None:
 def test_a_dataset_that_is_no_longer_declared_keeps_its_files() -> None:
     report = _report(data=(_has(digits="datasets/digits"), SIZE))
     says = "dataset **digits** is no longer declared; its files stay in **datasets/digits** of volume **data**"
-    assert dataset_folders.lines(report) == [says]
+    assert list(map(shown, dataset_folders.lines(report))) == [says]
     assert list(dataset_folders.lost(report)) == []
 
 

@@ -6,11 +6,12 @@ from typing import Any
 
 from cli.commands.preview import flavors
 from cli.commands.preview.report import Components, Report
+from cli.output.escaping import line as shown
 from tests.hosts.preview_events import queue
 
 
 def _said(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    return list(flavors.lines(Report("prod", components={"tensorplane:index:Queue": {"a": (old, new)}})))
+    return list(map(shown, flavors.lines(Report("prod", components={"tensorplane:index:Queue": {"a": (old, new)}}))))
 
 
 def _having(quota: float, **most: float) -> dict[str, Any]:
@@ -49,7 +50,7 @@ def test_other_machines_of_a_group_with_as_many_gpus_without_quota_are_no_news()
         "tensorplane:index:Queue": {"a": (old, {**new, "kinds": [{**old["kinds"][0], "name": "l4"}]})},
         "tensorplane:index:NodeGroup": {"gpu": (before, after)},
     }
-    _, line = flavors.lines(Report("prod", components=components))
+    _, line = map(shown, flavors.lines(Report("prod", components=components)))
     assert line.startswith("no queue's quota covers 4 of 8 l4, as before of t4: ")
 
 

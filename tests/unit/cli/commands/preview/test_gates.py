@@ -7,6 +7,7 @@ import pytest
 from cli.commands.preview import gates, words
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import interrupts
+from cli.output.escaping import line as shown
 from workloads.manifests import serves
 from workloads.settings.served_model import ServedModel
 
@@ -46,7 +47,7 @@ ACCURACY = {"metric": "accuracy", "threshold": 0.9, "examples": {"volume": "mode
 def test_a_changed_gate_is_called_weaker_or_stricter(
     before: list[dict[str, object]], after: list[dict[str, object]], says: str
 ) -> None:
-    sentence = gates.change(_parts(*before), _parts(*after))
+    sentence = shown(gates.change(_parts(*before), _parts(*after)))
     assert sentence == (
         f". {says}. The canary gets 10 % of all requests; a version that passes then gets all of them, and nobody is "
         "asked. The gate applies to a running canary too, and versions that the former gate refused are tried again"
@@ -78,7 +79,7 @@ def test_a_larger_canary_weakens_the_gate() -> None:
         "versions refused before get 60 % of live requests again and, if they pass, all"
     ]
     assert _weakened(large, small) == []
-    (line,) = words.lines(_report(small, large))
+    (line,) = map(shown, words.lines(_report(small, large)))
     assert line.startswith(
         "model server **server**: serves digits: canary of 10 % → canary of 60 %. **Weaker gate**: 60 % instead of "
     ), "the gate itself is as before"
@@ -98,8 +99,10 @@ def test_a_larger_canary_weakens_the_gate() -> None:
 )  # fmt: skip
 def test_a_removed_gate_says_what_answers_without_it(after: dict[str, object], says: str) -> None:
     report = _report(_parts(ERRORS), _without_gate(**after))
-    assert f"**Weakens:** the gate of server for digits (removed): {says}." in interrupts.markdown(report)
-    (line,) = words.lines(report)
+    assert f"**Weakens:** the gate of server for digits (removed): {says}." in [
+        block.whole for block in interrupts.head(report)
+    ]
+    (line,) = map(shown, words.lines(report))
     assert line.endswith(f"{_without_gate(**after)[0]}. **No gate any more**: {says}")
 
 
@@ -113,5 +116,5 @@ def test_without_a_gate_before_or_a_model_after_nothing_is_weaker(before: list[s
 def test_an_equal_gate_and_one_of_a_new_canary_have_no_sentence() -> None:
     assert gates.change(_parts(ERRORS), _parts(ERRORS)) == ""
     assert gates.change(["the newest version"], _parts(ERRORS)) == ""
-    (line,) = words.lines(_report(["the newest version"], _parts(ERRORS)))
+    (line,) = map(shown, words.lines(_report(["the newest version"], _parts(ERRORS))))
     assert line.endswith(", which a new version must meet before it gets all requests")

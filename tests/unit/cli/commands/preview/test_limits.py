@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cli.commands.preview import limits
 from cli.commands.preview.report import Change, Property, Report
+from cli.output.escaping import line as shown
 
 QUEUE = "kueue.x-k8s.io/v1beta2:ClusterQueue"
 QUOTA = 'spec.resourceGroups[0].flavors["tensorplane-prod-t4"].resources["{}"].nominalQuota'
@@ -11,7 +12,12 @@ QUOTA = 'spec.resourceGroups[0].flavors["tensorplane-prod-t4"].resources["{}"].n
 
 def _said(*properties: Property) -> list[str]:
     change = Change("update", QUEUE, "tensorplane-prod-research", properties)
-    return list(limits.lines(Report("prod", (change,), components={"tensorplane:index:Queue": {"research": ({}, {})}})))
+    return list(
+        map(
+            shown,
+            limits.lines(Report("prod", (change,), components={"tensorplane:index:Queue": {"research": ({}, {})}})),
+        )
+    )
 
 
 def test_cores_and_memory_that_a_quota_gains_with_its_gpus_are_named() -> None:

@@ -7,6 +7,7 @@ import pytest
 from cli.commands.preview import mounts
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Components, Report
+from cli.output.escaping import line as shown
 
 NEW: Components = {"tensorplane:index:Volume": {"weights": ({}, {"sizeGib": 1})}}
 JOB, SERVER = "tensorplane:index:TrainingJob", "tensorplane:index:ModelServer"
@@ -31,7 +32,7 @@ SERVED = _workload(SERVER, "server", ("models",), ("weights",))
 
 def test_workloads_that_move_to_a_new_empty_volume_break() -> None:
     report = _report(DIGITS, SERVED, components=NEW)
-    (line,) = mounts.lines(report)
+    (line,) = map(shown, mounts.lines(report))
     says = "**digits**, **server** mount volume **weights** instead of **models**. weights is new and starts empty"
     assert line == says
     assert mounts.broken(report) == [
@@ -44,14 +45,14 @@ def test_workloads_that_move_to_a_new_empty_volume_break() -> None:
 
 def test_a_volume_that_starts_with_a_copy_breaks_nothing() -> None:
     report = _report(SERVED, components=NEW, starts="a copy of volume models")
-    (line,) = mounts.lines(report)
+    (line,) = map(shown, mounts.lines(report))
     assert line.endswith("weights is new and starts with a copy of volume models")
     assert [*mounts.broken(report), *mounts.lost(report)] == []
 
 
 def test_a_volume_that_was_there_is_not_called_empty() -> None:
     report = _report(SERVED)
-    assert mounts.lines(report) == ["**server** mounts volume **weights** instead of **models**"]
+    assert list(map(shown, mounts.lines(report))) == ["**server** mounts volume **weights** instead of **models**"]
     assert mounts.broken(report) == []
 
 

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import io
+import re
 from typing import Any
 
 import pytest
+from rich.console import Console
 
 from cli.commands.preview import price_notes, shares, words
 from cli.commands.preview.pods import Pods
@@ -85,3 +88,30 @@ def test_the_nodes_of_a_job_are_named_with_their_spot_prices() -> None:
     )
     (line,) = shares.lines(report)
     assert line.startswith("digits: its share of its nodes, which cost per hour and node: old $0.50 (spot); while ")
+
+
+def _costs(**figures: tuple[float, float] | None) -> dict[str, Any]:
+    return {"queue": "low", **events.cost("no price", "", **figures)}
+
+
+@pytest.mark.parametrize("kind", ["Queue", "TrainingJob"])
+def test_a_table_without_a_known_price_is_not_drawn(kind: str) -> None:
+    unknown: Any = {f"tensorplane:index:{kind}": {"a": ({}, _costs(hour=None, owned=None, borrowed=None))}}
+    report = Report("prod", components={**unknown, "tensorplane:index:NodeGroup": {"b": (ON_DEMAND, ON_DEMAND)}})
+    text = "\n".join(cost.markdown(report))
+    assert "| b | 2.00 | same |" in text
+    assert "| a |" not in text
+    assert "- a: no price" in text, "why it is not there"
+    shown = Console(file=io.StringIO(), width=120)
+    shown.print(*cost.terminal(report, 120))
+    assert isinstance(shown.file, io.StringIO)
+    assert not re.search(r"^a ", shown.file.getvalue(), re.MULTILINE)
+
+
+def test_a_cost_that_is_unknown_is_called_so_at_the_beginning() -> None:
+    group = _group("p6-b200.48xlarge", "", None)
+    assert [block.whole for block in cost.head(_report(a=(group, group)))] == [
+        "**Cost:** unknown: no price of its machines is known."
+    ]
+    assert list(cost.markdown(_report(a=(group, group)))) == []
+    assert list(cost.head(_report(a=(_group(None, "", None), {})))) == [], "no machine is rented"

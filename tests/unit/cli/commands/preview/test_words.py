@@ -9,13 +9,14 @@ import pytest
 from cli.commands.preview import words
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import in_words
+from cli.output.escaping import line as shown
 from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT, group, queue
 
 T4 = group("t4", "g4dn.xlarge", (0, 20), gpusMax=20, hourlyUsdMax=10.5)
 
 
 def _said(kind: str, old: Any, new: Any) -> list[str]:
-    return words.lines(Report("dev", components={f"tensorplane:index:{kind}": {"a": (old, new)}}))
+    return list(map(shown, words.lines(Report("dev", components={f"tensorplane:index:{kind}": {"a": (old, new)}}))))
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ def _said(kind: str, old: Any, new: Any) -> list[str]:
         ("ModelServer", {"serves": {"m": "the newest version"}}, {"serves": {"m": "version 3, pinned"}},
          "model server **a**: serves m: the newest version → version 3, pinned"),
         ("TrainingJob", {"image": "a", "queue": None}, {"image": SECRET, "queue": "low"},
-         "training job **a**: image a → [secret], queue none → low"),
+         "training job **a**: image a → `[secret]`, queue none → low"),
         ("TrainingJob", {"image": "a"}, {"image": UNKNOWN_TEXT},
          "training job **a**: image a → (known after the update)"),
     ],
@@ -68,6 +69,6 @@ def test_what_changes_without_words_or_not_at_all_has_no_line() -> None:
 def test_a_new_volume_with_the_settings_of_a_deleted_one_is_called_empty() -> None:
     volume = {"sizeGib": 1, "backend": "nfs"}
     report = Report("dev", components={"tensorplane:index:Volume": {"old": (volume, {}), "new": ({}, volume)}})
-    deleted, made = words.lines(report)
+    deleted, made = map(shown, words.lines(report))
     assert deleted.endswith("New volume new has the same settings, but a rename does not move data")
     assert made == "new volume **new**: 1 GiB"

@@ -1,0 +1,81 @@
+"""The beginning of the report, within a limit whatever the size of the stack: all that decides about the update."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from cli.output.escaping import line
+
+LIMIT = 8_000
+"""Bytes of the whole beginning."""
+_REST, _BETWEEN = 60, 3
+"""Bytes of the line that counts what is left out; between two items."""
+_LEAST = 150
+"""Bytes to which an item is shortened at most."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """A list under a heading, or a sentence of several parts."""
+
+    title: str
+    items: Sequence[str]
+    """Texts, the most important first."""
+    is_list: bool = False
+    when: str = ""
+    """Under which condition the sentence holds; empty if it does."""
+
+    @cached_property
+    def whole(self) -> str:
+        """As Markdown."""
+        return self._of(list(map(line, self.items)))
+
+    def shown(self, limit: int) -> str:
+        """As Markdown of at most so many bytes: long items are shortened, so that more fit; the others are counted."""
+        if _size(self.whole) <= limit:
+            return self.whole
+        room = limit - _size(self._of([])) - _REST
+        share = max(room // len(self.items) - _BETWEEN, _LEAST)
+        fitting: list[str] = []
+        for item in self.items:
+            shown = _cut(item, share)
+            if (room := room - _size(shown) - _BETWEEN) < 0:
+                break
+            fitting.append(shown)
+        return self._of(fitting, len(self.items))
+
+    def _of(self, items: Sequence[str], of: int = 0) -> str:
+        others = of - len(items)
+        if self.is_list:
+            more = [f"**and {others:,} more, below**"] if others > 0 else []
+            return "\n".join([f"## {self.title}\n", *(f"- {each}" for each in (*items, *more))])
+        more = [f"and {others:,} more, below"] if others > 0 else []
+        return f"**{self.title}{self.when}:** {'; '.join([*items, *more])}."
+
+
+def fitted(parts: Sequence[Block | str], limit: int = LIMIT) -> Iterator[str]:
+    """The parts within the limit. Texts are whole, and so are blocks that need no more than an even share of the rest;
+    the others share what these leave.
+    """
+    left = limit - sum(_size(part) + 2 for part in parts if isinstance(part, str))
+    blocks = sorted((part for part in parts if isinstance(part, Block)), key=lambda block: _size(block.whole))
+    shares: dict[int, int] = {}
+    for number, block in enumerate(blocks):
+        shares[id(block)] = min(_size(block.whole) + 2, left // (len(blocks) - number))
+        left -= shares[id(block)]
+    for part in parts:
+        yield part if isinstance(part, str) else part.shown(shares[id(part)] - 2)
+
+
+def _size(text: str) -> int:
+    return len(text.encode())
+
+
+def _cut(text: str, limit: int) -> str:
+    """The text as Markdown of at most so many bytes, shortened."""
+    shown = text
+    while _size(line(shown)) > limit:
+        shown = f"{shown[: len(shown) * 9 // 10 - 1]}…"
+    return line(shown)

@@ -1,0 +1,74 @@
+"""Equal lines about many things as one line, with their number and three names."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Sequence
+
+from cli.output.escaping import visible
+from cli.output.texts import first
+
+_MANY = 4
+_NAMES = 3
+_NAME = re.compile(r"\w(?:[\w.-]*\w)?")
+_DIGIT = re.compile(r"\d")
+_HOLE, _CELL = "\x00", "\x1f"
+"""In the place of the name in a line; between two cells of a row."""
+_OTHERS = "NAME"
+
+
+def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
+    """From four on, lines that differ in one name alone are one, in the place of the first of them.
+
+    `names`: what counts as a name.
+    """
+    found = [(line, _named(line, names)) for line in given]
+    counts = Counter(shape for _, shapes in found for shape in shapes)
+    chosen = [max(shapes, key=lambda shape: counts[shape]) if shapes else "" for _, shapes in found]
+    groups: dict[str, list[str]] = {}
+    for shape, (_, shapes) in zip(chosen, found, strict=True):
+        if shape:
+            groups.setdefault(shape, []).append(shapes[shape])
+    many = {shape: _together(shape, named) for shape, named in groups.items() if len(named) >= _MANY}
+    result = []
+    for shape, (line, _) in zip(chosen, found, strict=True):
+        if len(groups.get(shape, ())) < _MANY:
+            result.append(line)
+        elif shape in many:
+            result.append(many.pop(shape))
+    return result
+
+
+def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
+    """The lines, those first of whose kind there are less than four: they differ in names and numbers alone."""
+
+    def of_any(match: re.Match[str]) -> str:
+        return _HOLE if match[0] in names or _DIGIT.search(match[0]) else match[0]
+
+    kinds = [_NAME.sub(of_any, line) for line in given]
+    counts = Counter(kinds)
+    few = {kind for kind, count in counts.items() if count < _MANY}
+    order = sorted(range(len(given)), key=lambda index: 0 if kinds[index] in few else counts[kinds[index]])
+    return [given[index] for index in order]
+
+
+def rows(given: Iterable[Sequence[str]], names: Collection[str]) -> list[tuple[str, ...]]:
+    """The same for rows of texts, whose first cell has the name."""
+    joined = (_CELL.join(cell.replace(_CELL, visible(_CELL)) for cell in row) for row in given)
+    return [tuple(line.split(_CELL)) for line in lines(joined, names)]
+
+
+def _named(line: str, names: Collection[str]) -> dict[str, str]:
+    """The line without each of the names in it, and the name."""
+    found = dict.fromkeys(match[0] for match in _NAME.finditer(line) if match[0] in names)
+    return {_without(line, name): name for name in found}
+
+
+def _without(line: str, name: str) -> str:
+    return _NAME.sub(lambda match: _HOLE if match[0] == name else match[0], line)
+
+
+def _together(shape: str, named: Sequence[str]) -> str:
+    said = shape.replace(_HOLE, first(named, _NAMES if len(named) > _MANY else _MANY), 1).replace(_HOLE, _OTHERS)
+    return f"{len(named):,} × {said}"  # noqa: RUF001 (a sign that multiplies)
