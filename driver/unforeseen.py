@@ -14,7 +14,7 @@ from pathlib import Path
 from embedded.paths import PROJECT, cache
 
 TRACEBACK = "Traceback (most recent call last):"
-_ERROR = re.compile(r"(?:error: )?(?:\w+\.)*([A-Z]\w+)(?:: .*)?")
+_ERROR = re.compile(r"(?:error: )?(?:\w+\.)*([A-Z]\w+(?:: .*)?)")
 _HEADING = "Program failed with an unhandled exception:"
 
 
@@ -40,7 +40,7 @@ def kept(command: str, text: str) -> str:
 
 
 def of_program(lines: Sequence[str], remedy: str) -> list[str]:
-    """What the engine says of a stack's program, with one line for its traceback."""
+    """What the engine says of a stack's program, in which it hides secrets, with one line for a traceback."""
     at = next((number for number, each in enumerate(lines) if TRACEBACK in each), None)
     if at is None:
         return list(lines)
@@ -57,7 +57,7 @@ def _depth(line: str) -> int:
 
 
 def _named(outer: Sequence[str]) -> str:
-    """The class of the exception that a traceback ends with, which stands as far left as the traceback's first line."""
+    """The exception that a traceback ends with, which stands as far left as the traceback's first line."""
     found = [match[1] for each in outer if (match := _ERROR.fullmatch(each.strip()))]
     return found[-1] if found else "error"
 

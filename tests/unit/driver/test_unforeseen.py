@@ -161,7 +161,7 @@ def test_the_traceback_of_a_stacks_program_is_one_line_in_its_place(heading: lis
     lines = ["  Stack (dev):", *(f"    {line}" for line in traceback), "  Volume (models):", "    error: taken"]
     assert unforeseen.of_program(lines, "report it with this log") == [
         "  Stack (dev):",
-        "    the stack's program was stopped by an unforeseen ValidationError; report it with this log",
+        "    the stack's program was stopped by an unforeseen ValidationError: 2 errors; report it with this log",
         "  Volume (models):",
         "    error: taken",
     ]
@@ -172,5 +172,6 @@ def test_a_preview_names_the_log_of_a_program_that_crashed(logs: Path) -> None:
     event = {"diagnosticEvent": {"severity": "error", "urn": "", "message": _CHAIN}}
     (fault,) = events.report("dev", [event], failed=True, stand_ins={}).faults
     log = logs / "fault-make-preview.log"
-    assert fault == (f"the stack's program was stopped by an unforeseen ValidationError; report it with its log, {log}")
+    said = "the stack's program was stopped by an unforeseen ValidationError: 2 errors"
+    assert fault == f"{said}; report it with its log, {log}"
     assert _CHAIN.strip() in log.read_text()
