@@ -103,7 +103,7 @@ class Place:
             if container is None or part in _MARKERS:
                 continue
             here = _inside(container, str(part))
-            if isinstance(part, int) and isinstance(_at(tree, path), Mapping):
+            if isinstance(part, int) and isinstance(_at(tree, path), Mapping | str):
                 # One item without its list: the model has it at position 0, the file at none.
                 continue
             path.append(str(part))
@@ -117,13 +117,11 @@ def written_path(path: Key, tree: Any) -> Key:
     """A path of the model as that of the file: where the file has one item without its list, without its position."""
     found: list[str] = []
     for key in path:
-        if isinstance(tree, Mapping) and key.isdecimal() and key not in tree:
+        alone = isinstance(tree, str) or (isinstance(tree, Mapping) and key not in tree)
+        if alone and key.isdecimal():
             continue
         found.append(key)
-        if isinstance(tree, list):
-            tree = tree[int(key)] if key.isdecimal() and int(key) < len(tree) else None
-        else:
-            tree = tree.get(key) if isinstance(tree, Mapping) else None
+        tree = _at(tree, [key])
     return tuple(found)
 
 
@@ -140,9 +138,12 @@ def _check_of(model: type[Model], key: str) -> TypeAdapter[Any] | None:
 
 
 def _at(tree: Any, path: Iterable[str]) -> Any:
-    """What is at a path of a tree of maps; None below anything else."""
+    """What is at a path of a tree; None if nothing is."""
     for key in path:
-        tree = tree.get(key) if isinstance(tree, Mapping) else None
+        if isinstance(tree, list):
+            tree = tree[int(key)] if key.isdecimal() and int(key) < len(tree) else None
+        else:
+            tree = tree.get(key) if isinstance(tree, Mapping) else None
     return tree
 
 

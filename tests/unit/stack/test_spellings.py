@@ -68,6 +68,19 @@ def test_a_fault_of_one_gate_alone_is_at_its_key(tmp_path: Path) -> None:
     assert second.endswith("(did you mean threshold?)")
 
 
+def test_faults_in_a_list_are_at_the_item_and_without_it_at_the_setting(tmp_path: Path) -> None:
+    tree = copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+    at = "tensorplane:workloads.digits.egress"
+    for value, key in (("0.example", "cidr"), (["internet", "0.example"], "1.cidr")):
+        put(tree, ("workloads", "digits", "egress"), value)
+        (line,) = _lines(tree, tmp_path)
+        assert line.startswith(f"{at}.{key}: invalid value '0.example'; use addresses as a CIDR")
+    put(tree, ("workloads", "digits", "egress"), [{"cdir": "10.0.0.0/8"}])
+    (line,) = _lines(tree, tmp_path)
+    assert line.startswith(f"{at}.0.cdir: unknown setting; ")
+    assert line.endswith(" (did you mean cidr?)")
+
+
 def _respelt(tree: Tree, made: Any) -> Tree:
     """Every number in another spelling, and every list of one map without its list."""
     changed = copy.deepcopy(tree)
