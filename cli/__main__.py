@@ -9,9 +9,10 @@ from collections.abc import Sequence
 import click
 
 from cli import registry
-from embedded.fault import Fault
+from driver import exit_codes, unforeseen
 from embedded.paths import PROJECT
 
+_NAME = "tensorplane"
 _COLLECTED_AFTER = 500_000
 """New objects after which garbage is looked for: a list of a thousand jobs has millions, all in use, and to look at
 them again and again takes as long as to parse them."""
@@ -39,18 +40,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     130 after Ctrl-C.
     """
     gc.set_threshold(_COLLECTED_AFTER)
+    words = list(sys.argv[1:] if arguments is None else arguments)
     try:
-        return int(tensorplane.main(arguments, prog_name="tensorplane", standalone_mode=False) or 0)
-    except Fault as fault:
-        print(*fault.lines, sep="\n", file=sys.stderr)
-        return 1
+        return int(tensorplane.main(words, prog_name=_NAME, standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
+    except Exception as error:
+        print(*exit_codes.lines(_typed(words), error), sep="\n", file=sys.stderr)
+        return 1
+
+
+def _typed(words: Sequence[str]) -> str:
+    """The command, without its arguments, which may be secret."""
+    return f"{_NAME} {words[0]}" if words and words[0] in registry.names() else _NAME
 
 
 if __name__ == "__main__":
+    unforeseen.in_threads(_typed(sys.argv[1:]))
     sys.exit(main())

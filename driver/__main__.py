@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from driver import down, exit_codes, purge, status, tools, up
+from driver import down, exit_codes, purge, status, tools, unforeseen, up
 from driver.policy_pack import Policies
 from driver.stack_settings import STACK
 from driver.target import Target
@@ -61,8 +61,9 @@ def _run(args: argparse.Namespace) -> None:
 def main() -> int:
     """Run the command; its exit code."""
     args = _parser().parse_args()
-    return exit_codes.run(lambda: _run(args))
+    return exit_codes.run(f"make {args.command}", lambda: _run(args))
 
 
 if __name__ == "__main__":
+    unforeseen.in_threads("make")
     sys.exit(main())

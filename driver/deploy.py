@@ -21,6 +21,7 @@ from driver import (
     protected,
     recorded_usage,
     retained_volumes,
+    unforeseen,
 )
 from driver.kube import Kube
 from driver.policy_pack import Policies
@@ -218,7 +219,7 @@ class Stack:
                 raise held from None
             if violated := policy_pack.violations(output):
                 raise Fault(*violated, f"  log: {log}") from None
-            errors = diagnostics(output)
+            errors = unforeseen.of_program(diagnostics(output), "report it with this log")
             raise Fault(*errors, f"  log: {log}") if errors else fault from None
 
     def _run(

@@ -66,14 +66,12 @@ class Kube:
 
     def items(self, path: str, **query: str) -> list[dict[str, Any]]:
         """The items of a list; empty if the kind does not exist."""
-        answer = self.get(path, **query)
-        return answer["items"] if answer else []
+        return _items(self.get(path, **query))
 
     def metadata(self, path: str, **query: str) -> list[dict[str, Any]]:
         """The items of a list with their metadata alone, which costs the server a tenth; empty if the kind does not
         exist."""
-        answer = self._read(path, query, _METADATA)
-        return answer["items"] if answer else []
+        return _items(self._read(path, query, _METADATA))
 
     def _read(self, path: str, query: dict[str, str], accept: str) -> dict[str, Any] | None:
         """What is at a path, in a form; None if it does not exist."""
@@ -182,6 +180,11 @@ class Kube:
             where = self._api.configuration.host.partition("://")[2]
             raise Fault(f"The cluster does not answer ({where}: {_cause(error)}). {self._remedy}") from None
         return answer
+
+
+def _items(answer: dict[str, Any] | None) -> list[dict[str, Any]]:
+    # Of metadata alone, the API server writes an empty list as null.
+    return (answer or {}).get("items") or []
 
 
 def _cause(error: urllib3.exceptions.HTTPError) -> str:

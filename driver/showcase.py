@@ -74,22 +74,28 @@ def ask(api: Kube, outputs: Outputs) -> Answers | None:
     _, (images, digits) = load(_data())
     if not _takes_digits(api, outputs, images[:1].tolist()):
         return None
-    scores: list[list[float]] = []
-    for start in range(0, len(images), _BATCH):
-        scores += _predict(api, outputs, images[start : start + _BATCH].tolist())[1]["predictions"]
+    scores = _scores_of(api, outputs, images.tolist())
     right = sum(max(range(10), key=row.__getitem__) == digit for row, digit in zip(scores, digits, strict=True))
     return Answers(images[0].tolist(), int(digits[0]), scores[0], right, len(digits))
 
 
 def _takes_digits(api: Kube, outputs: Outputs, images: Sequence[Image]) -> bool:
     # If the example serves another model now, it rejects an image, or its answer differs.
-    status, answer = _predict(api, outputs, images)
-    if status not in (200, 400):
-        raise Fault(
-            f"model server {outputs.service}: a prediction by {outputs.model} failed with status {status}: {answer}"
-        )
-    rows = answer.get("predictions") if status == 200 else None
-    return isinstance(rows, list) and isinstance(rows[0], list) and len(rows[0]) == 10
+    rows = _predict(api, outputs, images)
+    return rows is not None and isinstance(rows[0], list) and len(rows[0]) == 10
+
+
+def _scores_of(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[list[float]]:
+    """The scores of each image, in requests of as many as the server takes: `maxBatchSize`, or what the model does."""
+    found: list[list[float]] = []
+    size = _BATCH
+    while len(found) < len(images):
+        rows = _predict(api, outputs, images[len(found) : len(found) + size])
+        if rows is None and size == 1:
+            raise Fault(f"model server {outputs.service}: {outputs.model} answers for some of the digits only")
+        size = size if rows else size // 2
+        found += rows or ()
+    return found
 
 
 def _data() -> Path:
@@ -100,9 +106,16 @@ def _data() -> Path:
     return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
-def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> tuple[int, Any]:
+def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] | None:
+    """The prediction of each image; None if the server refuses the request or answers in another form."""
     path = f"/v1/models/{outputs.model}:predict"
-    return api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
+    status, answer = api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
+    if status not in (200, 400):
+        raise Fault(
+            f"model server {outputs.service}: a prediction by {outputs.model} failed with status {status}: {answer}"
+        )
+    rows = answer.get("predictions") if status == 200 else None
+    return rows if isinstance(rows, list) and len(rows) == len(images) else None
 
 
 def show(console: Console, outputs: Outputs, answers: Answers | None) -> None:

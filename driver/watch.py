@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
+from components.base.plural import counted
 from driver import advice, failures
 from driver.kube import Kube
 from driver.runs import log_line
@@ -130,7 +131,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
         reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
         faults = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
-        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {len(runs)} jobs starting"))
+        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {counted(len(runs), 'job')} starting"))
         if failing.is_spent(bool(faults)):
             raise Fault(*faults)
         if not faults and (not waiting or starting.is_spent(True)):
@@ -209,7 +210,7 @@ def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None
             raise Fault(f"model server {outputs.deployment} cannot start: {reason}. Correct `image`, then deploy again")
         status = (api.get(path) or {}).get("status", {})
         ready, wanted = status.get("readyReplicas", 0), status.get("replicas", 0)
-        step.note(reason or f"{ready} of {wanted} replicas ready")
+        step.note(reason or f"{ready} of {counted(wanted, 'replica')} ready")
         return bool(wanted and ready >= wanted and status.get("updatedReplicas") == wanted)
 
     _until(
@@ -242,7 +243,7 @@ def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
     said = log_line.newest(_log(api, outputs, first, _LINES)) if first else ""
-    return said or f"{len(running)} of {len(pods)} pods running{_reason(pods)}"
+    return said or f"{len(running)} of {counted(len(pods), 'pod')} running{_reason(pods)}"
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:

@@ -15,6 +15,7 @@ from stack import checks, platform_stack
 from stack.platform_stack import Joined
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
+from stack_file import file_faults
 
 
 def load(settings: Settings | None = None, project: Path | None = None) -> ResolvedStack:
@@ -48,11 +49,15 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     found += stack_settings.misread(config, settings.rewritten, found)
     found += stack_settings.empty(config, settings.tree, found)
     resolved = ResolvedStack.of(config, settings.secret, project, joined.on if joined else None)
+    found, of_file = settings.beside(found)
+    # What is concluded from something that Pulumi misreads may be wrong.
+    misread = [Fault(at, each.text, among=at[:-1]) for each in of_file if (at := each.value or each.key)]
     beyond = faults.certain(checks.faults(resolved, settings), settings.unread)
+    beyond = faults.as_written(beyond, settings.tree)
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
             beyond = consequences.of_default((key,), beyond)
-    wrong = consequences.own_causes(found, beyond)
+    wrong = consequences.own_causes([*found, *misread], beyond)
     words = settings.secret_words()
     resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
@@ -61,5 +66,6 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
         between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
     found = [*between, *found]
     fault_lines = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
-    faults.stop([*settings.wrong, *fault_lines])
+    file_lines = file_faults.lines(settings.file, of_file)
+    faults.stop([*file_lines, *settings.wrong, *consequences.once(fault_lines)])
     return resolved

@@ -17,16 +17,15 @@ from typing import Any
 import yaml
 
 from stack_file import yaml_errors
+from stack_file.file_faults import FileFault, Key
 
 PROJECT = "tensorplane"
 """The project's name: Pulumi takes a key without a prefix as the project's own."""
 
-Key = tuple[str, ...]
-"""Where a value is: the key below `config:`, then the keys and positions inside it."""
-
 _DEEPEST = 100
 _SHOWN = 60
 _MOST_VALUES = 100_000
+_MARK = "\ufeff"
 
 
 class Unreadable(ValueError):
@@ -52,8 +51,8 @@ class StackFile:
     """The values by prefixed key, as a program gets them, with ENCRYPTED for `{secure: …}`."""
     others: tuple[str, ...] = ()
     """The top-level keys other than `config`."""
-    faults: tuple[str, ...] = ()
-    """What Pulumi refuses or silently misreads, a line each."""
+    faults: tuple[FileFault, ...] = ()
+    """What Pulumi refuses or silently misreads."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers and booleans whose text Pulumi changes, such as 1.10 and True, as they are written."""
     folder: Path | None = None
@@ -73,9 +72,9 @@ def read(file: Path) -> StackFile:
     except OSError as error:
         raise Unreadable(f"{file.name}: {error.strerror or error}") from None
     try:
+        marked, text = _without_marks(text)
         found = _read(text)
-        faults = tuple(f"{file.name}: {fault}" for fault in found.faults)
-        return replace(found, name=file.name, folder=file.parent, faults=faults)
+        return replace(found, name=file.name, folder=file.parent, faults=(*marked, *found.faults))
     except yaml.MarkedYAMLError as error:
         line, message = yaml_errors.explain(error, text)
         raise Unreadable(f"{file.name}, line {line}: {message}") from None
@@ -105,8 +104,20 @@ def encrypted(value: Any, at: Key = ()) -> Iterator[Key]:
             yield from encrypted(inner, (*at, str(index)))
 
 
-def _line(mark: Any) -> str:
-    return str(mark.line + 1) if mark else "?"
+def _without_marks(text: str) -> tuple[list[FileFault], str]:
+    """The text without byte order marks inside it, which editors do not show, and where they are.
+
+    They would be a part of keys and values. One at the beginning is not, nor those in comments.
+    """
+    if _MARK not in text:
+        return [], text
+    kept, faults = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if _MARK in yaml_errors.without_comment(line):
+            faults.append(FileFault("an invisible byte order mark (U+FEFF); remove it", number))
+            line = line.replace(_MARK, "")
+        kept.append(line)
+    return faults, "\n".join(kept)
 
 
 def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
@@ -147,25 +158,28 @@ def _read(text: str) -> StackFile:
     if not isinstance(content, dict):
         return StackFile(
             faults=(
-                "the file has no settings; add config:"
-                if content is None
-                else "the file is not a map; write config: at its top",
+                FileFault(
+                    "the file has no settings; add config:"
+                    if content is None
+                    else "the file is not a map; write config: at its top"
+                ),
             )
         )
     config = content.pop("config", None)
     if not isinstance(config, dict):
         problem = "config is missing" if config is None else "config is not a map"
-        return StackFile(others=tuple(content), faults=(*reading.faults, f"{problem}; put the settings below it"))
+        missing = FileFault(f"{problem}; put the settings below it")
+        return StackFile(others=tuple(content), faults=(*reading.faults, missing))
     made = _config(config, reading.faults)
     return StackFile("", made, tuple(content), tuple(reading.faults), reading.rewritten)
 
 
-def _config(written: Mapping[str, Any], faults: list[str]) -> dict[str, Any]:
+def _config(written: Mapping[str, Any], faults: list[FileFault]) -> dict[str, Any]:
     """The configuration as a program gets it: scalars as text, and null as an empty text."""
     config: dict[str, Any] = {}
     for key, value in written.items():
         if full_key(key) in config:
-            faults.append(f"{_shown(key)}: the key is set twice, with and without its prefix; remove one")
+            faults.append(FileFault(f"{_shown(key)}: the key is set twice, with and without its prefix; remove one"))
         config[full_key(key)] = value if isinstance(value, dict | list | str | Encrypted) else _text(value)
     return config
 
@@ -178,7 +192,7 @@ class _Reading:
     """Converts YAML nodes to values, and collects faults."""
 
     def __init__(self) -> None:
-        self.faults: list[str] = []
+        self.faults: list[FileFault] = []
         self.rewritten: dict[Key, str] = {}
         self._open: set[int] = set()
         self._values = 0
@@ -210,7 +224,10 @@ class _Reading:
         key = ".".join(at)
         remedy = f"store it with: pulumi config set --secret --path {_shown(key)} VALUE"
         problem = f"the value of `secure` in {_shown(key)} is not encrypted by Pulumi"
-        self.faults.append(f"line {_line(node.start_mark)}: {problem}; {remedy}")
+        self._fault(node, f"{problem}; {remedy}")
+
+    def _fault(self, node: Any, text: str, *, value: Key = (), key: Key = ()) -> None:
+        self.faults.append(FileFault(text, node.start_mark.line + 1 if node.start_mark else 0, value, key))
 
     def _map(self, node: Any, at: Key) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -219,9 +236,9 @@ class _Reading:
             if isinstance(key, yaml.ScalarNode) and key.tag == "plain" and key.value == "<<":
                 merged += value.value if isinstance(value, yaml.SequenceNode) else [value]
                 continue
-            name = self._key(key)
+            name = self._key(key, at)
             if name in made:
-                self.faults.append(f"line {_line(key.start_mark)}: the key {_shown(name)} is set twice; remove one")
+                self._fault(key, f"the key {_shown(name)} is set twice; remove one")
             made[name] = self.value(value, self._below(at, name))
         for other in merged:
             if not isinstance(other, yaml.MappingNode):
@@ -237,36 +254,37 @@ class _Reading:
         # Below `config:`, at the second level, a key has its prefix.
         return (full_key(name),) if at == ("config",) else (*at, name)
 
-    def _key(self, node: Any) -> str:
+    def _key(self, node: Any, around: Key) -> str:
         if not isinstance(node, yaml.ScalarNode):
             raise _problem("a key must be text", node)
-        made = self._resolved(node, "key")
+        made, is_misread = self._resolved(node, "key")
         text = made if isinstance(made, str) else _text(made)
-        if text != node.value or made is None or isinstance(made, float):
-            self._misread(node, "key")
+        if is_misread or text != node.value or made is None or isinstance(made, float):
+            self._fault(node, _misread("key", node.value), key=self._below(around, text))
         return text
 
     def _scalar(self, node: Any, at: Key) -> Any:
-        made = self._resolved(node, "value")
+        made, is_misread = self._resolved(node, "value")
+        if is_misread:
+            self._fault(node, _misread("value", node.value), value=at)
         if not isinstance(made, str) and made is not None and _text(made) != node.value:
             self.rewritten[at] = node.value
         return made
 
-    def _resolved(self, node: Any, what: str) -> Any:
+    def _resolved(self, node: Any, what: str) -> tuple[Any, bool]:
+        """What a scalar is here, and whether Pulumi makes something else of it."""
         if node.tag not in ("plain", "tag:yaml.org,2002:str"):
-            self.faults.append(f"line {_line(node.start_mark)}: the {what} has a tag; remove it")
+            self._fault(node, f"the {what} has a tag; remove it")
         if node.tag != "plain" or node.style in _QUOTES:
-            return node.value
+            return node.value, False
         made = resolve(node.value)
         number = isinstance(made, int | float)
-        if _TIME.fullmatch(node.value) or (number and not -_LARGEST < made < _LARGEST):
-            self._misread(node, what)
-            return node.value
-        return made
+        is_misread = bool(_TIME.fullmatch(node.value)) or (number and not -_LARGEST < made < _LARGEST)
+        return (node.value if is_misread else made), is_misread
 
-    def _misread(self, node: Any, what: str) -> None:
-        fault = f"Pulumi reads the {what} {_shown(node.value)} as another value; quote it"
-        self.faults.append(f"line {_line(node.start_mark)}: {fault}")
+
+def _misread(what: str, text: str) -> str:
+    return f"Pulumi reads the {what} {_shown(text)} as another value; quote it"
 
 
 _NAMED = {

@@ -28,9 +28,14 @@ def explain(error: Any, text: str) -> tuple[int, str]:
     return at + 1, _in_line(str(error.problem), lines[at], column, begun + 1)
 
 
+def without_comment(line: str) -> str:
+    """A line up to its comment. What follows a # in quotes is taken for one, too."""
+    return _COMMENT.sub("", line)
+
+
 def _odd_space(line: str) -> str:
     """A character that looks like a space where spaces matter; empty if there is none."""
-    spaces = "".join(_SPACES.findall(_COMMENT.sub("", line)))
+    spaces = "".join(_SPACES.findall(without_comment(line)))
     odd = next((character for character in spaces if not character.isascii()), "")
     name = unicodedata.name(odd, "space").lower() if odd else ""
     return f"a {name} (U+{ord(odd):04X}); type a space" if odd else ""

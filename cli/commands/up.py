@@ -15,4 +15,4 @@ def command(stack: str, policies: str) -> int:
     from driver import exit_codes, up
     from driver.policy_pack import Policies
 
-    return exit_codes.run(lambda: up.up(options.context(), stack, Policies(policies)))
+    return exit_codes.run("tensorplane up", lambda: up.up(options.context(), stack, Policies(policies)))

@@ -127,7 +127,8 @@ def waiting(api: Kube, cluster_queue: str) -> list[str] | None:
         return None
     if answer is None:
         return None
-    return [owner["uid"] for one in answer.get("items", ()) for owner in one["metadata"].get("ownerReferences", ())[:1]]
+    items = answer.get("items") or ()
+    return [owner["uid"] for one in items for owner in one["metadata"].get("ownerReferences", ())[:1]]
 
 
 def namespaces(namespace: str, local_queues: Sequence[Object]) -> tuple[str, ...]:

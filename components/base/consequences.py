@@ -4,29 +4,38 @@ A check concludes from keys: the one that it reports, and those in `given`. If o
 misspelt, the conclusion is omitted.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from components.base import repeated
 from components.base.faults import Fault, Key, overlap
+from components.base.paths import Paths
 
 
 def own_causes(shape: Sequence[Fault], found: Iterable[Fault]) -> list[Fault]:
     """The faults that do not follow from others. `shape`: faults of values that could not be read."""
+    unread = Paths(path for cause in shape for path in (cause.path, *cause.meant))
+    # Settings of one map are checked against each other.
+    among = {cause.among for cause in shape if cause.among}
     kept: list[Fault] = []
+    reported, concluded = Paths(), Paths()
     for fault in found:
-        if any(_is_from(fault, cause) for cause in shape) or any(_follows(fault, cause) for cause in kept):
+        from_shape = fault.path[:-1] in among or unread.meets((fault.path, *fault.given))
+        if from_shape or reported.meets(fault.given):
             continue
         # A fault is omitted only for one that stays, so that at least one is reported.
-        kept = [*(other for other in kept if not _follows(other, fault)), fault]
+        for other in [each for each in kept if _follows(each, fault)] if concluded.meets([fault.path]) else ():
+            kept.remove(other)
+            _count(other, reported.remove, concluded.remove)
+        kept.append(fault)
+        _count(fault, reported.add, concluded.add)
     return _together(kept)
 
 
-def _is_from(fault: Fault, cause: Fault) -> bool:
-    """Whether the fault follows from a value that could not be read and was replaced by its default."""
-    if cause.among and fault.path[:-1] == cause.among:
-        # Settings of one map are checked against each other.
-        return True
-    return any(overlap(key, wrong) for key in (fault.path, *fault.given) for wrong in (cause.path, *cause.meant))
+def _count(fault: Fault, report: Callable[[Key], None], conclude: Callable[[Key], None]) -> None:
+    report(fault.path)
+    for key in fault.given:
+        conclude(key)
 
 
 def _follows(fault: Fault, cause: Fault) -> bool:
@@ -45,13 +54,16 @@ def _together(faults: Iterable[Fault]) -> list[Fault]:
 def _joined(faults: Sequence[Fault]) -> Fault:
     first, *others = faults
     places = dict.fromkeys(".".join(other.path) for other in others if other.path != first.path)
-    if not places:
-        return first
     given = (*first.given, *(other.path for other in others))
-    return replace(first, reason=f"{first.reason}; also affects {', '.join(places)}", given=given)
+    return replace(first, reason=f"{first.reason}{repeated.elsewhere(list(places))}", given=given) if places else first
 
 
 def of_default(key: Key, found: Iterable[Fault]) -> Iterator[Fault]:
     """The faults of settings without this key: those concluded from its default count as caused by its absence."""
     for fault in found:
         yield replace(fault, lacks=key) if any(given[: len(key)] == key for given in fault.given) else fault
+
+
+def once(found: Iterable[Fault]) -> list[Fault]:
+    """The faults, with one for each mistake that is made again and again."""
+    return [_joined(group) for group in repeated.groups(found, lambda fault: fault.reason)]

@@ -1,26 +1,26 @@
 """Faults in the settings: one line each, `key: problem; remedy`."""
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pulumi
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
-from components.base import field_docs, meant_value
+from components.base import reasons
 from components.base.model import Model, is_name
 from components.base.place import Key as Key
-from components.base.place import Place, fields, variants
+from components.base.place import Place, written_path
 from stack_file import ENCRYPTED
+from stack_file.file_faults import some
 from stack_file.nearest import did_you_mean as did_you_mean
-from stack_file.nearest import nearest
 
-_SHOWN = 60
+Written = Mapping[Key, str]
+"""Values as the file has them, where Pulumi writes them in another way."""
 _LONGEST_KEY = 200
 _LONGEST_REASON = 2000
-_FIRST_SENTENCE = re.compile(r"(.+?)(?:\.(?= )|\.?$)")
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_KEY + 1},}}")
 
 
@@ -83,6 +83,13 @@ def without_consequences(faults: Iterable[Fault], causes: Sequence[Fault]) -> It
             yield fault
 
 
+def as_written(found: Iterable[Fault], tree: Any) -> Iterator[Fault]:
+    """The faults, at the keys of the file: where it has one item without its list, the item has no position."""
+    for fault in found:
+        path = written_path(fault.path, tree)
+        yield fault if path == fault.path else replace(fault, path=path)
+
+
 def certain(faults: Iterable[Fault], unread: Collection[Key]) -> Iterator[Fault]:
     """The faults that do not depend on encrypted values."""
     concerned = [_concerned(path) for path in unread]
@@ -118,9 +125,9 @@ def _hidden(key: Key) -> Fault:
     return Fault(key, "invalid secret value; the details would show it, so they are hidden")
 
 
-def below(path: Key, keys: Iterable[Key]) -> Key | None:
-    """The first of these keys that is the path or contains it."""
-    return next((key for key in keys if path[: len(key)] == key), None)
+def below(path: Key, keys: Collection[Key]) -> Key | None:
+    """The outermost of these keys that is the path or contains it. Of many keys, give a set."""
+    return next((path[:length] for length in range(len(path) + 1) if path[:length] in keys), None)
 
 
 def setting_names() -> set[str]:
@@ -148,35 +155,36 @@ def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Fault
 
 
 def of_validation(
-    error: ValidationError, model: type[Model], secret: Collection[Key], tree: Mapping[str, Any]
+    error: ValidationError, model: type[Model], secret: Collection[Key], tree: Mapping[str, Any], written: Written
 ) -> list[Fault]:
     """The faults in a validation error of a tree. `secret` has the keys whose values must not be shown."""
     details = [detail for detail in details_of(error) if not left_to_pulumi(detail)]
-    places = [(detail, Place.of(model, detail["loc"], tree)) for detail in details]
+    places = [(detail, _place(detail, model, tree, written)) for detail in details]
     # The correct name of a misspelt key is not reported as missing, too.
-    meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant()}
-    found: dict[Key, Fault] = {}
-    combined: set[Key] = set()
+    meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant}
+    around = {place.path[:-1] for _, place in places}
     elsewhere = {place.path for detail, place in places if _moved(detail, place)}
+    joined = _of_maps(each for each in places if each[1].path not in elsewhere)
+    found: dict[Key, Fault] = {}
     for detail, place in places:
         if detail["type"] == "missing" and (place.path in meant or place.is_foreign()):
             continue
-        if detail["type"] == "too_short" and any(place.path == other.path[:-1] for _, other in places):
+        if detail["type"] == "too_short" and place.path in around:
             # Invalid items are reported, not a list that is too short without them.
             continue
-        alike = [each for each in places if each[1].path not in elsewhere]
-        several = None if place.path in elsewhere else _of_several(detail, place, alike)
-        combined |= {several.path} if several else set()
-        fault = _moved(detail, place) or several or _fault(detail, place)
+        fault = _moved(detail, place) or joined.get((place.path, detail["type"])) or _fault(detail, place)
         above = below(fault.path, secret)
         if above and (above != fault.path or detail["type"] != "extra_forbidden"):
             fault = _hidden(above)
         found.setdefault(fault.path, fault)
-    return [
-        fault
-        for path, fault in found.items()
-        if path in elsewhere or not any(path[: len(key)] == key != path for key in combined)
-    ]
+    combined = {fault.path for fault in joined.values()}
+    return [fault for path, fault in found.items() if path in elsewhere or not below(path[:-1], combined)]
+
+
+def _place(detail: ErrorDetails, model: type[Model], tree: Mapping[str, Any], written: Written) -> Place:
+    place = Place.of(model, detail["loc"], tree)
+    of_kind = detail["type"].startswith("union_tag")
+    return replace(place, written=written.get((*place.path, "kind") if of_kind else place.path, ""))
 
 
 def details_of(error: ValidationError) -> list[ErrorDetails]:
@@ -196,10 +204,10 @@ def left_to_pulumi(detail: ErrorDetails) -> bool:
 
 def _fault(detail: ErrorDetails, place: Place) -> Fault:
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return Fault((*place.path, "kind"), _reason(detail, place), among=place.path)
-    meant = place.meant() if detail["type"] == "extra_forbidden" else ()
+        return Fault((*place.path, "kind"), reasons.of(detail, place), among=place.path)
+    meant = place.meant if detail["type"] == "extra_forbidden" else ()
     among = place.path[:-1] if place.around else ()
-    return Fault(place.path, _reason(detail, place), meant=meant if len(meant) > 1 else (), among=among)
+    return Fault(place.path, reasons.of(detail, place), meant=meant if len(meant) > 1 else (), among=among)
 
 
 def _moved(detail: ErrorDetails, place: Place) -> Fault | None:
@@ -208,167 +216,32 @@ def _moved(detail: ErrorDetails, place: Place) -> Fault | None:
     return Fault(place.path, moved.text, meant=(moved.to,)) if moved else None
 
 
-def _of_several(detail: ErrorDetails, place: Place, places: Sequence[tuple[ErrorDetails, Place]]) -> Fault | None:
+def _of_maps(places: Iterable[tuple[ErrorDetails, Place]]) -> dict[tuple[Key, str], Fault]:
+    """The faults of maps of the wrong kind, which stand for those of their keys: by a key's path and error."""
+    groups: dict[tuple[Key, str], list[tuple[ErrorDetails, Place]]] = {}
+    for detail, place in places:
+        groups.setdefault((place.path[:-1], detail["type"]), []).append((detail, place))
+    found: dict[tuple[Key, str], Fault] = {}
+    for (_, kind), group in groups.items():
+        if fault := _of_several(group):
+            found |= {(place.path, kind): fault for _, place in group}
+    return found
+
+
+def _of_several(alike: Sequence[tuple[ErrorDetails, Place]]) -> Fault | None:
     """One fault for a map of the wrong kind: all of its keys are unknown, or none of its values is a map."""
+    detail, place = alike[0]
     parent = place.path[:-1]
-    alike = [other for each, other in places if each["type"] == detail["type"] and other.path[:-1] == parent]
-    empty = detail["type"] in _NO_MAP and place.around is None and len(alike) == len(place.given)
+    empty = detail["type"] in reasons.NO_MAP and place.around is None and len(alike) == len(place.siblings)
     if empty and len(alike) == 1:
         # The map declares no name that others could refer to.
-        return Fault(place.path, _reason(detail, place), meant=(parent,))
+        return Fault(place.path, reasons.of(detail, place), meant=(parent,))
     if not parent or len(alike) < 2:
         return None
-    names = _listed([other.path[-1] for other in alike], "and")
-    foreign = place.given.isdisjoint(place.allowed()) or not any(other.meant() for other in alike)
+    names = some([other.path[-1] for _, other in alike], "and")
+    foreign = place.siblings.keys().isdisjoint(place.allowed()) or not any(other.meant for _, other in alike)
     if detail["type"] == "extra_forbidden" and foreign:
         return Fault(parent, f"unknown settings {names}; allowed here: {', '.join(place.allowed())}", among=parent)
     if empty:
         return Fault(parent, f"{names} are not maps; write each as a map of settings")
     return None
-
-
-def _reason(detail: ErrorDetails, place: Place) -> str:
-    describe = _REASONS.get(detail["type"])
-    if describe is not None:
-        return describe(detail, place)
-    allowed = _ALLOWED.get(detail["type"])
-    if allowed is None:
-        return f"invalid value {_shown(detail['input'])}; {detail['msg']}"
-    return _invalid(_shown(detail["input"]), allowed.format(**detail.get("ctx", {})))
-
-
-def _invalid(shown: str, allowed: str) -> str:
-    return f"invalid value {shown}; use {allowed}"
-
-
-def _shown(value: object) -> str:
-    if isinstance(value, Mapping):
-        return "(a map)"
-    if isinstance(value, list):
-        return "(a list)"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = "(empty)" if value is None else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
-
-
-def _unknown_key(detail: ErrorDetails, place: Place) -> str:
-    names = [key[-1] for key in place.meant()] or place.allowed()
-    near = did_you_mean(place.path[-1], names) or _meant_as_kind(place.path[-1], place)
-    return f"unknown setting; allowed here: {', '.join(place.allowed())}{near}"
-
-
-def _meant_as_kind(key: str, place: Place) -> str:
-    """A suggestion for a key that is the kind of a variant."""
-    for name, field in fields(place.around):
-        if key in variants(field.annotation):
-            return f" (did you mean {field.alias or name}: {{kind: {key}}}?)"
-    return ""
-
-
-def _no_map(detail: ErrorDetails, place: Place) -> str:
-    """A variant is often written as its kind alone."""
-    given = detail["input"]
-    field = next((field for name, field in fields(place.around) if place.path[-1] in (name, field.alias)), None)
-    near = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
-    return _invalid(_shown(given), f"a map of settings{f' (did you mean {{kind: {near[0]}}}?)' if near else ''}")
-
-
-def _no_number(detail: ErrorDetails, place: Place) -> str:
-    """The unit is part of the key, not of the value."""
-    near = _meant(meant_value.number(detail["input"], place.path[-1]))
-    return _invalid(_shown(detail["input"]), f"a number{near}")
-
-
-def _no_whole_number(detail: ErrorDetails, place: Place) -> str:
-    near = _meant(meant_value.number(detail["input"], place.path[-1], integer=True))
-    return _invalid(_shown(detail["input"]), f"a whole number{near}")
-
-
-def _no_boolean(detail: ErrorDetails, place: Place) -> str:
-    return _invalid(_shown(detail["input"]), f"true or false{_meant(meant_value.boolean(detail['input']))}")
-
-
-def _too_few(detail: ErrorDetails, place: Place) -> str:
-    least = detail["ctx"]["min_length"]
-    if isinstance(detail["input"], Mapping):
-        return f"empty map; use a map of at least {least}"
-    return _invalid(_shown(detail["input"]), f"a list of at least {least}")
-
-
-def _meant(value: str) -> str:
-    return f" (did you mean {value}?)" if value else ""
-
-
-def _missing(detail: ErrorDetails, place: Place) -> str:
-    around = place.around
-    name = next((name for name, field in fields(around) if place.path[-1] in (name, field.alias)), None)
-    meaning = _FIRST_SENTENCE.match(" ".join(field_docs.of(around, name).split())) if around and name else None
-    return f"required setting is missing{': ' + meaning[1] if meaning else ''}"
-
-
-def choices(detail: ErrorDetails) -> list[str]:
-    """The values that a choice allows; none where the detail is about something else."""
-    key = {"literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(detail["type"])
-    return [option.strip("' ") for option in detail["ctx"][key].replace(" or ", ",").split(",")] if key else []
-
-
-def _choice(detail: ErrorDetails, place: Place) -> str:
-    allowed = choices(detail)
-    return _invalid(_shown(detail["input"]), f"{_listed(allowed, 'or')}{did_you_mean(detail['input'], allowed)}")
-
-
-def _kind(detail: ErrorDetails, place: Place) -> str:
-    allowed, tag = choices(detail), detail["ctx"]["tag"]
-    return _invalid(repr(tag), f"{_listed(allowed, 'or')}{did_you_mean(tag, allowed)}")
-
-
-def _no_kind(detail: ErrorDetails, place: Place) -> str:
-    return "required setting is missing: it selects which other settings apply"
-
-
-def _refused(detail: ErrorDetails, place: Place) -> str:
-    near = detail["ctx"]["near"]
-    suggestion = f" (did you mean {near}?)" if near else ""
-    given, allowed = detail["input"], f"{detail['ctx']['allowed']}{suggestion}"
-    if not isinstance(given, Mapping):
-        return _invalid(_shown(given), allowed)
-    # A map is refused because of its combination of keys.
-    problem = f"{_listed([*map(str, given)], 'and')} {'is' if len(given) == 1 else 'are'} set" if given else "empty map"
-    return f"{problem}; use {allowed}"
-
-
-def _listed(names: list[str], word: str) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} {word} {names[-1]}"
-
-
-_NO_MAP = ("model_type", "model_attributes_type")
-_REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
-    "extra_forbidden": _unknown_key,
-    "missing": _missing,
-    "literal_error": _choice,
-    "union_tag_invalid": _kind,
-    "union_tag_not_found": _no_kind,
-    **dict.fromkeys(_NO_MAP, _no_map),
-    "float_parsing": _no_number,
-    "float_type": _no_number,
-    **dict.fromkeys(("int_parsing", "int_type"), _no_whole_number),
-    **dict.fromkeys(("bool_parsing", "bool_type"), _no_boolean),
-    "refused": _refused,
-    "too_short": _too_few,
-}
-_ALLOWED = {
-    "int_from_float": "a whole number",
-    "finite_number": "a finite number",
-    "string_type": "text (quote it if it looks like a number or boolean)",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a map of settings",
-    "greater_than": "more than {gt:,.12g}",
-    "greater_than_equal": "{ge:,.12g} or more",
-    "less_than": "less than {lt:,.12g}",
-    "less_than_equal": "{le:,.12g} or less",
-    "too_long": "a list of at most {max_length}",
-    "string_too_short": "some text",
-    "string_too_long": "at most {max_length} characters",
-}

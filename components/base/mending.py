@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
-from components.base.faults import choices
 from components.base.place import Key, Place
+from components.base.reasons import choices
 from stack_file.nearest import nearest
 
 
@@ -21,7 +21,7 @@ def mend(tree: dict[str, Any], place: Place, detail: ErrorDetails) -> Key | None
     if not isinstance(node, dict) or last not in node:
         return None
     if detail["type"] == "extra_forbidden":
-        meant = [key[-1] for key in place.meant()]
+        meant = [key[-1] for key in place.meant]
         return _renamed(node, place.path, meant)
     if detail["type"] == "refused" and detail["loc"][-1] == "[key]":
         return _renamed(node, place.path, [detail["ctx"]["near"]])

@@ -193,8 +193,18 @@ def argument(value: str) -> str:
     return value
 
 
-Argument = Annotated[str, AfterValidator(argument)]
-"""An argument of a command, or the value of an environment variable. It may have several lines."""
+_UNSEEN = ("\u200b", "\u2060", "\ufeff")
+"""Characters without width, which come along where text is copied. Others, which join letters, belong to a language."""
+
+
+def _without_unseen(value: str) -> str:
+    if odd := next((character for character in _UNSEEN if character in value), ""):
+        refuse(f"text without the invisible character U+{ord(odd):04X}", "".join(c for c in value if c not in _UNSEEN))
+    return value
+
+
+Argument = Annotated[str, AfterValidator(argument), AfterValidator(_without_unseen)]
+"""An argument of a command. It may have several lines."""
 
 _OBJECT = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _OBJECT_LIMIT = 253

@@ -1,13 +1,17 @@
 """Positions in the settings: pydantic locations as the paths that users write."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cache, cached_property
 from types import NoneType, UnionType
 from typing import Annotated, Any, Union, get_args, get_origin
+
+from pydantic import TypeAdapter, ValidationError
 
 from components.base.family import Variant
 from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
 from components.base.moved import Moved
+from stack_file import PROJECT
 from stack_file.nearest import nearest
 
 _MARKERS = ("[key]", LIST_TAG, MAP_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
@@ -21,16 +25,37 @@ class Place:
 
     path: Key
     around: type[Model] | None
-    given: frozenset[str] = frozenset()
-    """The keys of the map that contains it."""
+    siblings: Mapping[str, Any] = field(default_factory=dict)
+    """The map that contains it."""
+    written: str = ""
+    """The value as the file has it, where Pulumi writes it in another way."""
 
+    @property
+    def key(self) -> str:
+        """Its last key, without the project's prefix, whose colon is often typed as a dot."""
+        return self.path[-1].removeprefix(f"{PROJECT}.")
+
+    @cached_property
     def meant(self) -> tuple[Key, ...]:
         """The keys that an unknown one may mean: similar ones, else the missing one."""
-        free = set(self.allowed()) - self.given
+        allowed = self.allowed()
+        if self.is_misplaced:
+            return ()
+        free = {name for name in allowed if name not in self.siblings}
         missing = [name for name in self.required() if name in free]
-        alone = len(missing) == 1 and len(self.given - set(self.allowed())) == 1
-        names = nearest(self.path[-1], free) or (missing if alone else ())
+        names = nearest(self.key, free) or (missing if len(missing) == self._unknown == 1 else ())
         return tuple((*self.path[:-1], name) for name in names)
+
+    @property
+    def is_misplaced(self) -> bool:
+        """Whether there are more unknown keys than settings: they are not misspelt, but belong to another map."""
+        return self._unknown > len(self.allowed())
+
+    @property
+    def _unknown(self) -> int:
+        """How many keys beside it, itself included, the model does not know."""
+        known = {*self.allowed(), *(self.around.moved if self.around else ())}
+        return len(self.siblings) - sum(name in self.siblings for name in known)
 
     def moved(self, value: Any) -> Moved | None:
         """Where a setting with this former key is now; None if it was never a setting."""
@@ -39,16 +64,26 @@ class Place:
 
     def required(self) -> list[str]:
         """The keys that the model around must have."""
-        return [field.alias or name for name, field in fields(self.around) if field.is_required()]
+        return [info.alias or name for name, info in fields(self.around) if info.is_required()]
 
     def is_foreign(self) -> bool:
         """Whether its map has settings of another model; missing keys are then not reported."""
-        unknown = self.given - set(self.allowed())
-        return self.around is not None and (len(unknown) > 1 or 0 < len(unknown) == len(self.given))
+        alone = not any(name in self.siblings for name in self.allowed())
+        return self.around is not None and (self._unknown > 1 or (alone and self._unknown > 0))
 
     def allowed(self) -> list[str]:
         """The keys that the model around knows, as people write them."""
-        return sorted(field.alias or name for name, field in fields(self.around))
+        return _names(self.around)
+
+    def accepts(self, value: Any) -> bool:
+        """Whether the setting takes a value, as far as it alone decides."""
+        check = _check_of(self.around, self.path[-1]) if self.around else None
+        try:
+            if check:
+                check.validate_python(value)
+        except ValidationError:
+            return False
+        return True
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
@@ -67,13 +102,49 @@ class Place:
                 here = next(filter(_is_model, options), here)
             if container is None or part in _MARKERS:
                 continue
+            here = _inside(container, str(part))
+            if isinstance(part, int) and isinstance(_at(tree, path), Mapping | str):
+                # One item without its list: the model has it at position 0, the file at none.
+                continue
             path.append(str(part))
             around = container if _is_model(container) else None
-            here = _inside(container, str(part))
-        for key in path[:-1]:
+        beside = _at(tree, path[:-1])
+        siblings = beside if isinstance(beside, Mapping) else {}
+        return cls(tuple(path), around, siblings)
+
+
+def written_path(path: Key, tree: Any) -> Key:
+    """A path of the model as that of the file: where the file has one item without its list, without its position."""
+    found: list[str] = []
+    for key in path:
+        alone = isinstance(tree, str) or (isinstance(tree, Mapping) and key not in tree)
+        if alone and key.isdecimal():
+            continue
+        found.append(key)
+        tree = _at(tree, [key])
+    return tuple(found)
+
+
+@cache
+def _names(model: type[Model] | None) -> list[str]:
+    return sorted(info.alias or name for name, info in fields(model))
+
+
+@cache
+def _check_of(model: type[Model], key: str) -> TypeAdapter[Any] | None:
+    """What validates a field of a model; None if it has none of this name."""
+    found = next((info for name, info in fields(model) if key in (name, info.alias)), None)
+    return TypeAdapter(found.rebuild_annotation()) if found else None
+
+
+def _at(tree: Any, path: Iterable[str]) -> Any:
+    """What is at a path of a tree; None if nothing is."""
+    for key in path:
+        if isinstance(tree, list):
+            tree = tree[int(key)] if key.isdecimal() and int(key) < len(tree) else None
+        else:
             tree = tree.get(key) if isinstance(tree, Mapping) else None
-        given = frozenset(tree) if isinstance(tree, Mapping) else frozenset[str]()
-        return cls(tuple(path), around, given - set(around.moved if around else ()))
+    return tree
 
 
 def fields(model: type[Model] | None) -> Iterable[tuple[str, Any]]:

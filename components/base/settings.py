@@ -3,8 +3,8 @@
 import copy
 import json
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -13,11 +13,12 @@ from pulumi.runtime import config as pulumi_config
 from pydantic import ValidationError
 
 import stack_file
-from components.base import faults, mending
+from components.base import faults, mending, repeated
 from components.base.faults import Fault, Key, did_you_mean
 from components.base.model import Model
 from components.base.place import Place
 from stack_file import StackFile
+from stack_file.file_faults import FileFault
 
 M = TypeVar("M", bound=Model)
 
@@ -43,6 +44,10 @@ class Settings:
     """Paths of encrypted values, which are never shown."""
     wrong: tuple[str, ...] = ()
     """Faults of the file outside the tree, one line each."""
+    file: str = ""
+    """Name of the stack's file; empty for the settings of the running stack."""
+    file_faults: tuple[FileFault, ...] = ()
+    """What Pulumi refuses or misreads in the file, with paths in the tree."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers and booleans that Pulumi formats differently, as they were written."""
     folder: Path | None = None
@@ -65,14 +70,26 @@ class Settings:
         tree, wrong = _own(file.config)
         wrong += _of_providers(file.config)
         allowed = ("config", *_OTHER_KEYS)
-        unknown = [
-            f"{file.name}: {key}: Pulumi ignores this key; allowed are {', '.join(allowed)}{did_you_mean(key, allowed)}"
-            for key in file.others
-            if key not in allowed
-        ]
-        rewritten = {(own.removeprefix(_PREFIX), *rest): text for (own, *rest), text in file.rewritten.items()}
-        wrong = (*file.faults, *unknown, *wrong)
-        return cls(tree, frozenset(stack_file.encrypted(tree)), wrong, rewritten, file.folder)
+        ignored = f"Pulumi ignores this key; allowed are {', '.join(allowed)}"
+        unknown = _once((key, f"{ignored}{did_you_mean(key, allowed)}") for key in file.others if key not in allowed)
+        unknown = [f"{file.name}: {line}" for line in unknown]
+        rewritten = {_own_path(at): text for at, text in file.rewritten.items()}
+        found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.faults)
+        secret = frozenset(stack_file.encrypted(tree))
+        return cls(tree, secret, (*unknown, *wrong), file.name, found, rewritten, file.folder)
+
+    def beside(self, found: Iterable[Fault]) -> tuple[list[Fault], list[FileFault]]:
+        """The faults of the tree, and those of the file, without those that say the same again.
+
+        Of a value that is misread, the tree's fault says what is taken instead; of a key, it is about another text.
+        """
+        keys = {each.key for each in self.file_faults if each.key}
+        kept = [fault for fault in found if faults.below(fault.path, keys) is None]
+        at = {fault.path for fault in kept}
+        around = {path[:length] for path in at for length in range(1, len(path) + 1)}
+        # A fault at the value, below it, where it stands for a map, or of the map or list that it is in.
+        told = [each for each in self.file_faults if not (each.value in around or each.value[:-1] in at)]
+        return kept, told
 
     def declares_nothing(self) -> str:
         """Why an update must not continue because nothing is declared; else empty."""
@@ -100,6 +117,11 @@ class Settings:
 _PREFIX = f"{stack_file.PROJECT}:"
 
 
+def _own_path(at: Key) -> Key:
+    """A path below `config:` as one below the project's prefix."""
+    return (at[0].removeprefix(_PREFIX), *at[1:]) if at else ()
+
+
 def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
     """The project's own settings without their prefix, and faults of other prefixes."""
     tree, wrong = {}, []
@@ -109,15 +131,23 @@ def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
             tree[name] = _parsed(stored)
         elif prefix not in (_ENGINE, *_PROVIDERS):
             near = did_you_mean(prefix, [stack_file.PROJECT, _ENGINE]).replace("?", f":{name}?")
-            wrong.append(f"{faults.legible(key)}: nothing reads a setting with this prefix; correct it{near}")
-    return tree, tuple(wrong)
+            wrong.append((key, f"nothing reads a setting with this prefix; correct it{near}"))
+    return tree, tuple(_once(wrong, lambda key: key.partition(":")[0]))
+
+
+def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None = None) -> list[str]:
+    """Keys and what is wrong with them, a line each; many with one text, or that are alike, are one."""
+    return [
+        f"{faults.legible(key)}: {text}{repeated.elsewhere([faults.legible(other) for other, _ in others])}"
+        for (key, text), *others in repeated.groups(found, lambda pair: alike(pair[0]) if alike else pair[1])
+    ]
 
 
 def _of_providers(keys: Iterable[str]) -> tuple[str, ...]:
     """Faults of keys that only default providers would read."""
     found = sorted(key for key in keys if key.partition(":")[0] in _PROVIDERS)
     reason = "nothing reads this key, because the stack's providers follow tensorplane:cluster and the environment"
-    return tuple(f"{faults.legible(key)}: {reason}; remove it" for key in found)
+    return tuple(_once((key, f"{reason}; remove it") for key in found))
 
 
 def _parsed(stored: Any) -> Any:
@@ -188,8 +218,9 @@ def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]
 
     Values with a fault in `found` are skipped, because the model has another value there.
     """
+    wrong = {fault.path for fault in found}
     for path, written in rewritten.items():
-        value = None if faults.below(path, [fault.path for fault in found]) else _field(model, path)
+        value = None if faults.below(path, wrong) else _field(model, path)
         if isinstance(value, str):
             kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
             yield Fault(path, f"Pulumi turns the {kind} {faults.legible(written)} into {value}; quote it")
@@ -203,13 +234,14 @@ def empty(model: Model, tree: Mapping[str, Any], found: Collection[Fault]) -> It
 
     With another default, `null` has a meaning. Keys with a fault in `found` are skipped.
     """
+    wrong = {fault.path for fault in found}
     for path in _nulls(tree):
-        around = None if faults.below(path, [fault.path for fault in found]) else _field(model, path[:-1])
+        around = None if faults.below(path, wrong) else _field(model, path[:-1])
         if isinstance(around, Model) and any(
             path[-1] == (info.alias or name) and info.default is None and not info.is_required()
             for name, info in type(around).model_fields.items()
         ):
-            yield Fault(path, "no value; set one, or remove the key")
+            yield Fault(path, "no value; set one, or remove the key", among=path[:-1])
 
 
 def _nulls(value: Any, at: Key = ()) -> Iterator[Key]:
@@ -224,7 +256,11 @@ def _nulls(value: Any, at: Key = ()) -> Iterator[Key]:
 
 
 def _field(node: Any, path: Key) -> Any:
+    """The model's value at a path of the file; None where it has none."""
     for key in path:
+        if isinstance(node, list | tuple) and not key.isdecimal():
+            # One item without its list, as in `gate: {metric: …}`.
+            node = node[0] if len(node) == 1 else None
         if isinstance(node, Model):
             names = {info.alias or name: name for name, info in type(node).model_fields.items()}
             node = getattr(node, names.get(key, ""), None)
@@ -243,24 +279,21 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
     """
     tree = copy.deepcopy(settings.tree)
     found: dict[Key, Fault] = {}
-    changed: set[Key] = set()
+    changed, around = set[Key](), set[Key]()
     while True:
         try:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
         except ValidationError as error:
-            for fault in faults.of_validation(error, model, settings.secret, tree):
-                if not _is_of_change(fault, changed):
+            for fault in faults.of_validation(error, model, settings.secret, tree, settings.rewritten):
+                # Not what a change of the tree causes, nor what is in settings of a guessed kind.
+                if fault.path not in around and (*fault.among, "kind") not in changed:
                     found.setdefault(fault.path, fault)
             for detail in error.errors(include_url=False):
                 place = Place.of(model, detail["loc"], tree)
                 mended = None if faults.left_to_pulumi(detail) else mending.mend(tree, place, detail)
-                changed |= {place.path, mended or _remove(tree, place.path)}
-
-
-def _is_of_change(fault: Fault, changed: Iterable[Key]) -> bool:
-    """Whether the fault is caused by a change of the tree, or is in settings of a guessed kind."""
-    guessed = (*fault.among, "kind")
-    return any(path[: len(fault.path)] == fault.path or path == guessed for path in changed)
+                for path in (place.path, mended or _remove(tree, place.path)):
+                    changed.add(path)
+                    around |= {path[:length] for length in range(len(path) + 1)}
 
 
 def _remove(tree: dict[str, Any], path: Key) -> Key:

@@ -31,6 +31,8 @@ from tests.support.rendering import Rendered
 
 _CLOUDS = ("aws", "azure-native", "gcp")
 _PYTHON = re.compile(r"<class|NoneType|Traceback|object at 0x|pydantic|Input should|\bNone\b|\bTrue\b|\bFalse\b")
+_PLURALS = "pods GPUs CPUs nodes jobs workers replicas volumes queues zones addresses bytes hours times days files"
+_ONE_OF_MANY = re.compile(rf"(?<![\d.,])1 ({_PLURALS.replace(' ', '|')})\b")
 _LONGEST = 2500
 NO_EFFECT = "it changes nothing"
 
@@ -115,7 +117,8 @@ def _is_readable(line: str) -> bool:
     key, colon, problem = line.partition(": ")
     shaped = bool(key and colon and problem) and line.isprintable() and len(line) < _LONGEST
     # What the user wrote is shown in quotes, but for what must be quoted.
-    return shaped and not _PYTHON.search(re.sub(r"'[^']*'|\"[^\"]*\"|(?<=the boolean )(True|False)", "''", line))
+    own = re.sub(r"'[^']*'|\"[^\"]*\"|(?<=the boolean )(True|False)|(?<=invalid value )(True|False)", "''", line)
+    return shaped and not _PYTHON.search(own) and not _ONE_OF_MANY.search(own)
 
 
 def _is_same(made: Rendered, base: Rendered) -> bool:

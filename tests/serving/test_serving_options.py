@@ -51,6 +51,17 @@ def test_each_request_of_a_batch_gets_its_own_answer(batching: Server) -> None:
     assert status == 400
 
 
+def test_a_batch_takes_the_shapes_that_are_taken_alone(batching: Server, server: Server) -> None:
+    # The signature's is (None,). Session::Run compares no shapes, and batching_session.cc those of a batch's requests.
+    asked = [([[1.0, 2.0]], [[1.5, 2.0]]), ([1.0, 2.0], [1.5, 2.0]), ([[[2.0]]] * 2, [[[2.0]]] * 2)] * 5
+    with ThreadPoolExecutor(15) as pool:
+        answers = list(pool.map(lambda case: batching.predict(inputs=case[0]), asked))
+    assert answers == [(200, {"outputs": expected}) for _, expected in asked]
+    for one in (batching, server):
+        status, said = one.predict(signature_name="two", inputs={"a": [1.0], "b": [1]})
+        assert (status, said["error"].partition(" has ")[0]) == (400, "input b")
+
+
 def test_without_a_monitoring_file_there_are_no_metrics(batching: Server) -> None:
     assert batching.get(serving_config.METRICS_PATH)[0] == 400
 

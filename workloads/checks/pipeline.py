@@ -160,7 +160,7 @@ def _splits(stage: StageArgs, at: Key) -> Iterator[Fault]:
         yield Fault((*at, "join"), f"missing, but {names} are both split; set cross or name", given=given)
     if len(apart) < 2 and stage.join:
         reason = f"is {stage.join}, but fewer than two inputs are split; remove it, or set their split"
-        yield Fault((*at, "join"), reason, given=given)
+        yield Fault((*at, "join"), reason, given=((*at, "inputs"),))
     if stage.join == "name":
         for name in apart:
             if stage.inputs[name].split.batch:

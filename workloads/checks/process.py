@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from components.base.faults import Fault, Key
+from components.base.plural import counted
 from workloads.manifests import tf_config
 from workloads.role import Role
 
@@ -42,8 +43,6 @@ def cluster(run: str, roles: Sequence[Role], at: Key) -> Iterator[Fault]:
         if "value" in variable
     ]
     if (size := max(sizes)) > MOST_BYTES_OF_VARIABLE:
-        pods = sum(role.replicas for role in listed)
-        reason = (
-            f"TF_CONFIG of {pods} pods has {size:,} bytes, more than the {MOST_BYTES_OF_VARIABLE:,} that Linux allows"
-        )
+        pods = counted(sum(role.replicas for role in listed), "pod")
+        reason = f"TF_CONFIG of {pods} has {size:,} bytes, more than the {MOST_BYTES_OF_VARIABLE:,} that Linux allows"
         yield Fault((*at, *most.count_at), f"{reason}; set fewer pods, or shorten the job's name", given=(at,))

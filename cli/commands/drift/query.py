@@ -11,6 +11,7 @@ from cli.commands.drift import found
 from cli.commands.drift.found import Found
 from cli.commands.preview import engine, events
 from cli.output import markdown as md
+from components.base.plural import counted
 from driver import advice
 from embedded.fault import Fault
 
@@ -52,10 +53,11 @@ def markdown(drift: Found, stack: str) -> str:
 
 def _conclusion(drift: Found, stack: str) -> list[str]:
     count = len(drift.drifted)
-    what = "1 resource differs" if count == 1 else f"{count} resources differ"
+    what = f"{counted(count, 'resource')} {'differs' if count == 1 else 'differ'}"
     said = [f"{what} from the deployed state; to repair: {_up(stack)} REFRESH=1" if count else "No drift."]
     if drift.undeployed:
-        said.append(f"The settings are newer than the deployed state ({drift.undeployed} resources): {_preview(stack)}")
+        newer = counted(drift.undeployed, "resource")
+        said.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")
     return said
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 from cli.api_values import Object
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
+from components.base.plural import none_of
 from driver import failures
 
 
@@ -33,4 +34,4 @@ def nothing(job_set: Object, there: Sequence[Object], choice: Choice, why: str) 
         )
     if job_set["spec"].get("suspend"):
         return f"{name}: waits in its queue, so it has no pods; see why with: {why}"
-    return f"{name}: none of its {len(there)} pods has started; see why with: {why}"
+    return f"{name}: {none_of(len(there), 'pod')} started; see why with: {why}"

@@ -20,6 +20,7 @@ from cli.pipelines import listed, steps, workflow
 from cli.pipelines import pods as of_pipelines
 from cli.pipelines.listed import StageRun
 from cli.pipelines.pods import PodOfStage
+from components.base.plural import none_of
 from driver import failures
 from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
@@ -190,4 +191,4 @@ def _nothing(access: Access, stage: Stage, choice: Choice, there: Sequence[PodOf
     if not there and stage.facts.state in workflow.ENDS:
         kept_by = "jobs with `checkpoints` and a Python command keep their logs"
         return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
-    return f"{stage.title}: none of its {len(there)} pods has started; {look}"
+    return f"{stage.title}: {none_of(len(there), 'pod')} started; {look}"

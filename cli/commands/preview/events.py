@@ -12,7 +12,7 @@ from cli.commands.preview import properties
 from cli.commands.preview.declared import Declared
 from cli.commands.preview.report import OPERATIONS, Change, Report, Verdict
 from components.base import facts
-from driver import protected
+from driver import protected, unforeseen
 from driver.acknowledged import Risk
 from embedded.cloud_models.coverage import Coverage
 
@@ -150,4 +150,6 @@ def _pack(event: Event) -> str:
 def _lines(message: str) -> list[str]:
     text = protected.explained(message.strip())
     lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
+    if unforeseen.TRACEBACK in text:
+        lines = unforeseen.of_program(lines, unforeseen.kept("make preview", text))
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

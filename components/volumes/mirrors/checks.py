@@ -48,7 +48,8 @@ def _by_backend(at: Key, mirror: MirrorArgs, how: str) -> Iterator[Fault]:
     if mirror.to.peer:
         yield from _often(at, mirror, "the CronJob for Ceph mirrors")
     if mirror.alert:
-        yield Fault((*at, "mirror", "alert"), f"is not supported, because {how} reports the lag itself; remove it")
+        reason = f"is not supported, because {how} reports the lag itself; remove it"
+        yield Fault((*at, "mirror", "alert"), reason, given=((*at, "mirror", "to"),))
 
 
 def _with_volsync(at: Key, cluster: ClusterArgs) -> Iterator[Fault]:

@@ -20,13 +20,15 @@ OUTPUTS = Outputs("ns", "ns", "job", "queue", "server", "server", "digits", {"RE
 class Server:
     """Answers as a model server would through the API server's proxy."""
 
-    def __init__(self, status: int, row: Any) -> None:
-        self.status, self.row = status, row
+    def __init__(self, status: int, row: Any, most: int = 1000) -> None:
+        self.status, self.row, self.most = status, row, most
 
     def service(self, namespace: str, name: str, port: int, path: str, body: Any = None) -> tuple[int, Any]:
         assert (namespace, name, port, path) == ("ns", "server", 8501, "/v1/models/digits:predict")
         if self.status != 200:
             return self.status, "the server's own words"
+        if len(body["instances"]) > self.most:
+            return 400, f"Task size is larger than maximum input batch size {self.most}"
         return 200, {"predictions": [self.row for _ in body["instances"]]}
 
 
@@ -52,6 +54,13 @@ def test_every_held_out_digit_is_asked_and_counted() -> None:
     assert answers.predicted == 3
     # A server that always says 3 is right about a tenth of them.
     assert 0.05 < answers.accuracy < 0.15
+
+
+@pytest.mark.parametrize("most", [100, 8, 1])
+def test_a_server_with_small_batches_is_asked_in_small_requests(most: int) -> None:
+    answers = showcase.ask(cast(Kube, Server(200, [1.0] + [0.0] * 9, most)), OUTPUTS)
+    assert answers is not None
+    assert answers.total == 359
 
 
 @pytest.mark.parametrize("status, row", [(400, None), (200, [1.0, 2.0]), (200, 7.0)])

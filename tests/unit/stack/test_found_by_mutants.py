@@ -34,7 +34,10 @@ def _with(stack: str, **settings: Any) -> list[str]:
         ("Pulumi.dev", f"{_JOB}/command", [" python3", "train.py"],
          "command.0: ' python3' has spaces or invisible characters; use the program alone"),
         ("Pulumi.dev", f"{_JOB}/command", ["\u200bpython3", "train.py"],
-         "command.0: '\\u200bpython3' has spaces or invisible characters; use the program alone"),
+         "command.0: invalid value '\\u200bpython3'; use text without the invisible character U+200B (did you mean"),
+        ("Pulumi.dev", f"{_JOB}/command", ["sh", "-c", "python3 \u200btrain.py\ufeff"],
+         "command.2: invalid value 'python3 \\u200btrain.py\\ufeff'; use text without the invisible character U+200B "
+         "(did you mean python3 train.py?)"),
         ("Pulumi.dev", f"{_JOB}/command", ["x" * 70_000],
          "command.0: has 70,000 characters, more than Linux allows in a path; use a shorter path"),
         ("Pulumi.dev", f"{_JOB}/command", ["./train.py"],
@@ -156,7 +159,7 @@ def test_an_invalid_boolean_is_not_shown_as_a_number(tmp_path: Path) -> None:
     text = f"workloads: {{x: {{{job}, checkpoints: {{volume: b, path: True}}}}}}, volumes: {{b: {{sizeGib: 1}}}}"
     file.write_text(f"config: {{{text}}}\n")
     (line,) = _faults(file)
-    assert line.startswith("tensorplane:workloads.x.checkpoints.path: invalid value true; use text")
+    assert line.startswith("tensorplane:workloads.x.checkpoints.path: invalid value True; use text")
 
 
 def test_a_number_with_a_leading_zero_is_not_silently_octal(tmp_path: Path) -> None:
@@ -170,4 +173,4 @@ def test_a_number_with_a_leading_zero_is_not_silently_octal(tmp_path: Path) -> N
 def test_an_octal_number_outside_of_its_limits_is_refused_for_its_size_alone(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.dev.yaml"
     file.write_text("config: {nodeGroups: {a: {accelerator: t4, perNode: 061, max: 2}}}\n")
-    assert _faults(file) == ["tensorplane:nodeGroups.a.perNode: invalid value 49; use 16 or less"]
+    assert _faults(file) == ["tensorplane:nodeGroups.a.perNode: invalid value 061; use 16 or less"]

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stack_file
-from stack_file import ENCRYPTED, StackFile, Unreadable
+from stack_file import ENCRYPTED, StackFile, Unreadable, file_faults
 
 SPELLINGS: dict[str, Any] = {
     "yes": "yes",
@@ -60,7 +60,8 @@ def read(folder: Path, text: str | bytes) -> StackFile:
 def wrong(folder: Path, text: str | bytes) -> list[str]:
     """The lines about a file."""
     try:
-        return list(read(folder, text).faults)
+        found = read(folder, text)
+        return file_faults.lines(found.name, found.faults)
     except Unreadable as error:
         return [str(error)]
 
@@ -195,6 +196,22 @@ def test_a_folder_for_a_file(tmp_path: Path) -> None:
 
 def test_a_byte_order_mark_is_no_matter(tmp_path: Path) -> None:
     assert read(tmp_path, b"\xef\xbb\xbfconfig: {a: b}\n").config == {"tensorplane:a": "b"}
+
+
+@pytest.mark.parametrize("at", ["\ufefftensorplane:a: b", "tensorplane:\ufeffa: b", "a: \ufeffb", "a: b\ufeff"])
+def test_a_byte_order_mark_inside_is_named_and_does_no_harm(tmp_path: Path, at: str) -> None:
+    found = read(tmp_path, f"# a mark in a comment, \ufeff, is none\nconfig:\n  {at}\n")
+    assert file_faults.lines(found.name, found.faults) == [
+        "Pulumi.dev.yaml: line 3: an invisible byte order mark (U+FEFF); remove it"
+    ]
+    assert found.config == {"tensorplane:a": "b"}
+
+
+def test_one_mistake_in_many_lines_is_one_line_with_some_of_them(tmp_path: Path) -> None:
+    text = "".join(f"    k{number}: {{1.50: a}}\n" for number in range(700))
+    assert wrong(tmp_path, f"config:\n  tensorplane:x:\n{text}") == [
+        "Pulumi.dev.yaml: lines 3, 4, 5 and 697 more: Pulumi reads the key '1.50' as another value; quote it"
+    ]
 
 
 def test_what_is_shown_is_short_and_on_one_line(tmp_path: Path) -> None:

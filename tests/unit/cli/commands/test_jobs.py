@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import http.server
 import io
+import threading
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from kubernetes import client
 from rich.console import Console
 
-from cli.commands.jobs import tables
+from cli.access import Access
+from cli.commands.jobs import query, tables
 from cli.commands.jobs.tables import Row
 from cli.jobs.listed import Job, State
 from cli.jobs.progress import Progress
 from components.base.price import Usd
+from driver.kube import Kube
 from tests.unit.cli.jobs.test_listed import NOW
 
 
@@ -93,3 +98,29 @@ def test_programs_get_every_fact() -> None:
     assert found["usd"] == {"low": 49.8, "high": 49.8}
     assert found["created"] == (NOW - timedelta(hours=5)).isoformat()
     assert ROWS[0].plain()["loss"] == pytest.approx(0.4321)
+
+
+class _Nothing(http.server.BaseHTTPRequestHandler):
+    """An API server without objects, which writes every list as Go writes one that nothing was added to."""
+
+    def do_GET(self) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(b'{"items": null}')
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.mark.parametrize("team", ["", "vision"])
+def test_a_cluster_without_jobs_has_an_empty_list(team: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Nothing) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        api = Kube(client.ApiClient(client.Configuration(f"http://127.0.0.1:{server.server_port}")), "Start it")
+        access = Access(api, "tensorplane-dev", team=team)
+        query.run(access, Console(), everything=False, as_json=False)
+        query.run(access, Console(), everything=False, as_json=True)
+        server.shutdown()
+    said, _, listed = capsys.readouterr().out.partition("\n")
+    assert said == "There is no training job; start one with: tensorplane run -- python train.py"
+    assert listed == "[]\n"

@@ -68,11 +68,11 @@ def tree(**server: Any) -> dict[str, Any]:
         ),
         (
             tree(model={**HERE, "canary": {"gate": {"metric": "accuracy", "threshold": 0.9}}}),
-            [".model.canary.gate.0: metric and threshold are set; use examples with the metric accuracy, and"],
+            [".model.canary.gate: metric and threshold are set; use examples with the metric accuracy, and"],
         ),
         (
             tree(model={**HERE, "canary": {"gate": {**ACCURACY, "examples": {"volume": "data", "path": "x"}}}}),
-            [".model.canary.gate.0.examples.volume: no volume is named 'data'"],
+            [".model.canary.gate.examples.volume: no volume is named 'data'"],
         ),
         (
             tree(

@@ -142,7 +142,7 @@ def test_a_version_without_quotes_is_one_line(tmp_path: Path) -> None:
     file = tmp_path / "Pulumi.prod.yaml"
     file.write_text(text)
     assert _faults(file) == [
-        "tensorplane:cluster.version: invalid value 1.3; use text (quote it if it looks like a number or boolean)"
+        "tensorplane:cluster.version: invalid value 1.30; use text (quote it if it looks like a number or boolean)"
     ]
 
 

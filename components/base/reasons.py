@@ -1,0 +1,173 @@
+"""What is wrong with a value of the settings, and what to do, in words."""
+
+import re
+from collections.abc import Callable, Mapping
+
+from pydantic_core import ErrorDetails
+
+from components.base import field_docs, meant_value
+from components.base.place import Place, fields, variants
+from stack_file.file_faults import some
+from stack_file.nearest import did_you_mean, nearest
+
+_SHOWN = 60
+_FIRST_SENTENCE = re.compile(r"(.+?)(?:\.(?= )|\.?$)")
+
+
+def of(detail: ErrorDetails, place: Place) -> str:
+    """What is wrong with a value, and what to do."""
+    describe = _REASONS.get(detail["type"])
+    if describe is not None:
+        return describe(detail, place)
+    allowed = _ALLOWED.get(detail["type"])
+    if allowed is None:
+        return f"invalid value {_shown(detail['input'], place)}; {detail['msg']}"
+    return _invalid(_shown(detail["input"], place), allowed.format(**detail.get("ctx", {})))
+
+
+def _invalid(shown: str, allowed: str) -> str:
+    return f"invalid value {shown}; use {allowed}"
+
+
+def _shown(value: object, place: Place) -> str:
+    """A value as the file has it, on one line."""
+    if place.written:
+        return place.written
+    if isinstance(value, Mapping):
+        return "(a map)"
+    if isinstance(value, list):
+        return "(a list)"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = "(empty)" if value is None else repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def _unknown_key(detail: ErrorDetails, place: Place) -> str:
+    names = [key[-1] for key in place.meant] or place.allowed()
+    near = "" if place.is_misplaced else did_you_mean(place.key, names) or _meant_as_kind(place.key, place)
+    return f"unknown setting; allowed here: {', '.join(place.allowed())}{near}"
+
+
+def _meant_as_kind(key: str, place: Place) -> str:
+    """A suggestion for a key that is the kind of a variant."""
+    for name, field in fields(place.around):
+        if key in variants(field.annotation):
+            return f" (did you mean {field.alias or name}: {{kind: {key}}}?)"
+    return ""
+
+
+def _no_map(detail: ErrorDetails, place: Place) -> str:
+    """A variant is often written as its kind alone."""
+    given = detail["input"]
+    field = next((field for name, field in fields(place.around) if place.path[-1] in (name, field.alias)), None)
+    near = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
+    return _invalid(_shown(given, place), f"a map of settings{f' (did you mean {{kind: {near[0]}}}?)' if near else ''}")
+
+
+def _no_number(detail: ErrorDetails, place: Place) -> str:
+    """The unit is part of the key, not of the value."""
+    near = _accepted(meant_value.number(detail["input"], place.path[-1]), place)
+    return _invalid(_shown(detail["input"], place), f"a number{near}")
+
+
+def _no_whole_number(detail: ErrorDetails, place: Place) -> str:
+    near = _accepted(meant_value.number(detail["input"], place.path[-1], integer=True), place)
+    return _invalid(_shown(detail["input"], place), f"a whole number{near}")
+
+
+def _no_boolean(detail: ErrorDetails, place: Place) -> str:
+    return _invalid(_shown(detail["input"], place), f"true or false{_meant(meant_value.boolean(detail['input']))}")
+
+
+def _too_few(detail: ErrorDetails, place: Place) -> str:
+    least = detail["ctx"]["min_length"]
+    if isinstance(detail["input"], Mapping):
+        return f"empty map; use a map of at least {least}"
+    return _invalid(_shown(detail["input"], place), f"a list of at least {least}")
+
+
+def _meant(value: str) -> str:
+    return f" (did you mean {value}?)" if value else ""
+
+
+def _accepted(number: str, place: Place) -> str:
+    """The suggestion of a number, unless the setting refuses that one, too."""
+    return _meant(number) if number and place.accepts(float(number)) else ""
+
+
+def _missing(detail: ErrorDetails, place: Place) -> str:
+    around = place.around
+    name = next((name for name, field in fields(around) if place.path[-1] in (name, field.alias)), None)
+    meaning = _FIRST_SENTENCE.match(" ".join(field_docs.of(around, name).split())) if around and name else None
+    return f"required setting is missing{': ' + meaning[1] if meaning else ''}"
+
+
+def choices(detail: ErrorDetails) -> list[str]:
+    """The values that a choice allows; none where the detail is about something else."""
+    key = {"literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(detail["type"])
+    return [option.strip("' ") for option in detail["ctx"][key].replace(" or ", ",").split(",")] if key else []
+
+
+def _choice(detail: ErrorDetails, place: Place) -> str:
+    allowed = choices(detail)
+    return _invalid(_shown(detail["input"], place), f"{listed(allowed, 'or')}{did_you_mean(detail['input'], allowed)}")
+
+
+def _kind(detail: ErrorDetails, place: Place) -> str:
+    allowed, given = choices(detail), detail["input"]
+    given = given.get("kind") if isinstance(given, Mapping) else detail["ctx"]["tag"]
+    return _invalid(_shown(given, place), f"{listed(allowed, 'or')}{did_you_mean(given, allowed)}")
+
+
+def _no_kind(detail: ErrorDetails, place: Place) -> str:
+    return "required setting is missing: it selects which other settings apply"
+
+
+def _refused(detail: ErrorDetails, place: Place) -> str:
+    near = detail["ctx"]["near"]
+    suggestion = f" (did you mean {near}?)" if near else ""
+    given, allowed = detail["input"], f"{detail['ctx']['allowed']}{suggestion}"
+    if not isinstance(given, Mapping):
+        return _invalid(_shown(given, place), allowed)
+    # A map is refused because of its combination of keys.
+    problem = f"{some([*map(str, given)], 'and')} {'is' if len(given) == 1 else 'are'} set" if given else "empty map"
+    return f"{problem}; use {allowed}"
+
+
+def listed(names: list[str], word: str) -> str:
+    """All of them, as a sentence has them."""
+    return some(names, word, named=len(names))
+
+
+NO_MAP = ("model_type", "model_attributes_type")
+"""pydantic's errors of values that are no maps."""
+_REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
+    "extra_forbidden": _unknown_key,
+    "missing": _missing,
+    "literal_error": _choice,
+    "union_tag_invalid": _kind,
+    "union_tag_not_found": _no_kind,
+    **dict.fromkeys(NO_MAP, _no_map),
+    "float_parsing": _no_number,
+    "float_type": _no_number,
+    **dict.fromkeys(("int_parsing", "int_type"), _no_whole_number),
+    **dict.fromkeys(("bool_parsing", "bool_type"), _no_boolean),
+    "refused": _refused,
+    "too_short": _too_few,
+}
+_ALLOWED = {
+    "int_from_float": "a whole number",
+    "finite_number": "a finite number",
+    "string_type": "text (quote it if it looks like a number or boolean)",
+    "list_type": "a list",
+    "tuple_type": "a list",
+    "dict_type": "a map of settings",
+    "greater_than": "more than {gt:,.12g}",
+    "greater_than_equal": "{ge:,.12g} or more",
+    "less_than": "less than {lt:,.12g}",
+    "less_than_equal": "{le:,.12g} or less",
+    "too_long": "a list of at most {max_length}",
+    "string_too_short": "some text",
+    "string_too_long": "at most {max_length} characters",
+}
