@@ -1,0 +1,36 @@
+"""Each example and environment through the real engine: it passes, and the pack gets what its other tests judge."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.policies import previews, recordings
+from tests.policies.record import FILES
+from tests.policies.stacks import workload
+from tests.support import goldens
+
+ALWAYS = ("pipeline", "queues", "stack-prod")
+"""Workloads, queues of teams, and a cloud whose cluster does not exist yet."""
+NIGHTLY = pytest.mark.nightly("3 s of engine each; three stacks of different kinds by day")
+STACKS = [name if name in ALWAYS else pytest.param(name, marks=NIGHTLY) for name in FILES]
+
+
+def test_every_stack_is_recorded() -> None:
+    assert {path.stem for path in recordings.FOLDER.glob("*.json")} == FILES.keys() == set(goldens.STACKS)
+
+
+@pytest.mark.parametrize("name", STACKS)
+def test_the_engine_sends_what_is_recorded_and_the_policies_pass(name: str, tmp_path: Path) -> None:
+    found = previews.judged(tmp_path, FILES[name], previews.config_of(FILES[name]))
+    assert found.passed, found.output
+    sent = {(one["type"], one["name"]): one for one in recordings.of_engine(found.sent)}
+    recorded = {(one["type"], one["name"]): one for one in recordings.stack(name)}
+    different = [key for key in sent.keys() | recorded.keys() if sent.get(key) != recorded.get(key)]
+    assert sorted(different) == [], recordings.AGAIN
+
+
+def test_a_component_of_a_test_has_no_property_that_the_engine_never_sends() -> None:
+    with pytest.raises(AssertionError, match="Queue research registers no teams"):
+        workload("Queue", "research", teams=["vision"])
