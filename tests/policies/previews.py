@@ -17,8 +17,12 @@ from embedded.hosts.environment import SHOWN
 from embedded.paths import PROJECT
 from tests.policies.preview_provider import Servicer
 from tests.recorded import stacks
+from tests.support.rendering import settings_of
 
 _RECORDING_PACK = "tests/policies/recording_pack"
+_UP_TO_THE_USER = {rule: {"maxGpus": 10**6} for rule in ("gpu-quota", "fleet-gpus")} | {
+    rule: {"maxHourlyUsd": 10**6} for rule in ("fleet-cost", "fleet-idle-cost")
+}
 DEV = PROJECT / "Pulumi.dev.yaml"
 
 
@@ -58,10 +62,16 @@ def judged(root: Path, settings: Path, config: Mapping[str, Any], *, variables: 
         return Judged(done.returncode == 0, done.stdout + done.stderr, list(request.resources))
 
 
-def config_of(settings: Path) -> dict[str, Any]:
-    """The configuration under which `make up` judges a stack: its environment's, or that of `dev` on the embedded
-    cluster. Elsewhere, how many GPUs and dollars are allowed is up to who deploys it."""
-    environment = PACK / f"config.{settings.stem.removeprefix('Pulumi.')}.json"
-    on_dev = "kind: embedded" in settings.read_text() or "tensorplane:cluster:" not in settings.read_text()
-    file = environment if environment.exists() else PACK / "config.dev.json" if on_dev else None
-    return dict(json.loads(file.read_text())) if file else {"gpu-quota": {"maxGpus": 1000}}
+def config_of(tree: Mapping[str, Any], environment: str = "dev") -> dict[str, Any]:
+    """The configuration under which `make up` judges the stack of these settings: that of its environment. Away from
+    the embedded cluster, it has none of its own: how many GPUs and dollars are allowed is up to who deploys it."""
+    file = PACK / f"config.{environment}.json"
+    if environment == "dev" and tree.get("cluster", {}).get("kind", "embedded") != "embedded":
+        return dict(_UP_TO_THE_USER)
+    return dict(json.loads(file.read_text()))
+
+
+def config_of_file(settings: Path) -> dict[str, Any]:
+    """That of a stack's file; a reader copies an example to that of `dev`."""
+    own = settings.stem.removeprefix("Pulumi.") if settings.stem.startswith("Pulumi.") else "dev"
+    return config_of(settings_of(settings).tree, own)

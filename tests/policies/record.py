@@ -21,7 +21,7 @@ def main(names: Sequence[str]) -> None:
         (recordings.FOLDER / f"{former}.json").unlink()
     for name in names or FILES:
         with tempfile.TemporaryDirectory(prefix="tensorplane-record-") as root:
-            found = previews.judged(Path(root), FILES[name], previews.config_of(FILES[name]))
+            found = previews.judged(Path(root), FILES[name], previews.config_of_file(FILES[name]))
         assert found.sent, found.output
         (recordings.FOLDER / f"{name}.json").write_text(recordings.text(name, recordings.of_engine(found.sent)))
         print(name, "" if found.passed else found.output[-3000:], flush=True)

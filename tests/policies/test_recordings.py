@@ -23,7 +23,7 @@ def test_every_stack_is_recorded() -> None:
 
 @pytest.mark.parametrize("name", STACKS)
 def test_the_engine_sends_what_is_recorded_and_the_policies_pass(name: str, tmp_path: Path) -> None:
-    found = previews.judged(tmp_path, FILES[name], previews.config_of(FILES[name]))
+    found = previews.judged(tmp_path, FILES[name], previews.config_of_file(FILES[name]))
     assert found.passed, found.output
     sent = {(one["type"], one["name"]): one for one in recordings.of_engine(found.sent)}
     recorded = {(one["type"], one["name"]): one for one in recordings.stack(name)}

@@ -10,6 +10,7 @@ from unittest import mock
 
 import pulumi
 import pulumi.runtime
+from google.protobuf import json_format
 from pulumi.runtime import mocks, rpc
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import source_pb2
@@ -75,7 +76,7 @@ class Recorder(MockMonitor):
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
         kind, name = _kind_and_name(request.urn)
         if kind != "pulumi:pulumi:Stack":
-            self.completed[f"{kind} {name}"] = rpc.deserialize_properties(request.outputs) or {}
+            self.completed[f"{kind} {name}"] = json_format.MessageToDict(request.outputs)
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
