@@ -20,6 +20,8 @@ class Servicer(provider.Servicer):
         return provider_pb2.CheckResponse(inputs=request.news)
 
     def Create(self, request: Any, context: Any) -> Any:  # noqa: N802
+        if not request.preview:
+            return super().Create(request, context)
         inputs, urn = decode(request.properties), request.urn
         made = provider.created(kinds.token(urn), kinds.name(urn), inputs)
         return provider_pb2.CreateResponse(properties=encode(unknown_beside(inputs, made)))
