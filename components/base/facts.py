@@ -186,6 +186,8 @@ class NotebookOutputs(TypedDict):
     """A notebook once it is declared."""
 
     kind: str
+    namespace: str
+    """Missing in states of versions that did not register it."""
     queue: str | None
     gpus: int
 

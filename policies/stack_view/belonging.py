@@ -15,6 +15,7 @@ from stack_view.view import Seen, View, at, known
 
 NONE = "none"
 """The group of what has no team, queue or named accelerator."""
+_NOTEBOOK = "tensorplane:index:Notebook"
 _PIPELINE = "tensorplane:index:Pipeline"
 _QUEUE = "tensorplane:index:Queue"
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -57,7 +58,13 @@ class Owners:
 
 def namespaces(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
     """The namespaces of a resource's pods."""
-    return {_plain(one.namespace or "default", "metadata.namespace") for one in owners.objects(seen)}
+    return {_namespace(one) for one in owners.objects(seen)}
+
+
+def _namespace(one: Seen) -> str:
+    """Of an object, or of a notebook, whose objects are not of the stack."""
+    own = registered.of(one, "namespace") if one.type == _NOTEBOOK else one.namespace
+    return _plain(own or "default", "metadata.namespace")
 
 
 def teams(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
@@ -67,7 +74,7 @@ def teams(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
 
 def _team(owners: Owners, one: Seen, label: str) -> str:
     own = at(one.body, "metadata", "labels", label)
-    namespace = _plain(one.namespace or "default", "metadata.namespace")
+    namespace = _namespace(one)
     of_namespace = [
         at(manifest.body, "metadata", "labels", label)
         for _, manifest in owners.view.kinds(("core", "Namespace"))

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.policies import previews, recordings
+from tests.policies.conftest import Judge
 from tests.policies.record import FILES
 from tests.policies.stacks import workload
 from tests.support import goldens
@@ -29,6 +30,29 @@ def test_the_engine_sends_what_is_recorded_and_the_policies_pass(name: str, tmp_
     recorded = {(one["type"], one["name"]): one for one in recordings.stack(name)}
     different = [key for key in sent.keys() | recorded.keys() if sent.get(key) != recorded.get(key)]
     assert sorted(different) == [], recordings.AGAIN
+
+
+@pytest.mark.parametrize(
+    ("name", "group", "quota", "message"),
+    [
+        ("queues", "priority", {"low": 7}, "priority low requests 8 GPUs; its quota is 7 (search (TrainingJob): 8)"),
+        (
+            "pipeline",
+            "priority",
+            {"normal": 3},
+            "priority normal requests 4 GPUs; its quota is 3 (photos (Pipeline): 4)",
+        ),
+        ("notebook", "priority", {"none": 8}, "priority normal requests 1 GPUs; its quota is 0 (desk (Notebook): 1)"),
+        ("notebook", "namespace", {}, "namespace tensorplane-dev requests 1 GPUs; its quota is 0 (desk (Notebook): 1)"),
+    ],
+)
+def test_a_quota_counts_for_the_group_that_the_engine_tells(
+    judge: Judge, name: str, group: str, quota: dict[str, int], message: str
+) -> None:
+    rule, resources = f"gpu-quota-per-{group}", recordings.stack(name)
+    (told,) = judge(rule, resources, {"maxGpus": {"another": 0, **quota}})[rule]
+    assert told.startswith(message)
+    assert judge(rule, resources, {"maxGpus": {message.split()[1]: 8}})[rule] == []
 
 
 def test_a_component_of_a_test_has_no_property_that_the_engine_never_sends() -> None:
