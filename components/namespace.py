@@ -1,5 +1,8 @@
 """The stack's namespace: Pod Security `restricted`, and only traffic that workloads allow."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import pulumi
 import pulumi_kubernetes as k8s
 
@@ -41,7 +44,15 @@ class Namespace(pulumi.ComponentResource):
 
     name: pulumi.Output[str]
 
-    def __init__(self, name: str, *, protect: bool, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        *,
+        protect: bool,
+        teams: Mapping[str, str] = MappingProxyType({}),
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`teams`: the namespace of each team, which policies read; others create them."""
         super().__init__(facts.NAMESPACE, name, dict(facts.Namespace(name=name, protect=protect)), opts)
         namespace = k8s.core.v1.Namespace(
             name,
@@ -52,7 +63,8 @@ class Namespace(pulumi.ComponentResource):
         self.name = namespace.metadata["name"]
         self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [DNS]})
-        self.register_outputs(encrypted.concealed(dict(facts.Namespace(name=self.name))))
+        made = facts.NamespaceOutputs(name=self.name, teams=dict(teams))
+        self.register_outputs(encrypted.concealed(dict(made)))
 
     def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:
         k8s.networking.v1.NetworkPolicy(

@@ -96,7 +96,7 @@ class ResolvedStack:
             self.models,
             self.model_names,
             self.tried,
-            {name: args.namespace or name for name, args in config.teams.items()},
+            config.team_namespaces,
             config.controllers,
             self.project,
         )

@@ -43,7 +43,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     _gpu_runtime(config, cluster, inside)
     retained = [volume.retain for volume in config.volumes.values()]
     retained += [stream.retained(config.volumes) for stream in config.streams.values()]
-    namespace = Namespace(config.namespace_name, protect=any(retained), opts=inside)
+    namespace = Namespace(config.namespace_name, protect=any(retained), teams=config.team_namespaces, opts=inside)
     installed = controllers.install(config.controllers, _demand(config, cluster), cluster=cluster, opts=inside)
     movers = [installed["volsync"]] if "volsync" in installed else []
     volumes = volumes_of(
@@ -128,7 +128,7 @@ def _scheduling(
     needed_by_jobs: list[pulumi.Resource] = [
         installed[name] for name in sorted(config.controllers_of_workloads) if name in installed
     ]
-    everywhere = [namespace.plain_name, *(args.namespace or name for name, args in config.teams.items())]
+    everywhere = [namespace.plain_name, *config.team_namespaces.values()]
     if config.controllers.training_dashboard:
         training_dashboard.declare(everywhere, namespace, inside)
     if not config.queues:
@@ -158,18 +158,17 @@ def _scheduling(
         flavors = [*resolved.flavors.values()]
         QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, flavors=flavors, opts=after)
     if gives_gpus:
-        named = {name: args.namespace or name for name, args in config.teams.items()}
         Usage(
             cluster=cluster,
             namespace=namespace,
-            spaces=named,
+            spaces=config.team_namespaces,
             teams=teams,
             budgets=budgets.of(resolved),
             opts=after,
         )
     if config.controllers.kueue_dashboard:
         dashboard.declare(list(config.queues), everywhere, namespace, inside)
-    of_teams = {name: Space(args.namespace or name, teams[name], claims[name]) for name, args in config.teams.items()}
+    of_teams = {name: Space(space, teams[name], claims[name]) for name, space in config.team_namespaces.items()}
     return needed_by_jobs, queues, of_teams
 
 

@@ -72,6 +72,11 @@ class StackConfig(Model):
         return self.namespace or f"tensorplane-{pulumi.get_stack()}"
 
     @property
+    def team_namespaces(self) -> dict[str, str]:
+        """The namespace of each team."""
+        return {name: args.namespace or name for name, args in self.teams.items()}
+
+    @property
     def controllers_of_workloads(self) -> frozenset[str]:
         """The controllers of the workloads' objects, and of others': of jobs of members of teams, and those that the
         settings name, for workload stacks."""

@@ -1,5 +1,8 @@
 """What components register, a type for each token: policies, reports and the command line read these keys.
 
+A component has inputs, the type of its name, and outputs, the type with `Outputs` where they differ. Reports read both.
+The engine hands policies the outputs alone.
+
 Keys are as the engine's state has them. A key that is renamed, or that means something else, raises `VERSION`; one that
 is added does not. The cluster of every stack registers the version, and the stack's outputs have it. Policies import
 nothing from here: a test compares the keys that they read, and the version, with these.
@@ -138,8 +141,16 @@ class Outside(TypedDict):
 class Namespace(TypedDict):
     """The stack's namespace."""
 
+    name: str
+    protect: bool
+
+
+class NamespaceOutputs(TypedDict):
+    """The stack's namespace once it exists, and those of its teams."""
+
     name: pulumi.Input[str]
-    protect: NotRequired[bool]
+    teams: dict[str, str]
+    """The namespace of each team. Missing in states of versions that did not register it."""
 
 
 class NodeGroup(TypedDict):
@@ -175,6 +186,8 @@ class NotebookOutputs(TypedDict):
     """A notebook once it is declared."""
 
     kind: str
+    namespace: str
+    """Missing in states of versions that did not register it."""
     queue: str | None
     gpus: int
 
@@ -221,6 +234,8 @@ class QueueOutputs(TypedDict):
 
     name: str
     gpus: int
+    priority: str
+    """Missing in states of versions that did not register it."""
 
 
 class Recorder(TypedDict):

@@ -46,3 +46,6 @@ class PipelineOutputs(TypedDict):
     """Of which each run is a Workflow."""
     stages: list[str]
     gpus: int
+    queues: list[str]
+    """Of the stages with GPUs, with an empty name if one has no queue. Missing in states of versions that did not
+    register them."""

@@ -82,7 +82,8 @@ class Queue(pulumi.ComponentResource):
                 spec={"clusterQueue": wide},
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[cluster_queue]),
             )
-        made = facts.QueueOutputs(name=name, gpus=sum(each.guaranteed.gpus for each in quotas))
+        guaranteed = sum(each.guaranteed.gpus for each in quotas)
+        made = facts.QueueOutputs(name=name, gpus=guaranteed, priority=args.priority)
         self.register_outputs(encrypted.concealed(dict(made)))
 
 

@@ -49,6 +49,6 @@ POLICIES = [
         remedy="Use the policies of the stack's tensorplane.",
         severity=Severity.CRITICAL,
         tags=["environments"],
-        needs_facts=False,
+        needs_view=False,
     ),
 ]

@@ -64,8 +64,8 @@ POLICIES = [
     _quota(
         "team",
         belonging.teams,
-        "Each team requests at most its GPUs: of the label `label` on an object or its namespace, else the namespace "
-        "of a queue's team, else `none`.",
+        "Each team requests at most its GPUs: of the label `label` on an object or its namespace, else the team whose "
+        "namespace it is, else `none`.",
         label={"type": "string", "default": "team"},
     ),
     _quota(

@@ -7,6 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpu_usage.manifest import Manifest
+from stack_view import registered
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
@@ -66,16 +67,11 @@ def _denied(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     if manifest is None or manifest.type != _NAMESPACE or manifest.is_patch:
         return
     name = manifest.metadata("name")
+    denies = any(one.namespace == name and _selects_all(policy.body) for one, policy in view.kinds(_POLICY))
     # Only a team with members has pods, and gets its policy with them.
-    if name in (*config["exemptNamespaces"], *_teams(view)):
-        return
-    if not any(one.namespace == name and _selects_all(policy.body) for one, policy in view.kinds(_POLICY)):
+    if not (denies or name in config["exemptNamespaces"] or name in registered.teams(view)):
         problem = "every pod of the cluster reaches every pod here"
         yield Finding(problem, "add a NetworkPolicy with `podSelector: {}` that admits what is needed")
-
-
-def _teams(view: View) -> set[Any]:
-    return {team for queue in view.of("tensorplane:index:Queue") for team in known(queue.body, "teams") or ()}
 
 
 def _selects_all(policy: Mapping[str, Any]) -> bool:

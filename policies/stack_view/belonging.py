@@ -9,12 +9,14 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, UncountableError
 
-from stack_view import node_groups, placement, pods
+from stack_view import node_groups, placement, pods, registered
 from stack_view.node_groups import Group
 from stack_view.view import Seen, View, at, known
 
 NONE = "none"
 """The group of what has no team, queue or named accelerator."""
+_NOTEBOOK = "tensorplane:index:Notebook"
+_PIPELINE = "tensorplane:index:Pipeline"
 _QUEUE = "tensorplane:index:Queue"
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 # Labels of nodes by which pods choose an accelerator where the stack has no node groups.
@@ -49,13 +51,20 @@ class Owners:
         return [pod for each in self.below(seen) for pod in pods.of(each) if pod.gpus]
 
     def objects(self, seen: Seen) -> list[Seen]:
-        """The objects that have these pods; the resource itself if none is known."""
-        return [pod.seen for pod in self.pods(seen)] or [seen]
+        """The objects that have these pods; if none is known, what the resource made in a namespace, or itself."""
+        below = [one for one in self.below(seen) if one.namespace]
+        return [pod.seen for pod in self.pods(seen)] or below or [seen]
 
 
 def namespaces(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
     """The namespaces of a resource's pods."""
-    return {_plain(one.namespace or "default", "metadata.namespace") for one in owners.objects(seen)}
+    return {_namespace(one) for one in owners.objects(seen)}
+
+
+def _namespace(one: Seen) -> str:
+    """Of an object, or of a notebook, whose objects are not of the stack."""
+    own = registered.of(one, "namespace") if one.type == _NOTEBOOK else one.namespace
+    return _plain(own or "default", "metadata.namespace")
 
 
 def teams(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
@@ -65,24 +74,32 @@ def teams(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
 
 def _team(owners: Owners, one: Seen, label: str) -> str:
     own = at(one.body, "metadata", "labels", label)
-    namespace = _plain(one.namespace or "default", "metadata.namespace")
+    namespace = _namespace(one)
     of_namespace = [
         at(manifest.body, "metadata", "labels", label)
         for _, manifest in owners.view.kinds(("core", "Namespace"))
         if manifest.metadata("name") == namespace
     ]
-    of_queues = {team for queue in owners.view.of(_QUEUE) for team in known(queue.body, "teams") or ()}
-    named = [*filter(None, [own, *of_namespace]), *({namespace} & of_queues)]
-    return _plain(named[0], f"metadata.labels.{label}") if named else NONE
+    named = [*filter(None, [own, *of_namespace])]
+    if named:
+        return _plain(named[0], f"metadata.labels.{label}")
+    return registered.teams(owners.view).get(namespace, NONE)
 
 
 def priorities(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
     """The priorities of a resource's queues."""
-    registered = known(seen.body, "queue") if seen.type.startswith("tensorplane:") else None
-    labelled = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
-    queues = [registered] if registered else labelled
-    priority = {queue.name: str(at(queue.body, "priority")) for queue in owners.view.of(_QUEUE)}
-    return {priority.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}"), NONE) for each in queues} or {NONE}
+    queues = _registered(seen) or [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
+    of_stack = {queue.name: queue for queue in owners.view.of(_QUEUE)}
+    found = [of_stack.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in queues]
+    return {str(registered.of(queue, "priority")) if queue else NONE for queue in found} or {NONE}
+
+
+def _registered(seen: Seen) -> list[Any]:
+    """The queues that a workload of tensorplane registers: one, or those of a pipeline's stages with GPUs."""
+    if seen.type == _PIPELINE:
+        return list(registered.of(seen, "queues"))
+    queue = known(seen.body, "queue") if seen.type.startswith("tensorplane:") else None
+    return [queue] if queue else []
 
 
 def accelerators(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:

@@ -77,20 +77,21 @@ class Rule:
     """The JSON schema of each key of its configuration, with its default."""
     level: Level = field(default=Level.MANDATORY, kw_only=True)
     """What a finding means, unless the configuration says otherwise."""
-    needs_facts: bool = field(default=True, kw_only=True)
-    """Whether it does not judge a stack whose facts are newer than these rules. `facts-version` refuses that."""
+    needs_view: bool = field(default=True, kw_only=True)
+    """Whether it judges only a stack that can be read: whose facts are not newer than these rules, and of which the
+    engine shows every resource. `facts-version` and `resources-shown` refuse other stacks."""
 
     def judge(self, view: View, given: Config) -> list[tuple[str, str]]:
         """What it reports on a stack under a configuration: messages, each with the URN of its resource."""
-        if self.needs_facts and _too_new(view):
+        if self.needs_view and not _is_readable(view):
             return []
         defaults = {key: schema["default"] for key, schema in self.config.items() if "default" in schema}
         return list(reported(view, list(self.check(view, {**defaults, **given}))))
 
 
 @lru_cache(maxsize=1)
-def _too_new(view: View) -> bool:
-    return facts_version.too_new(view.all) is not None
+def _is_readable(view: View) -> bool:
+    return facts_version.too_new(view.all) is None and not view.hidden
 
 
 def reported(view: View, found: list[tuple[Seen | None, Finding]]) -> Iterator[tuple[str, str]]:

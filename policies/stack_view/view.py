@@ -35,6 +35,8 @@ class Seen:
     """Why it cannot be read. gpu-quota refuses it; for the other rules, it has no properties."""
     protected: bool
     """Whether the engine refuses to delete it."""
+    hidden: bool
+    """Whether the engine knows nothing of its properties yet."""
     parent: Seen | None = None
 
     @property
@@ -93,6 +95,11 @@ class View:
         return found
 
     @cached_property
+    def hidden(self) -> list[Seen]:
+        """The resources of which this preview shows nothing."""
+        return [seen for seen in self.all if seen.hidden]
+
+    @cached_property
     def stack(self) -> str:
         """The stack's name, as in the names of its files."""
         return self.all[0].urn.split(":")[2]
@@ -130,7 +137,16 @@ def _seen(message: Any) -> Seen:
     except Exception as crash:  # its text may contain values of the object
         problem = f"this rule cannot read it ({type(crash).__name__})"
         fault = UncountableError(problem, "write it as Kubernetes documents it")
-    return Seen(message.type, message.urn, message.name, body, manifest, fault, message.options.protect)
+    protected, hidden = message.options.protect, _is_hidden(message)
+    return Seen(message.type, message.urn, message.name, body, manifest, fault, protected, hidden)
+
+
+def _is_hidden(message: Any) -> bool:
+    """Whether its provider's settings are not known, so that the engine sends nothing of it. Components have none."""
+    if message.properties.fields or not message.HasField("provider"):
+        return False
+    # Every Kubernetes object has a kind.
+    return message.type.startswith(_KUBERNETES) or UNKNOWN in plain(message.provider.properties.fields).values()
 
 
 def at(owner: Mapping[str, Any], *keys: str) -> Any:

@@ -5,9 +5,8 @@ import os
 import re
 import subprocess
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,8 +18,13 @@ from components.clusters.settings import ClusterArgs
 from components.volumes import capabilities
 from components.volumes.backend import Backend
 from components.volumes.checks import rows
+from tests.policies import recordings
+from tests.policies.conftest import Judge, refusals
+from tests.policies.conftest import judge as judge
+from tests.policies.previews import config_of
 from tests.support.documented import PAGES, blocks, on_pages, outside_blocks, texts
-from tests.support.rendering import PROJECT, run, settings_of
+from tests.support.rendering import PROJECT, run
+from tests.support.snippets import Snippet, snippets
 from workloads.base import WorkloadArgs
 from workloads.strategies import Strategy
 
@@ -80,44 +84,13 @@ def _absent(page: str) -> Iterator[str]:
     yield from sorted(word for word in named if word.split("/")[0] in top_level() and not (PROJECT / word).exists())
 
 
-def snippets() -> list[Any]:
-    """Every block of settings. One that names files which only a reader has is marked: ```yaml fragment."""
-    found: list[Any] = []
-    for path, text in texts().items():
-        for block in blocks(text):
-            # What is meant for kubectl is tried where it is meant to run.
-            if block.language.startswith("yaml") and not block.text.startswith("apiVersion:"):
-                is_fragment = block.language == "yaml fragment"
-                found.append(pytest.param(block.text, is_fragment, id=f"{path.stem}-{len(found)}"))
-    return found
-
-
-def overlaid(below: Mapping[str, Any], above: Mapping[str, Any]) -> dict[str, Any]:
-    """One tree of settings over another, as a reader would write them into one file."""
-    merged = dict(below)
-    for key, value in above.items():
-        under = merged.get(key)
-        merged[key] = overlaid(under, value) if isinstance(under, Mapping) and isinstance(value, Mapping) else value
-    return merged
-
-
-@pytest.mark.parametrize(("content", "is_fragment"), snippets())
-def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(
-    content: str, is_fragment: bool, tmp_path: Path
-) -> None:
-    written = tmp_path / "Pulumi.snippet.yaml"
-    written.write_text(content)
-    tree = settings_of(written).tree
-    if is_fragment:
-        for workload in tree["workloads"].values():
-            # The reader's own.
-            if "script" in workload:
-                workload["script"] = "examples/digits/train.py"
-            if "files" in workload:
-                workload["files"] = dict.fromkeys(workload["files"], "examples/digits/train.py")
-    # A workload stack stands beside the dev stack.
-    whole = tree if "platform" in tree else overlaid(settings_of(PROJECT / "Pulumi.dev.yaml").tree, tree)
-    assert run(lambda: stack.build(stack.load(Settings(whole, folder=PROJECT)))).resources
+@pytest.mark.parametrize("snippet", snippets(), ids=str)
+def test_every_snippet_of_settings_is_accepted_in_the_dev_stack(snippet: Snippet, judge: Judge, tmp_path: Path) -> None:
+    """By the settings' checks, and by the policies of `make up`; tests/policies asks the engine."""
+    tree = snippet.tree(tmp_path)
+    made = run(lambda: stack.build(stack.load(Settings(tree, folder=PROJECT))))
+    assert made.resources
+    assert refusals(judge, recordings.of_rendered(made), config_of(tree)) == {}
 
 
 @pytest.mark.parametrize("name", SETTINGS_PAGES)

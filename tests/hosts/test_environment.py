@@ -11,6 +11,8 @@ import pytest
 from embedded.hosts.environment import pulumi_environment
 from embedded.hosts.shell import activate
 
+PREVIEWS = {"PULUMI_SKIP_UPDATE_CHECK": "1", "PULUMI_LEGACY_PROVIDER_PREVIEW": "1"}
+
 
 def test_the_passphrase_is_made_once_and_private(tmp_path: Path) -> None:
     home = tmp_path / "home"
@@ -47,7 +49,7 @@ def test_what_the_user_has_set_stays(tmp_path: Path) -> None:
     given = {"PULUMI_BACKEND_URL": "s3://states", "PULUMI_CONFIG_PASSPHRASE": "mine"}
     assert pulumi_environment(tmp_path, given=given) == {
         "PULUMI_BACKEND_URL": "s3://states",
-        "PULUMI_SKIP_UPDATE_CHECK": "1",
+        **PREVIEWS,
     }
     assert not (tmp_path / "passphrase").exists()
 
@@ -73,7 +75,7 @@ def shell(venv: Path, **variables: str) -> dict[str, str]:
 def test_activate_sets_what_is_unset(venv: Path, tmp_path: Path) -> None:
     assert shell(venv) == pulumi_environment(tmp_path / "it's home", given={})
     mine = {"PULUMI_CONFIG_PASSPHRASE": "mine", "PULUMI_BACKEND_URL": "s3://states"}
-    assert shell(venv, **mine) == {**mine, "PULUMI_SKIP_UPDATE_CHECK": "1"}
+    assert shell(venv, **mine) == {**mine, **PREVIEWS}
 
 
 def test_activate_twice_is_activate_once(venv: Path, tmp_path: Path) -> None:

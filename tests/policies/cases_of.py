@@ -1,8 +1,9 @@
 """The cases of each rule in `cases/*.yaml`: what it refuses, in which words, and what it lets pass.
 
 A resource is `Kind name: …` with the pod spec of a Pod, Deployment, StatefulSet, DaemonSet or Job, the outputs of a
-component of ours, or `type name: …` with the properties of any other. `$namespace`, `$labels`, `$parent` and `$protect`
-are set on the resource; `!unknown` is a value that only the update knows.
+component of ours, or `type name: …` with the properties of any other. `$namespace`, `$labels`, `$parent`, `$protect`
+and `$provider` (its settings) are set on the resource, which has no properties with `$empty`; `!unknown` is a value
+that only the update knows.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from typing import Any
 
 import yaml
 
-from tests.policies.stacks import UNKNOWN_OBJECT, Resource
+from tests.policies.recordings import registered
+from tests.policies.stacks import UNKNOWN_OBJECT, Resource, workload
 
 FOLDER = Path(__file__).parent / "cases"
 _PODS: Mapping[str, str] = {
@@ -23,7 +25,6 @@ _PODS: Mapping[str, str] = {
     "DaemonSet": "kubernetes:apps/v1:DaemonSet",
     "Job": "kubernetes:batch/v1:Job",
 }
-_OURS = frozenset({"Cluster", "NodeGroup", "Queue", "TrainingJob", "ModelServer", "Usage", "Volume"})
 _BYSTANDERS: list[Resource] = [
     {"type": "aws:ec2/vpc:Vpc", "name": "bystander", "props": {"cidrBlock": "10.0.0.0/16", "tags": {"team": "ml"}}},
     {
@@ -76,17 +77,17 @@ def _of_file(path: Path) -> Iterator[Case]:
 def _resource(title: str, given: Any) -> Resource:
     kind, _, name = title.partition(" ")
     body = dict(given or {})
-    set_on = {key: body.pop(f"${key}") for key in ("parent", "protect") if f"${key}" in body}
+    set_on = {key: body.pop(f"${key}") for key in ("parent", "protect", "provider") if f"${key}" in body}
     metadata = {"name": name, **{key: body.pop(f"${key}") for key in ("namespace", "labels") if f"${key}" in body}}
+    if f"tensorplane:index:{kind}" in registered():
+        return {**workload(kind, name, **body), **set_on}
     token, props = kind, body
-    if kind in _OURS:
-        token = f"tensorplane:index:{kind}"
-    elif kind in _PODS:
+    if kind in _PODS:
         top = {key: body.pop(f"${key}") for key in ("replicas", "parallelism") if f"${key}" in body}
         template = {"metadata": {"labels": metadata.get("labels", {})}, "spec": body}
         token, props = _PODS[kind], {"metadata": metadata, "spec": {**top, "template": template}}
     elif kind == "Pod":
         token, props = "kubernetes:core/v1:Pod", {"metadata": metadata, "spec": body}
-    elif kind.startswith("kubernetes:"):
+    elif kind.startswith("kubernetes:") and not body.pop("$empty", False):
         props = {"metadata": metadata, **body}
     return {"type": token, "name": name, "parent": "", "props": props, **set_on}

@@ -16,6 +16,8 @@ from tests.hosts.conftest import engine as engine
 from tests.support.waiting import PATIENT_SECONDS
 
 PACK = PROJECT / "policies"
+ADVISED = frozenset({"image-digests", "team-budget-known"})
+"""Rules that only warn, unless the configuration says otherwise."""
 Resource = dict[str, Any]
 Violations = Callable[..., list[str]]
 Rules = list[dict[str, Any]]
@@ -74,3 +76,9 @@ def judge() -> Iterator[Judge]:
 def violations(judge: Judge) -> Violations:
     """What the GPU quota reports on a stack of resources, under a configuration."""
     return lambda *resources, **config: judge("gpu-quota", resources, config)["gpu-quota"]
+
+
+def refusals(judge: Judge, resources: Sequence[Resource], config: Mapping[str, Any]) -> dict[str, list[str]]:
+    """What the mandatory rules report on the resources of a stack."""
+    told = judge("*", resources, config)
+    return {rule: messages for rule, messages in told.items() if messages and rule not in ADVISED}

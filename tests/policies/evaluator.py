@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from engine_messages import analyzer_pb2 as messages  # type: ignore[import-not-found]
@@ -28,20 +28,27 @@ def told(value: Any) -> Any:
     return float(str(value)) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def stack(resources: Iterable[Mapping[str, Any]]) -> list[Any]:
+def stack(resources: Sequence[Mapping[str, Any]]) -> list[Any]:
     """The resources as the engine sends them to be judged."""
     made: list[Any] = []
+    root = {one["type"]: _urn(one) for one in resources}.get("pulumi:pulumi:Stack", "")
     components: dict[str, str] = {}
     for resource in resources:
-        token, name = resource["type"], resource["name"]
-        urn = f"urn:pulumi:dev::tensorplane::{token}::{name}"
-        parent = components.get(resource.get("parent", ""), "")
+        token, name, urn = resource["type"], resource["name"], _urn(resource)
+        parent = components.get(resource.get("parent", ""), root if urn != root else "")
         made.append(messages.AnalyzerResource(type=token, urn=urn, name=name, parent=parent))
         made[-1].options.protect = bool(resource.get("protect"))
+        if "provider" in resource:
+            made[-1].provider.type = "pulumi:providers:" + token.partition(":")[0]
+            _fill(made[-1].provider.properties, resource["provider"])
         _fill(made[-1].properties, resource["props"])
         # A component and what it made often have one name: the component came first.
         components.setdefault(name, urn)
     return made
+
+
+def _urn(resource: Mapping[str, Any]) -> str:
+    return f"urn:pulumi:dev::tensorplane::{resource['type']}::{resource['name']}"
 
 
 def _fill(properties: Any, values: Mapping[str, Any]) -> None:

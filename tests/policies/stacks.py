@@ -2,41 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from typing import Any
 
-Resource = dict[str, Any]
+from tests.policies.recordings import Resource as Resource
+from tests.policies.recordings import registered
 
 # The engine's marks for values that a preview does not know yet.
 UNKNOWN_NUMBER = "3eeb2bf0-c639-47a8-9e75-3b44932eb421"
 UNKNOWN_OBJECT = "dd056dcd-154b-4c76-9bd3-c8f88648b5ff"
 
 
-def workload(kind: str, name: str, *, parent: str = "", **outputs: Any) -> Resource:
-    """A component of ours and what it registered."""
-    return {"type": f"tensorplane:index:{kind}", "name": name, "parent": parent, "props": outputs}
-
-
-def registered(rows: Iterable[Mapping[str, Any]]) -> list[Resource]:
-    """The rows of goldens, as the engine would hand them to a pack."""
-    made = [
-        {
-            "type": row["type"],
-            "name": row["name"],
-            "parent": row["options"].get("parent", ""),
-            "protect": row["options"].get("protect", False),
-            "props": _written(row["inputs"]),
-        }
-        for row in rows
-    ]
-    # The engine tells components before what they made.
-    return sorted(made, key=lambda row: not row["type"].startswith("tensorplane:"))
-
-
-def _written(inputs: Mapping[str, Any]) -> dict[str, Any]:
-    """Goldens keep the keys of a ConfigMap, not its texts."""
-    files = ("data", "binaryData") if inputs.get("kind") == "ConfigMap" else ()
-    return {key: dict.fromkeys(value, "") if key in files else value for key, value in inputs.items()}
+def workload(kind: str, name: str, /, *, parent: str = "", **outputs: Any) -> Resource:
+    """A component of ours that registered these outputs alone: none that the engine never sends of its type."""
+    token = f"tensorplane:index:{kind}"
+    invented = sorted(outputs.keys() - registered()[token].keys())
+    assert not invented, f"{kind} {name} registers no {', '.join(invented)}, so the engine never sends that"
+    return {"type": token, "name": name, "parent": parent, "props": outputs}
 
 
 def raw(token: str, name: str, spec: Any, *, parent: str = "") -> Resource:

@@ -1,4 +1,4 @@
-"""What tensorplane itself makes passes: every example and environment, as recorded beside the unit tests."""
+"""What tensorplane itself makes passes: every example and environment, as the engine sent it."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from components import versions
+from tests.policies import recordings
 from tests.policies.conftest import PACK, Judge, Violations
-from tests.policies.stacks import Resource, flat, registered
+from tests.policies.stacks import Resource, flat
 from tests.support import goldens
 
 CHARTS = {name: chart for name, chart in vars(versions).items() if isinstance(chart, versions.Chart)}
@@ -20,7 +21,7 @@ TPU_CHIPS = {"gke-tpu-jobs": 4 * 4 + 8}
 
 def _resources(name: str) -> tuple[list[Resource], int]:
     gpus = int(goldens.exports(name).get("gpus", 0)) + TPU_CHIPS.get(name, 0)
-    return registered(goldens.rows(name)), gpus
+    return recordings.stack(name), gpus
 
 
 @pytest.mark.parametrize("name", goldens.STACKS)

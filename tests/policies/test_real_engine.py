@@ -58,6 +58,15 @@ def test_a_number_that_only_the_update_knows_is_refused(engine: Engine, tmp_path
     assert "digits (TrainingJob): `gpus` is not known before the update; give `gpus` as a plain number" in output
 
 
+def test_a_preview_that_shows_no_objects_is_refused_in_one_line(engine: Engine, tmp_path: Path) -> None:
+    output = preview(engine, tmp_path, "hidden", *QUOTA_OF_FOUR, fails=True)
+    assert output.count("[mandatory]") == 1
+    assert (
+        "policies see nothing of greedy (Pod), since this preview cannot ask a cluster that does not exist yet; "
+        "run `make preview STACK=dev`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1"
+    ) in output
+
+
 @pytest.mark.nightly("about the time that the pack takes to start: two engine runs")
 @pytest.mark.parametrize("standalone", [False, True])
 def test_a_pack_has_the_sdk_unless_it_stands_alone(engine: Engine, tmp_path: Path, standalone: bool) -> None:

@@ -9,10 +9,9 @@ from functools import partial
 import pytest
 
 import stack
-from tests.policies import generated
+from tests.policies import generated, recordings
 from tests.policies.conftest import Judge
-from tests.policies.stacks import registered
-from tests.support import counts, goldens, rendering
+from tests.support import counts, rendering
 from tests.support.rendering import PROJECT, settings_of
 
 COUNT = counts.of(quick=100, nightly=1000)
@@ -41,7 +40,7 @@ def _one_machine(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_rule_refuses_a_valid_stack(judge: Judge) -> None:
     alarms: list[str] = []
     for made, rendered in generated.stacks(COUNT, counts.seed()):
-        told = judge("*", registered(map(goldens.row_of, rendered.resources)), UNLIMITED)
+        told = judge("*", recordings.of_rendered(rendered), UNLIMITED)
         alarms += [f"{made}: {rule}: {each}" for rule, all_ in told.items() if rule not in ADVISED for each in all_]
     assert alarms == []
 
@@ -54,5 +53,5 @@ def test_no_rule_refuses_what_tensorplane_lets_run_on_spot_nodes(judge: Judge, e
     tree["nodeGroups"] = {**tree.get("nodeGroups", {}), "cpu": {"min": 2, "max": 4}, **spot}
     rendered = rendering.run(partial(stack.build, stack.load(replace(base, tree=tree))))
     assert any("tensorplane.dev/spot" in repr(each.inputs.get("spec")) for each in rendered.resources)
-    told = judge("*", registered(map(goldens.row_of, rendered.resources)), UNLIMITED)
+    told = judge("*", recordings.of_rendered(rendered), UNLIMITED)
     assert {rule: found for rule, found in told.items() if found and rule not in ADVISED} == {}

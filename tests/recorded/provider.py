@@ -28,11 +28,11 @@ _MAX_MESSAGE = 400 * 1024 * 1024  # the engine's own limit
 
 
 @contextmanager
-def serving() -> Iterator[dict[str, str]]:
+def serving(servicer: Servicer | None = None) -> Iterator[dict[str, str]]:
     """Serves in this process while the context lasts. Yields the environment in which the engine finds it."""
     options = [(f"grpc.max_{way}_message_length", _MAX_MESSAGE) for way in ("send", "receive")]
     server = grpc.server(futures.ThreadPoolExecutor(8), options=options)
-    provider_pb2_grpc.add_ResourceProviderServicer_to_server(Servicer(), server)
+    provider_pb2_grpc.add_ResourceProviderServicer_to_server(servicer or Servicer(), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     try:

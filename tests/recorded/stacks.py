@@ -71,8 +71,8 @@ class Stacks:
 
 
 @contextmanager
-def opened(root: Path, program: Path | None = None) -> Iterator[Stacks]:
-    """This project, or with another program, in the empty folder `root` while the context lasts."""
+def opened(root: Path, program: Path | None = None, servicer: provider.Servicer | None = None) -> Iterator[Stacks]:
+    """This project, or with another program or providers, in the empty folder `root` while the context lasts."""
     engine = Engine.at(root)
     folder, state = root / "project", root / "state"
     folder.mkdir()
@@ -84,6 +84,6 @@ def opened(root: Path, program: Path | None = None) -> Iterator[Stacks]:
     if program:
         (folder / "__main__.py").unlink()
         (folder / "__main__.py").symlink_to(program)
-    with provider.serving() as served:
+    with provider.serving(servicer) as served:
         more = {"PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true", "TENSORPLANE_HOME": INSTANCE_HOME}
         yield Stacks(folder, engine.environment(state, **served, **more))

@@ -48,12 +48,12 @@ def of(rendered: Rendered) -> Golden:
     parts: Golden = {}
     for each in rendered.resources:
         parts.setdefault(_file(each.component), []).append(row_of(each))
-    return {**parts, _EXPORTS: _neutral(rendered.exports)}
+    return {**parts, _EXPORTS: neutral(rendered.exports)}
 
 
 def row_of(registered: Registered) -> Row:
     """A resource as the goldens have it."""
-    inputs = _neutral(registered.inputs)
+    inputs = neutral(registered.inputs)
     return {"type": registered.type, "name": registered.name, "inputs": inputs, "options": dict(registered.options)}
 
 
@@ -121,11 +121,12 @@ def text(value: Any) -> str:
     return yaml.dump(value, Dumper=yaml.CSafeDumper, sort_keys=False, width=120)
 
 
-def _neutral(value: Any) -> Any:
+def neutral(value: Any) -> Any:
+    """A value without what follows from the content of code."""
     if isinstance(value, Mapping):
         return {key: _neutral_entry(key, inner, value) for key, inner in sorted(value.items())}
     if isinstance(value, list):
-        return [_neutral(item) for item in value]
+        return [neutral(item) for item in value]
     if isinstance(value, float) and value.is_integer():
         return int(value)
     return _HASHED.sub("<hash>", value) if isinstance(value, str) else value
@@ -136,4 +137,4 @@ def _neutral_entry(key: str, value: Any, owner: Mapping[str, Any]) -> Any:
     name = owner.get("metadata", {}).get("name") if config_map else owner.get("name")
     if key in ("data", "items") and isinstance(name, str) and _LIBRARY.search(name):
         return _FILES
-    return sorted(value) if config_map and key in ("data", "binaryData") else _neutral(value)
+    return sorted(value) if config_map and key in ("data", "binaryData") else neutral(value)

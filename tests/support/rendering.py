@@ -10,6 +10,7 @@ from unittest import mock
 
 import pulumi
 import pulumi.runtime
+from google.protobuf import json_format
 from pulumi.runtime import mocks, rpc
 from pulumi.runtime.mocks import MockMonitor
 from pulumi.runtime.proto import source_pb2
@@ -56,7 +57,7 @@ class Recorder(MockMonitor):
     def __init__(self) -> None:
         super().__init__(Echo())
         self.registered: list[Registered] = []
-        self.completed: list[str] = []
+        self.completed: dict[str, Mapping[str, Any]] = {}
         self.urns: list[str] = []
         self._components: dict[str, str] = {}
 
@@ -75,7 +76,7 @@ class Recorder(MockMonitor):
     def RegisterResourceOutputs(self, request: Any) -> Any:  # noqa: N802  # the gRPC method's name
         kind, name = _kind_and_name(request.urn)
         if kind != "pulumi:pulumi:Stack":
-            self.completed.append(f"{kind} {name}")
+            self.completed[f"{kind} {name}"] = json_format.MessageToDict(request.outputs)
         return super().RegisterResourceOutputs(request)  # type: ignore[no-untyped-call]
 
 
@@ -117,8 +118,8 @@ class Rendered:
 
     resources: list[Registered]
     exports: Mapping[str, Any]
-    completed: list[str]
-    """Components that registered outputs, as `token name`."""
+    completed: Mapping[str, Mapping[str, Any]]
+    """What components registered as outputs, by `token name`."""
     urns: list[str]
     """Of all of them: the engine takes none twice."""
     secret: frozenset[str] = frozenset()

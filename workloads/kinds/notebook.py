@@ -51,17 +51,20 @@ class NotebookArgs(NotebookSettings, WorkloadArgs):
         yield from checks.faults(self, name, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Notebook":
-        return Notebook(name, self, opts=opts)
+        return Notebook(name, self, namespace=platform.settings.namespace, opts=opts)
 
 
 class Notebook(Workload):
     """A declared notebook. The objects of its runs belong to their JobSet, which `tensorplane notebook` creates: an
     update neither starts nor stops it."""
 
-    def __init__(self, name: str, args: NotebookArgs, *, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(
+        self, name: str, args: NotebookArgs, *, namespace: str, opts: pulumi.ResourceOptions | None = None
+    ) -> None:
+        """`namespace`: in which it runs."""
         gpus = args.resources.gpus
         props = registered.Notebook(queue=args.queue, gpus=gpus)
         super().__init__(registered.NOTEBOOK, name, dict(props), opts)
         self.gpus = gpus
-        self.outputs = registered.NotebookOutputs(kind=args.kind, queue=args.queue, gpus=gpus)
+        self.outputs = registered.NotebookOutputs(kind=args.kind, namespace=namespace, queue=args.queue, gpus=gpus)
         self.register_outputs(encrypted.concealed(dict(self.outputs)))

@@ -160,8 +160,14 @@ class Pipeline(Workload):
             workflowTemplate=name,
             stages=list(args.stages),
             gpus=gpus,
+            queues=_queues_of_gpus(args),
         )
         self.register_outputs(encrypted.concealed(dict(self.outputs)))
+
+
+def _queues_of_gpus(args: PipelineArgs) -> list[str]:
+    stages = [args.stages[name] for name, pods in args.by_stage() if any(each.gpus for each in pods)]
+    return sorted({stage.queue_of_pods or "" for stage in stages})
 
 
 def _template(

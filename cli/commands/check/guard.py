@@ -25,7 +25,7 @@ def notes(resolved: ResolvedStack, api: Kube) -> Iterator[Note]:
     config = resolved.config
     if config.platform:
         return
-    own = {config.namespace_name, *(args.namespace or name for name, args in config.teams.items())}
+    own = {config.namespace_name, *config.team_namespaces.values()}
     spared = own | {one["metadata"]["name"] for one in api.metadata("/api/v1/namespaces") if _is_spared(one)}
     pods = [pod for pod in api.items("/api/v1/pods") if pod["metadata"]["namespace"] not in spared]
     yield from _notes(config.gpus_elsewhere, _in_force(api, config.namespace_name), list(_with_accelerators(pods)))

@@ -30,13 +30,9 @@ from embedded import toolchain
 from embedded.children import Children
 from embedded.fault import Fault
 from embedded.hosts import stand_ins
-from embedded.hosts.environment import pulumi_environment
+from embedded.hosts.environment import SHOWN, pulumi_environment
 
-_MODE = {
-    **STREAMED,
-    # Objects in a cluster that does not exist yet have their inputs as outputs; else policies would pass on empty ones.
-    "PULUMI_LEGACY_PROVIDER_PREVIEW": "1",
-}
+_MODE = {**STREAMED, **SHOWN}
 
 
 @dataclass(frozen=True)

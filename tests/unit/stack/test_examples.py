@@ -10,6 +10,7 @@ from pathlib import Path
 import pulumi
 import pytest
 
+from tests.policies import recordings
 from tests.support import goldens
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Golden, Render, settings_of
@@ -25,6 +26,17 @@ def _golden_name(path: Path) -> str:
 @pytest.mark.parametrize("path", [*EXAMPLES, *STACKS], ids=lambda path: path.stem)
 def test_registers_what_is_recorded(path: Path, golden: Golden) -> None:
     golden(_golden_name(path), rendered_file(path))
+
+
+@pytest.mark.parametrize("path", [*EXAMPLES, *STACKS], ids=lambda path: path.stem)
+def test_components_register_what_the_engine_sent_the_policies(path: Path) -> None:
+    """The policies' tests judge recordings, which only the night compares with the engine as a whole."""
+    found, recorded = (
+        {(one["type"], one["name"]): {key for key, value in one["props"].items() if value is not None} for one in stack}
+        for stack in (recordings.of_rendered(rendered_file(path)), recordings.stack(_golden_name(path)))
+    )
+    differing = [key for key in found if key[0].startswith("tensorplane:") and found[key] != recorded[key]]
+    assert differing == [], recordings.AGAIN
 
 
 def test_every_golden_belongs_to_a_stack_file_or_an_example() -> None:
