@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -72,6 +73,29 @@ def together(found: Iterable[Row]) -> Iterator[Row]:
             yield from several
 
 
+def differing(row: Row) -> tuple[Property, ...]:
+    """The properties that do not only name another run of the same; all of them if each does."""
+    return tuple(each for each in row.properties if not _names_a_run(row.names[0], each)) or row.properties
+
+
+def shape(row: Row) -> tuple[str, str, tuple[str, ...]]:
+    """What kind of change it is: the operation, the type, and what differs."""
+    return row.operation, row.type, tuple(each.path for each in differing(row))
+
+
+def rarest_first(found: Sequence[Row]) -> list[Row]:
+    """The rows, those first of whose kind of change there are less than four resources."""
+    counts: Counter[object] = Counter()
+    for row in found:
+        counts[shape(row)] += len(row.names)
+    return sorted(found, key=lambda row: counts[shape(row)] if counts[shape(row)] >= _MANY else 0)
+
+
+def _names_a_run(name: str, changed: Property) -> bool:
+    of_any = _of_any(name, changed)
+    return of_any.old == of_any.new and _OTHERS in of_any.old
+
+
 def _of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
     own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
@@ -102,10 +126,10 @@ def terminal(report: Report, width: int) -> Iterator[Table]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table that a click opens: a comment on a pull request stays short."""
+    """A table that a click opens: a comment on a pull request stays short. What is not like many others is first."""
     if report.changes:
         yield "## Every changed resource"
-        found = list(together(rows(report.changes)))
+        found = rarest_first(list(together(rows(report.changes))))
         cells = [_markdown_cells(row) for row in found]
         yield from closed("The resources and their properties", cells, partial(md.full_table, _HEADINGS))
         if many := [row for row in found if len(row.names) > _ALL_NAMES]:
