@@ -55,6 +55,7 @@ MARKDOWN: tuple[Section, ...] = (
 TERMINAL: tuple[OnTerminal, ...] = (
     banner,
     changes,
+    resources,
     in_words,
     node_groups,
     queues,

@@ -19,6 +19,11 @@ _ACCESS = re.compile(r"Role|ServiceAccount|Polic|Webhook|Secret$|iam|[Ff]irewall
 """Types that decide who may do or reach what."""
 
 
+def terminal(report: Report, _: int) -> Iterator[str]:
+    """Nothing: the table of all changes is there."""
+    yield from ()
+
+
 def head(report: Report) -> Iterator[Block]:
     """A list; the whole resources are in a section. None if all of them go."""
     if found := [] if report.removed else list(_lines(report)):
