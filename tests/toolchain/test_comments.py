@@ -105,6 +105,25 @@ def test_a_report_without_places_to_cut_is_shown_as_text(forge: str, tmp_path: P
     assert LONGER in page.open_text
 
 
+@pytest.mark.parametrize("odd", ["prod", "staging"])
+def test_the_one_image_of_another_registry_among_a_thousand_is_at_the_beginning(odd: str, tmp_path: Path) -> None:
+    jobs = {f"job-{n:03}": ({"image": "a.example/x:1"}, {"image": f"a.example/x:2-{n}"}) for n in range(1000)}
+    moved = {**jobs, "job-617": ({"image": "a.example/x:1"}, {"image": "b.example/x:2"})}
+    reports = {
+        stack: render.markdown(
+            Report(stack, components={"tensorplane:index:TrainingJob": moved if stack == odd else jobs})
+        )
+        for stack in ("prod", "staging")
+    }
+    body = _comment(tmp_path, reports)
+    part = body.partition(f"# Preview of stack `{odd}`\n")[2]
+    first = part.partition("## What changes")[2].strip().splitlines()[0]
+    assert first.startswith(
+        "- training job **job-617**: **image from another registry**: a.example/x:1 → b.example/x:2"
+    )
+    assert body.index(first) < 8_000 * 2
+
+
 def test_rows_that_are_left_out_are_counted_in_their_place(tmp_path: Path) -> None:
     body = _comment(tmp_path, {"prod": _report("prod", 600), "staging": _report("staging", 300)})
     for stack, size in (("prod", 600), ("staging", 300)):

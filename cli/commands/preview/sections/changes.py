@@ -64,11 +64,11 @@ def together(found: Iterable[Row]) -> Iterator[Row]:
     """The rows; those of many resources with the same changes, but for their names, as one."""
     groups: dict[Row, list[Row]] = {}
     for row in found:
-        any_row = replace(row, names=(), properties=tuple(map(partial(_of_any, row.names[0]), row.properties)))
+        any_row = replace(row, names=(), properties=tuple(map(partial(of_any, row.names[0]), row.properties)))
         groups.setdefault(any_row if row.properties else row, []).append(row)
-    for of_any, several in groups.items():
+    for merged, several in groups.items():
         if len(several) >= _MANY:
-            yield replace(of_any, names=tuple(row.names[0] for row in several))
+            yield replace(merged, names=tuple(row.names[0] for row in several))
         else:
             yield from several
 
@@ -83,20 +83,54 @@ def shape(row: Row) -> tuple[str, str, tuple[str, ...]]:
     return row.operation, row.type, tuple(each.path for each in differing(row))
 
 
+class Ranks:
+    """Of how many resources a property changes so: to these values if most have them in common, else at all."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._paths: Counter[tuple[str, ...]] = Counter()
+        self._values: dict[tuple[str, ...], Counter[Property]] = {}
+        for row in found:
+            for each in differing(row):
+                self._paths[self._path(row, each)] += len(row.names)
+                values = self._values.setdefault(self._path(row, each), Counter())
+                values[of_any(row.names[0], each)] += len(row.names)
+
+    def is_odd(self, row: Row) -> bool:
+        """Whether one of its properties changes so of less than four."""
+        return any(self.of(row, each) < _MANY for each in differing(row))
+
+    def rarest_path(self, row: Row) -> int:
+        """Of how many resources its rarest property changes at all."""
+        return min((self._paths[self._path(row, each)] for each in differing(row)), default=0)
+
+    def of(self, row: Row, changed: Property) -> int:
+        """How many they are."""
+        path = self._path(row, changed)
+        values = self._values[path]
+        is_common = max(values.values()) >= max(_MANY, self._paths[path] / 2)
+        return values[of_any(row.names[0], changed)] if is_common else self._paths[path]
+
+    @staticmethod
+    def _path(row: Row, changed: Property) -> tuple[str, ...]:
+        return row.operation, row.type, changed.path
+
+
 def rarest_first(found: Sequence[Row]) -> list[Row]:
     """The rows, those first of whose kind of change there are less than four resources."""
+    ranks = Ranks(found)
     counts: Counter[object] = Counter()
     for row in found:
         counts[shape(row)] += len(row.names)
-    return sorted(found, key=lambda row: counts[shape(row)] if counts[shape(row)] >= _MANY else 0)
+    few = {kind for kind, count in counts.items() if count < _MANY}
+    return sorted(found, key=lambda row: 0 if shape(row) in few or ranks.is_odd(row) else counts[shape(row)])
 
 
 def _names_a_run(name: str, changed: Property) -> bool:
-    of_any = _of_any(name, changed)
-    return of_any.old == of_any.new and _OTHERS in of_any.old
+    found = of_any(name, changed)
+    return found.old == found.new and _OTHERS in found.old
 
 
-def _of_any(name: str, changed: Property) -> Property:
+def of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
     own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
     old, new = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import OPERATIONS, Property, Report
-from cli.commands.preview.sections.changes import Row, differing, rows, shape, together
+from cli.commands.preview.sections.changes import Ranks, Row, differing, rows, shape, together
 from cli.output.alike import names
 from cli.output.texts import bold, first
 
@@ -17,6 +17,8 @@ _PATH = 60
 """Characters of a path that a line shows."""
 _ACCESS = re.compile(r"Role|ServiceAccount|Polic|Webhook|Secret$|iam|[Ff]irewall|[Ss]ecurityGroup|Ingress|HTTPRoute")
 """Types that decide who may do or reach what."""
+_OF_ACCESS = re.compile(r"serviceAccount|[sS]ecurityContext|host(Network|PID|IPC|Path)|secret", re.IGNORECASE)
+"""Properties of pods that do."""
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:
@@ -36,13 +38,15 @@ def _lines(report: Report) -> Iterator[str]:
     # The stack's own components have words of their own.
     found = [row for row in together(rows(report.changes)) if ":" in row.type]
     listed = [row for row in found if row.properties or _ACCESS.search(row.type)]
+    ranks = Ranks(listed)
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in listed:
-        groups.setdefault(shape(row), []).append(row)
+        groups.setdefault((*shape(row), row.names if ranks.is_odd(row) else ()), []).append(row)
     few = [[row] for several in groups.values() if _size(several) < _MANY for row in several]
+    few.sort(key=lambda several: ranks.rarest_path(several[0]))
     many = [several for several in groups.values() if _size(several) >= _MANY]
     by_access = sorted((*few, *sorted(many, key=_size)), key=lambda several: not _ACCESS.search(several[0].type))
-    yield from map(_line, by_access)
+    yield from (_line(several, ranks) for several in by_access)
     for operation in OPERATIONS:
         others = [row for row in found if row.operation == operation and row not in listed]
         if others:
@@ -61,11 +65,12 @@ def _types(several: list[Row]) -> list[str]:
     return [f"{count:,} {kind}" if count > 1 else kind for kind, count in counts.items()]
 
 
-def _line(several: list[Row]) -> str:
+def _line(several: list[Row], ranks: Ranks) -> str:
     row, size = several[0], _size(several)
     count = f"{size:,} " if size > 1 else ""
     named = bold(names([name for each in several for name in each.names]))
-    properties = [_property(each, values=len(several) == 1) for each in differing(row)]
+    order = sorted(differing(row), key=lambda each: (not _OF_ACCESS.search(each.path), ranks.of(row, each)))
+    properties = [_property(each, values=len(several) == 1) for each in order]
     said = f": {first(properties, _PROPERTIES)}" if properties else ""
     return f"{row.words} {count}{row.type.rpartition(':')[2]} {named}{said}"
 

@@ -10,6 +10,7 @@ from cli.commands.preview import render
 from cli.commands.preview.head import LIMIT
 from cli.commands.preview.report import Change, Property, Report
 from cli.commands.preview.section import CUT
+from cli.output.escaping import line as shown
 
 MANY = 1000
 POD = "spec.template.spec"
@@ -39,10 +40,26 @@ ODD = [
 def test_the_one_in_which_more_changes_among_a_thousand_is_first_with_its_values(odd: Property) -> None:
     for at in (0, MANY - 1, *random.Random(41).sample(range(MANY), 3)):
         first, second, *_ = _head([_replaced(number, *([odd] if number == at else [])) for number in range(MANY)])
-        assert first.startswith(f"- replace JobSet **job-{at:03}**: {POD}.containers")
-        assert odd.new.strip('"') in first
+        assert first.startswith(f"- replace JobSet **job-{at:03}**: {POD}.")
+        assert f"{shown(odd.path)} {odd.old or 'none'} → {odd.new}" in first.partition(", ")[0]
         assert second.startswith("- replace 999 JobSet **job-")
         assert "metadata.name" not in first + second, "another run of the same has another name"
+
+
+def test_the_one_with_another_value_than_most_is_first() -> None:
+    for at in (0, MANY - 1, 77):
+        values = ('"8Gi"', '"9Gi"'), ('"8Gi"', '"900Gi"')
+        more = [Property(f"{POD}.containers[0].memory", *values[number == at], replaces=True) for number in range(MANY)]
+        first, second, *_ = _head([_replaced(number, more[number]) for number in range(MANY)])
+        assert first.startswith(f"- replace JobSet **job-{at:03}**: {POD}.")
+        assert '.memory "8Gi" → "900Gi", ' in first
+        assert second.startswith("- replace 999 JobSet")
+
+
+def test_what_gives_rights_is_first_of_the_properties_also_of_many() -> None:
+    more = [Property(f"{POD}.{path}", "1", "2", replaces=True) for path in ("a", "b", "c", "serviceAccountName")]
+    (line,) = _head([_replaced(number, *more) for number in range(MANY)])[:1]
+    assert f"**: {POD}.serviceAccountName, " in line
 
 
 def test_what_decides_about_access_is_first_also_if_it_comes_or_goes() -> None:
