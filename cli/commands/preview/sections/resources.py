@@ -37,7 +37,10 @@ def _lines(report: Report) -> Iterator[str]:
     """Those of rights and networks first, then of which there are few; what only comes or goes is counted by type."""
     # The stack's own components have words of their own.
     found = [row for row in together(rows(report.changes)) if ":" in row.type]
-    listed = [row for row in found if row.properties or _ACCESS.search(row.type)]
+    listed, counted = (
+        [row for row in found if bool(row.properties or _ACCESS.search(row.type)) == is_listed]
+        for is_listed in (True, False)
+    )
     ranks = Ranks(listed)
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in listed:
@@ -48,8 +51,7 @@ def _lines(report: Report) -> Iterator[str]:
     by_access = sorted((*few, *sorted(many, key=_size)), key=lambda several: not _ACCESS.search(several[0].type))
     yield from (_line(several, ranks) for several in by_access)
     for operation in OPERATIONS:
-        others = [row for row in found if row.operation == operation and row not in listed]
-        if others:
+        if others := [row for row in counted if row.operation == operation]:
             yield f"{operation} {_size(others):,} more: {', '.join(_types(others))}"
 
 
