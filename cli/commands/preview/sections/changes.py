@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 
 from rich.table import Table
@@ -132,12 +132,18 @@ def _names_a_run(name: str, changed: Property) -> bool:
 
 def of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
-    own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
+    own = _own(name)
     old, new = (
         _without_end(name, own.sub(lambda found: f"{_OTHERS}{_DIGEST if found[1] else ''}", value))
         for value in (changed.old, changed.new)
     )
     return replace(changed, old=old, new=new)
+
+
+@cache
+def _own(name: str) -> re.Pattern[str]:
+    """The name, with the digest after it."""
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
 
 
 def _without_end(name: str, value: str) -> str:
