@@ -18,6 +18,23 @@ _HOLE, _CELL = "\x00", "\x1f"
 _OTHERS = "NAME"
 
 
+class Together(str):
+    """A line about many things."""
+
+    many: int
+
+    def __new__(cls, line: str, many: int) -> Together:
+        """The line, and how many things it is about."""
+        made = super().__new__(cls, line)
+        made.many = many
+        return made
+
+
+def names(named: Sequence[str]) -> str:
+    """Three names and the number of the others; four, if these are all."""
+    return first(named, _NAMES)
+
+
 def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
     """From four on, lines that differ in one name alone are one, in the place of the first of them.
 
@@ -41,13 +58,15 @@ def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
 
 
 def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
-    """The lines, those first of whose kind there are less than four: they differ in names and numbers alone."""
+    """The lines, those first whose kind is about less than four things: they differ in names and numbers alone."""
 
     def of_any(match: re.Match[str]) -> str:
         return _HOLE if match[0] in names or _DIGIT.search(match[0]) else match[0]
 
     kinds = [_NAME.sub(of_any, line) for line in given]
-    counts = Counter(kinds)
+    counts: Counter[str] = Counter()
+    for kind, line in zip(kinds, given, strict=True):
+        counts[kind] += line.many if isinstance(line, Together) else 1
     few = {kind for kind, count in counts.items() if count < _MANY}
     order = sorted(range(len(given)), key=lambda index: 0 if kinds[index] in few else counts[kinds[index]])
     return [given[index] for index in order]
@@ -55,8 +74,16 @@ def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
 
 def rows(given: Iterable[Sequence[str]], names: Collection[str]) -> list[tuple[str, ...]]:
     """The same for rows of texts, whose first cell has the name."""
-    joined = (_CELL.join(cell.replace(_CELL, visible(_CELL)) for cell in row) for row in given)
-    return [tuple(line.split(_CELL)) for line in lines(joined, names)]
+    return [tuple(line.split(_CELL)) for line in lines(map(_joined, given), names)]
+
+
+def rarest_rows_first(given: Iterable[Sequence[str]], names: Collection[str]) -> list[tuple[str, ...]]:
+    """The rows, those first whose kind is about less than four things."""
+    return [tuple(line.split(_CELL)) for line in rarest_first(list(map(_joined, given)), names)]
+
+
+def _joined(row: Sequence[str]) -> str:
+    return _CELL.join(cell.replace(_CELL, visible(_CELL)) for cell in row)
 
 
 def _named(line: str, names: Collection[str]) -> dict[str, str]:
@@ -69,6 +96,6 @@ def _without(line: str, name: str) -> str:
     return _NAME.sub(lambda match: _HOLE if match[0] == name else match[0], line)
 
 
-def _together(shape: str, named: Sequence[str]) -> str:
-    said = shape.replace(_HOLE, first(named, _NAMES if len(named) > _MANY else _MANY), 1).replace(_HOLE, _OTHERS)
-    return f"{len(named):,} × {said}"  # noqa: RUF001 (a sign that multiplies)
+def _together(shape: str, named: Sequence[str]) -> Together:
+    said = shape.replace(_HOLE, first(named, _NAMES), 1).replace(_HOLE, _OTHERS)
+    return Together(f"{len(named):,} × {said}", len(named))  # noqa: RUF001 (a sign that multiplies)

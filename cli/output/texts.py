@@ -21,7 +21,8 @@ def parts(line: str) -> Iterator[tuple[str, bool]]:
 
 
 def first(names: Sequence[str], most: int, *, between: str = ", ", rest: str = " and ") -> str:
-    """Names; of many, the first ones and the number of the others."""
+    """Names; of many, the first ones and the number of the others, which are several."""
+    most += len(names) == most + 1
     more = len(names) - most
     return between.join(names[:most]) + (f"{rest}{more} more" if more > 0 else "")
 

@@ -55,7 +55,7 @@ def _from(change: Restart, found: Progress | None) -> str:
         return "from its last checkpoint, if it has one"
     saved = f", saved every {change.every} steps" if change.every else ""
     if found is None and change.notes_its_end:
-        return f"from its last checkpoint{saved}, unless it has finished: then its pods end at once"
+        return f"from its last checkpoint{saved}; if it has already finished, its new pods exit at once"
     return f"from its last checkpoint{saved}"
 
 

@@ -87,7 +87,7 @@ def test_many_of_a_type_that_come_as_a_whole_share_a_row() -> None:
     assert "| update | 4 Queue **queue-0, queue-1, queue-2, queue-3** | `gpus`: `1` → `2` |" in text
     output = io.StringIO()
     Console(file=output, width=200).print(render.terminal(made, 200))
-    assert "4 aws:autoscaling/tag:Tag: tag-0, tag-1, tag-2 and 1 more" in output.getvalue()
+    assert "4 aws:autoscaling/tag:Tag: tag-0, tag-1, tag-2, tag-3" in output.getvalue()
     assert "Namespace team" in output.getvalue()
 
 

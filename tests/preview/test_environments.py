@@ -165,7 +165,7 @@ def test_a_branch_is_compared_with_its_merge_base_where_the_state_is_out_of_reac
     assert done.returncode == 1, done.stdout + done.stderr
     base = fork.git("rev-parse", "origin/main")[:10]
     compared, *others = _limits(report)
-    assert compared.startswith(f"> Compared with commit {base}, from which this branch parts")
+    assert compared.startswith(f"> Compared with commit {base}, the merge base")
     assert any(CHECKED in each for each in others), others
     assert "- node group **new**: 4 more h100-80gb nodes at most (4 → 8), +$220.16/h at most" in report
     assert "**A policy refuses this update:** 6 to update, " in report

@@ -28,7 +28,7 @@ PUT_TOGETHER, POST = (
 )
 TAKEN = 65_536
 """Characters that GitHub takes."""
-LOSS = "This check fails"
+LOSS, LONGER = "This check fails", "Longer than this comment: "
 
 
 @functools.cache
@@ -85,8 +85,9 @@ def test_each_environments_beginning_is_seen_whatever_the_sizes(
     for stack, report in reports.items():
         assert report.split(CUT)[0].strip() in body
         assert f"the quota of {stack} is 0" in page.open_text
-        longer = page.open_text.partition(f"Preview of stack {stack}")[2].partition("Preview of stack")[0]
-        assert ("This report is longer" in longer) == _cut(report, body)
+        longer = page.open_text.partition(LONGER)[2].partition(". preview.md")[0]
+        assert (stack in longer.split(", ")) == _cut(report, body)
+    assert page.open_text.count(LONGER) == any(_cut(report, body) for report in reports.values())
     assert page.open_text.count("This update is refused: it would lose data.") == len(reports)
 
 
@@ -101,7 +102,35 @@ def test_a_report_without_places_to_cut_is_shown_as_text(forge: str, tmp_path: P
     assert len(body.encode()) < TAKEN
     assert (page.wrong, page.unclosed, page.tags.count("details")) == ([], [], 1)
     assert LOSS in page.open_text
-    assert "This report is longer" in page.open_text
+    assert LONGER in page.open_text
+
+
+@pytest.mark.parametrize("odd", ["prod", "staging"])
+def test_the_one_image_of_another_registry_among_a_thousand_is_at_the_beginning(odd: str, tmp_path: Path) -> None:
+    jobs = {f"job-{n:03}": ({"image": "a.example/x:1"}, {"image": f"a.example/x:2-{n}"}) for n in range(1000)}
+    moved = {**jobs, "job-617": ({"image": "a.example/x:1"}, {"image": "b.example/x:2"})}
+    reports = {
+        stack: render.markdown(
+            Report(stack, components={"tensorplane:index:TrainingJob": moved if stack == odd else jobs})
+        )
+        for stack in ("prod", "staging")
+    }
+    body = _comment(tmp_path, reports)
+    part = body.partition(f"# Preview of stack `{odd}`\n")[2]
+    first = part.partition("## What changes")[2].strip().splitlines()[0]
+    assert first.startswith(
+        "- training job **job-617**: **image from another registry**: a.example/x:1 → b.example/x:2"
+    )
+    assert body.index(first) < 8_000 * 2
+
+
+def test_rows_that_are_left_out_are_counted_in_their_place(tmp_path: Path) -> None:
+    body = _comment(tmp_path, {"prod": _report("prod", 600), "staging": _report("staging", 300)})
+    for stack, size in (("prod", 600), ("staging", 300)):
+        part = body.partition(f"# Preview of stack `{stack}`, continued")[2].partition("# Preview of stack")[0]
+        table = part.partition("## Every changed resource")[2]
+        shown = sum(row.startswith("| update ") for row in table.splitlines())
+        assert f"**{size - shown:,} more rows: preview.md in the artifacts of the run**" in table
 
 
 def test_an_environment_without_a_report_is_named(tmp_path: Path) -> None:

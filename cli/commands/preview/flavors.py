@@ -49,14 +49,14 @@ def _free(report: Report, flavor: Flavor, old: Flavor | None) -> Iterator[str]:
 
 
 def _uncovered(flavor: Flavor) -> str:
-    return f"no queue's quota covers {flavor.unreserved:g} of {flavor.capacity:g} {flavor.name}"
+    return f"{flavor.unreserved:g} of {flavor.capacity:g} {flavor.name} are in no queue's quota"
 
 
 def _before(flavor: Flavor, old: Flavor | None) -> str:
     if not old:
         return ""
     name = "" if old.name == flavor.name else f" {old.name}"
-    return f", before {old.unreserved:g} of {old.capacity:g}{name}"
+    return f" (before: {old.unreserved:g} of {old.capacity:g}{name})"
 
 
 def _use(report: Report, flavor: Flavor) -> str:

@@ -25,7 +25,14 @@ class Block:
     """Texts, the most important first."""
     is_list: bool = False
     when: str = ""
-    """Under which condition the sentence holds; empty if it does."""
+    """Under which condition it holds; empty if it does."""
+    below: bool = False
+    """Whether a section has all of it, more in detail."""
+
+    @property
+    def weight(self) -> int:
+        """Its share of the beginning, as a multiple."""
+        return 1 if self.below else 3
 
     @cached_property
     def whole(self) -> str:
@@ -50,21 +57,24 @@ class Block:
         others = of - len(items)
         if self.is_list:
             more = [f"**and {others:,} more, below**"] if others > 0 else []
-            return "\n".join([f"## {self.title}\n", *(f"- {each}" for each in (*items, *more))])
+            return "\n".join([f"## {self.title}{self.when}\n", *(f"- {each}" for each in (*items, *more))])
         more = [f"and {others:,} more, below"] if others > 0 else []
         return f"**{self.title}{self.when}:** {'; '.join([*items, *more])}."
 
 
 def fitted(parts: Sequence[Block | str], limit: int = LIMIT) -> Iterator[str]:
-    """The parts within the limit. Texts are whole, and so are blocks that need no more than an even share of the rest;
+    """The parts within the limit. Texts are whole, and so are blocks that need no more than their share of the rest;
     the others share what these leave.
     """
     left = limit - sum(_size(part) + 2 for part in parts if isinstance(part, str))
-    blocks = sorted((part for part in parts if isinstance(part, Block)), key=lambda block: _size(block.whole))
+    found = (part for part in parts if isinstance(part, Block))
+    blocks = sorted(found, key=lambda block: _size(block.whole) / block.weight)
+    weights = sum(block.weight for block in blocks)
     shares: dict[int, int] = {}
-    for number, block in enumerate(blocks):
-        shares[id(block)] = min(_size(block.whole) + 2, left // (len(blocks) - number))
+    for block in blocks:
+        shares[id(block)] = min(_size(block.whole) + 2, left * block.weight // weights)
         left -= shares[id(block)]
+        weights -= block.weight
     for part in parts:
         yield part if isinstance(part, str) else part.shown(shares[id(part)] - 2)
 

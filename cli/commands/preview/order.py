@@ -17,6 +17,7 @@ from cli.commands.preview.sections import (
     policies,
     preemption,
     queues,
+    resources,
     runs,
     summary,
     topology,
@@ -27,15 +28,16 @@ from cli.commands.preview.sections import (
 HEAD: tuple[InHead, ...] = (
     summary,
     interrupts,
-    cost,
     banner,
     data_at_risk,
     policies,
     faults,
+    in_words,
+    resources,
+    cost,
 )
 """What a reviewer must not miss."""
 MARKDOWN: tuple[Section, ...] = (
-    in_words,
     consequences,
     runs,
     cost,
@@ -53,6 +55,7 @@ MARKDOWN: tuple[Section, ...] = (
 TERMINAL: tuple[OnTerminal, ...] = (
     banner,
     changes,
+    resources,
     in_words,
     node_groups,
     queues,

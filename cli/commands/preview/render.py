@@ -24,7 +24,11 @@ def markdown(report: Report) -> str:
     title = f"# Preview of stack {code(report.stack)}"
     parts = [part for section in order.HEAD for part in section.head(report)]
     begin = list(fitted(parts, LIMIT - len(title.encode()) - 2))
-    cut = (part for part, text in zip(parts, begin, strict=True) if isinstance(part, Block) and text != part.whole)
+    cut = (
+        part
+        for part, text in zip(parts, begin, strict=True)
+        if isinstance(part, Block) and text != part.whole and not part.below
+    )
     blocks = [title, *begin, *(block for part in cut for block in _complete(part))]
     for section in order.MARKDOWN:
         if found := list(section.markdown(report)):

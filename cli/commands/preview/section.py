@@ -14,8 +14,7 @@ from cli.output.markdown import bullets, details, full_table
 
 CUT = "<!-- tensorplane: may be cut here -->"
 """A block. What is between two of these is whole; a comment without room for it leaves it out."""
-_MANY = 10
-"""Lines of a list, above which nobody reads each."""
+WHERE = "below, or in preview.md in the artifacts of the run"
 _ROWS = 40
 """Of a list or table, those that no click has to open."""
 _BYTES = 12_000
@@ -52,32 +51,45 @@ def conditions(report: Report) -> Iterator[str]:
 
 
 def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
-    """A list, equal lines about many things as one. In a long one, lines that have few like them are first, and a click
-    opens the rest.
+    """A list, equal lines about many things as one, and first those that have few like them. A click opens the rest of
+    a long one.
     """
-    found = alike.lines(lines, report.names)
-    if len(found) > _MANY:
-        found = alike.rarest_first(found, report.names)
-    rest = [f"and {len(found) - _ROWS:,} more, below"] if len(found) > _ROWS else []
-    yield bullets([*found[:_ROWS], *rest])
+    found = together(report, lines)
+    shown = _shown(found)
+    rest = [f"{len(found) - shown:,} more lines: {WHERE}"] if len(found) > shown else []
+    yield bullets([*found[:shown], *rest])
     yield from _rest(found, bullets)
+
+
+def together(report: Report, lines: Iterable[str]) -> list[str]:
+    """Equal lines about many things as one, and first those that have few like them."""
+    return alike.rarest_first(alike.lines(lines, report.names), report.names)
 
 
 def tabled(
     report: Report, headings: Sequence[str], rows: Iterable[Sequence[str]], *last: Sequence[str]
 ) -> Iterator[str]:
-    """A table, equal rows about many things as one, and the `last` rows. A click opens the rest of a long one."""
+    """A table, equal rows about many things as one, and the `last` rows. A click opens the rest of a long one, of which
+    rows that have few like them are first.
+    """
     found = alike.rows(rows, report.names)
-    yield full_table(headings, [*found[:_ROWS], *last])
-    if len(found) > _ROWS:
-        yield f"And {len(found) - _ROWS:,} more, below."
+    if len(found) > (shown := _shown(found)):
+        found = alike.rarest_rows_first(found, report.names)
+    yield full_table(headings, [*found[:shown], *last])
+    if len(found) > shown:
+        yield f"{len(found) - shown:,} more rows: {WHERE}."
     yield from _rest(found, lambda several: full_table(headings, several))
 
 
 def _rest(found: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:
-    if len(found) > _ROWS:
+    if len(found) > (open_rows := _shown(found)):
         yield CUT
-        yield from closed(f"{len(found) - _ROWS:,} more", found[_ROWS:], shown)
+        yield from closed(f"{len(found) - open_rows:,} more", found[open_rows:], shown)
+
+
+def _shown(found: Sequence[object]) -> int:
+    """How many rows no click has to open: one more takes no more room than the line that counts it."""
+    return _ROWS + (len(found) == _ROWS + 1)
 
 
 def closed(what: str, rows: Sequence[Row], shown: Callable[[Sequence[Row]], str]) -> Iterator[str]:

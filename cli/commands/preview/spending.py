@@ -27,7 +27,8 @@ def sentence(found: Sequence[Compared]) -> str:
     lacking = f", without {first(excluded, _NAMES)}, whose price is unknown" if excluded else ""
     before, after = f"${dollars(old)}", f"${dollars(new)}"
     if before == after:
-        return f"same per hour at most ({after}, a month {_month(new)}{lacking}){_at_least(known)}{_busier(found)}"
+        most = f"at most {after} per hour ({_month(new)} a month{lacking}), as before"
+        return f"{most}{_at_least(known)}{_busier(found)}"
     months = f"a month {_month(old)} → {_month(new)}"
     return f"{change(new.high - old.high)} per hour at most ({before} → {after}, {months}{lacking}){_at_least(known)}"
 

@@ -18,7 +18,6 @@ _UNITS = {
     "cpus": "cores",
     "gpus": "GPUs",
     "memoryGib": "GiB of memory",
-    "image": "image",
     "parallel": "trials at a time",
     "priority": "priority",
     "queue": "queue",
@@ -29,6 +28,8 @@ _UNITS = {
     "version": "version",
 }
 """Facts that a line names, by key."""
+_SIZES = {"memoryGib": "memory", "sizeGib": "size"}
+"""Facts in GiB, as a line about their change names them."""
 _OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 
@@ -74,8 +75,14 @@ def _described(old: Facts, new: Facts) -> str:
         told = dict(_told(new or old))
         return ", ".join(f"{_value(value)} {_UNITS[key]}" for key, value in told.items()) + _together(told, told)
     keys = [key for key in _UNITS if old.get(key) != new.get(key)]
-    changes = ", ".join(f"{_UNITS[key]} {_value(old.get(key))} → {_value(new.get(key))}" for key in keys)
+    changes = ", ".join(_from_to(key, _value(old.get(key)), _value(new.get(key))) for key in keys)
     return changes + _together(new, keys)
+
+
+def _from_to(key: str, before: str, after: str) -> str:
+    if key in _SIZES:
+        return f"{_SIZES[key]} {before} → {after} GiB"
+    return f"{_UNITS[key]} {before} → {after}"
 
 
 def _training_job(old: Facts, new: Facts) -> str:
@@ -188,7 +195,9 @@ def _server(old: Facts, new: Facts) -> str:
 def _volume(old: Facts, new: Facts) -> str:
     parts = [_described(old, new)]
     if old and new and old.get("retain") != new.get("retain"):
-        parts.append("deletion is refused" if new.get("retain") else "deletion is no longer refused")
+        later = "refuses its deletion" if new.get("retain") else "no longer refuses it: a later update may delete it"
+        sides = " → ".join(str(bool(side.get("retain"))).lower() for side in (old, new))
+        parts.append(f"retain {sides}: Pulumi (protect: {sides}) {later}")
     return ", ".join(filter(None, parts))
 
 

@@ -42,3 +42,14 @@ def test_rows_keep_their_cells() -> None:
 def test_lines_of_a_kind_that_is_rare_are_first() -> None:
     given = [*(f"job-{number}: {number} GiB" for number in range(9)), "volume models: no longer protected"]
     assert alike.rarest_first(given, NAMES) == [given[-1], *given[:-1]]
+
+
+def test_a_line_about_many_things_is_no_rare_one() -> None:
+    many = alike.lines([f"job {name}: memory 1 → 2 GiB" for name in sorted(NAMES)], NAMES)
+    given = [*many, "volume a: size 1 → 2 GiB"]
+    assert alike.rarest_first(given, NAMES) == [given[1], given[0]]
+
+
+def test_four_names_are_all_shown() -> None:
+    assert alike.names(["a", "b", "c", "d"]) == "a, b, c, d"
+    assert alike.names(["a", "b", "c", "d", "e"]) == "a, b, c and 2 more"

@@ -19,7 +19,7 @@ def _compared(report: Report) -> Iterator[str]:
     if report.compared_with:
         # On GitHub and GitLab, the commit becomes a link.
         yield Markdown(
-            f"Compared with commit {report.compared_with}, from which this branch parts, not with what is deployed: "
+            f"Compared with commit {report.compared_with}, the merge base, not with what is deployed: "
             "this machine has no access to the stack's state."
         )
         yield "Encrypted values are not compared, and what is running is not known."

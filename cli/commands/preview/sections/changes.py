@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from itertools import groupby
 
 from rich.table import Table
@@ -63,23 +64,86 @@ def together(found: Iterable[Row]) -> Iterator[Row]:
     """The rows; those of many resources with the same changes, but for their names, as one."""
     groups: dict[Row, list[Row]] = {}
     for row in found:
-        any_row = replace(row, names=(), properties=tuple(map(partial(_of_any, row.names[0]), row.properties)))
+        any_row = replace(row, names=(), properties=tuple(map(partial(of_any, row.names[0]), row.properties)))
         groups.setdefault(any_row if row.properties else row, []).append(row)
-    for of_any, several in groups.items():
+    for merged, several in groups.items():
         if len(several) >= _MANY:
-            yield replace(of_any, names=tuple(row.names[0] for row in several))
+            yield replace(merged, names=tuple(row.names[0] for row in several))
         else:
             yield from several
 
 
-def _of_any(name: str, changed: Property) -> Property:
+def differing(row: Row) -> tuple[Property, ...]:
+    """The properties that do not only name another run of the same; all of them if each does."""
+    return tuple(each for each in row.properties if not _names_a_run(row.names[0], each)) or row.properties
+
+
+def shape(row: Row) -> tuple[str, str, tuple[str, ...]]:
+    """What kind of change it is: the operation, the type, and what differs."""
+    return row.operation, row.type, tuple(each.path for each in differing(row))
+
+
+class Ranks:
+    """Of how many resources a property changes so: to these values if most have them in common, else at all."""
+
+    def __init__(self, found: Sequence[Row]) -> None:
+        self._paths: Counter[tuple[str, ...]] = Counter()
+        self._values: dict[tuple[str, ...], Counter[Property]] = {}
+        for row in found:
+            for each in differing(row):
+                self._paths[self._path(row, each)] += len(row.names)
+                values = self._values.setdefault(self._path(row, each), Counter())
+                values[of_any(row.names[0], each)] += len(row.names)
+
+    def is_odd(self, row: Row) -> bool:
+        """Whether one of its properties changes so of less than four."""
+        return any(self.of(row, each) < _MANY for each in differing(row))
+
+    def rarest_path(self, row: Row) -> int:
+        """Of how many resources its rarest property changes at all."""
+        return min((self._paths[self._path(row, each)] for each in differing(row)), default=0)
+
+    def of(self, row: Row, changed: Property) -> int:
+        """How many they are."""
+        path = self._path(row, changed)
+        values = self._values[path]
+        is_common = max(values.values()) >= max(_MANY, self._paths[path] / 2)
+        return values[of_any(row.names[0], changed)] if is_common else self._paths[path]
+
+    @staticmethod
+    def _path(row: Row, changed: Property) -> tuple[str, ...]:
+        return row.operation, row.type, changed.path
+
+
+def rarest_first(found: Sequence[Row]) -> list[Row]:
+    """The rows, those first of whose kind of change there are less than four resources."""
+    ranks = Ranks(found)
+    counts: Counter[object] = Counter()
+    for row in found:
+        counts[shape(row)] += len(row.names)
+    few = {kind for kind, count in counts.items() if count < _MANY}
+    return sorted(found, key=lambda row: 0 if shape(row) in few or ranks.is_odd(row) else counts[shape(row)])
+
+
+def _names_a_run(name: str, changed: Property) -> bool:
+    found = of_any(name, changed)
+    return found.old == found.new and _OTHERS in found.old
+
+
+def of_any(name: str, changed: Property) -> Property:
     """A property as it is of any resource: without this one's name, also where a digest follows."""
-    own = re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
+    own = _own(name)
     old, new = (
         _without_end(name, own.sub(lambda found: f"{_OTHERS}{_DIGEST if found[1] else ''}", value))
         for value in (changed.old, changed.new)
     )
     return replace(changed, old=old, new=new)
+
+
+@cache
+def _own(name: str) -> re.Pattern[str]:
+    """The name, with the digest after it."""
+    return re.compile(rf"(?<![\w-]){re.escape(name)}(-[0-9a-f]{{8}}(?!\w)|-[0-9a-f]{{0,8}}(?=…))?(?!\w)")
 
 
 def _without_end(name: str, value: str) -> str:
@@ -102,10 +166,10 @@ def terminal(report: Report, width: int) -> Iterator[Table]:
 
 
 def markdown(report: Report) -> Iterator[str]:
-    """A table that a click opens: a comment on a pull request stays short."""
+    """A table that a click opens: a comment on a pull request stays short. What is not like many others is first."""
     if report.changes:
         yield "## Every changed resource"
-        found = list(together(rows(report.changes)))
+        found = rarest_first(list(together(rows(report.changes))))
         cells = [_markdown_cells(row) for row in found]
         yield from closed("The resources and their properties", cells, partial(md.full_table, _HEADINGS))
         if many := [row for row in found if len(row.names) > _ALL_NAMES]:

@@ -1,4 +1,4 @@
-"""What changes, in the words of a review: a line for each node group, volume, queue and workload."""
+"""What changes, in the words of a review: a line for each node group, volume, queue and workload, or for many."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from collections.abc import Iterator
 
 from rich.text import Text
 
-from cli.commands.preview import dataset_folders, flavors, limits, mounts, words
+from cli.commands.preview import dataset_folders, flavors, images, limits, mounts, words
+from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions, listed
-from cli.output import alike
+from cli.commands.preview.section import together
 from cli.output.texts import parts
 
 
 def lines(report: Report) -> list[str]:
-    """Names are in bold."""
-    return [
+    """Names are in bold. Images of another registry or repository are first, then what has few like it."""
+    others = [
         *words.lines(report),
         *mounts.lines(report),
         *dataset_folders.lines(report),
         *flavors.lines(report),
         *limits.lines(report),
+        *images.versions(report),
     ]
+    return [*images.moved(report), *together(report, others)]
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line each, with the names in bold."""
-    for line in alike.lines(lines(report), report.names):
+    for line in lines(report):
         yield Text.assemble(*((part, "bold" if is_bold else "") for part, is_bold in parts(line)))
 
 
-def markdown(report: Report) -> Iterator[str]:
+def head(report: Report) -> Iterator[Block]:
     """A list."""
     if found := lines(report):
-        yield "## What changes"
-        yield from conditions(report)
-        yield from listed(report, found)
+        yield Block("What changes", found, is_list=True, when=f", {report.when}" if report.when else "")

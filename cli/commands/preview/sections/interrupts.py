@@ -25,6 +25,8 @@ def head(report: Report) -> Iterator[Block]:
         yield Block("Weakens", alike.lines(weakened, report.names), when=when)
     if report.changes or not report.failed:
         found = alike.lines(interruptions.of(report), report.names)
-        yield Block("Interrupts", found or ["nothing"], when=when)
+        # A comparison with the merge base does not know what runs.
+        runs = ", if it runs" if report.compared_with and found else ""
+        yield Block("Interrupts", found or ["nothing"], when=when or runs)
     if replaced := list(summary.replaced(report)):
         yield Block("Replaces", replaced, when=when)

@@ -29,12 +29,14 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
             yield Text(f"policy {verdict.policy} ({verdict.level}): {line}", style=style)
 
 
-def head(report: Report) -> Iterator[Block]:
-    """The violated policies, those that refuse the update first."""
+def head(report: Report) -> Iterator[Block | str]:
+    """The violated policies, those that refuse the update first; that none was evaluated, if it is so."""
     violated = sorted((each for each in report.verdicts if each.messages), key=lambda each: each.level != "mandatory")
     lines = [
         f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages
     ]
+    if not report.verdicts:
+        yield f"**No policy judged this update:** {_not_evaluated(report)}"
     if lines:
         yield Block("Violated policies", alike.lines(lines, report.names), is_list=True)
 
@@ -42,18 +44,22 @@ def head(report: Report) -> Iterator[Block]:
 def markdown(report: Report) -> Iterator[str]:
     """A table of the violated policies, and how many others passed."""
     yield "## Policies"
-    if report.removed:
-        yield "Not evaluated: policies judge what a stack declares, and after this change it declares nothing."
-    elif report.verdicts:
+    if report.verdicts and not report.removed:
         rows = [(f"{each.policy} ({each.pack})", _verdict(each)) for each in report.verdicts if each.messages]
         passed = _passed(report)
         yield table(("policy", "verdict"), [*rows, *([(passed, "passed")] if passed else [])])
         if passed:
             yield from details("What holds, according to the policies that passed", [bullets(_checked(report))])
-    elif report.failed:
-        yield "Not evaluated: the preview ended before the policies saw the whole stack."
     else:
-        yield "Not evaluated: this preview skipped them."
+        yield f"Not evaluated: {_not_evaluated(report)}"
+
+
+def _not_evaluated(report: Report) -> str:
+    if report.removed:
+        return "policies judge what a stack declares, and after this change it declares nothing."
+    if report.failed:
+        return "the preview ended before the policies saw the whole stack."
+    return "this preview skipped them."
 
 
 def _checked(report: Report) -> Iterator[str]:

@@ -128,7 +128,7 @@ class Away(Cluster):
 
 def test_a_cluster_that_does_not_answer_stops_no_preview() -> None:
     (line,) = words.lines(events(BEFORE, LARGER), Away())  # type: ignore[arg-type]
-    assert line == f"{LAST}, unless it has finished: then its pods end at once"
+    assert line == f"{LAST}; if it has already finished, its new pods exit at once"
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -23,13 +23,13 @@ def _having(quota: float, **most: float) -> dict[str, Any]:
 
 def test_more_gpus_without_quota_are_named_with_how_many_there_were() -> None:
     (line,) = _said(_having(4, t4=8), _having(4, t4=16))
-    says = "**no queue's quota covers 12 of 16 t4**, before 4 of 8: jobs in queues use at most 4 at a time. "
+    says = "**12 of 16 t4 are in no queue's quota** (before: 4 of 8): jobs in queues use at most 4 at a time. "
     assert line.startswith(says)
 
 
 def test_a_new_flavor_without_quota_is_named() -> None:
     (line,) = _said(_having(8, t4=8), _having(8, t4=8, l4=2))
-    assert line.startswith("**no queue's quota covers 2 of 2 l4**: jobs in queues use none. ")
+    assert line.startswith("**2 of 2 l4 are in no queue's quota**: jobs in queues use none. ")
 
 
 def test_a_flavor_that_goes_strands_the_jobs_that_require_it() -> None:
@@ -51,7 +51,7 @@ def test_other_machines_of_a_group_with_as_many_gpus_without_quota_are_no_news()
         "tensorplane:index:NodeGroup": {"gpu": (before, after)},
     }
     _, line = map(shown, flavors.lines(Report("prod", components=components)))
-    assert line.startswith("no queue's quota covers 4 of 8 l4, as before of t4: ")
+    assert line.startswith("4 of 8 l4 are in no queue's quota, as before of t4: ")
 
 
 def test_an_equal_quota_an_unknown_capacity_and_a_new_stack_say_nothing() -> None:

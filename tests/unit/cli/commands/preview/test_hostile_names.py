@@ -21,6 +21,7 @@ from tests.support.hostile_names import HOSTILE
 def _report(name: str) -> Report:
     """A report with the name in every place."""
     t4 = group("t4", name, (0, 2), gpusMax=2, hourlyUsdMax=1.0, taints=[f"{name}=x:NoSchedule"])
+    image = f"another.example/{name}"
     stage = {"reads": [name], "writes": name, "after": [], "program": "1", "parallel": 1, "gpus": 1, "queue": name}
     components: dict[str, Any] = {
         facts.NODE_GROUP: {name: (t4, {**t4, "maxNodes": 4, "gpusMax": 4, "labels": {name: name}})},
@@ -29,8 +30,8 @@ def _report(name: str) -> Report:
             name: ({"sizeGib": 1, "backend": name}, {}),
             "b": ({}, {"sizeGib": 1, "backend": "nfs", "datasets": {name: name}}),
         },
-        facts.MODEL_SERVER: {name: ({"serves": {name: name}, "image": "1"}, {"serves": {name: "2"}, "image": name})},
-        facts.TRAINING_JOB: {name: ({"image": name, "queue": None}, {"image": "2", "queue": name})},
+        facts.MODEL_SERVER: {name: ({"serves": {name: name}, "image": "1"}, {"serves": {name: "2"}, "image": image})},
+        facts.TRAINING_JOB: {name: ({"image": image, "queue": None}, {"image": "2", "queue": name})},
         facts.PIPELINE: {name: ({}, {"stages": [name], "dag": {name: stage}})},
     }
     changed = Property(name, name, "2", replaces=True)
@@ -40,7 +41,7 @@ def _report(name: str) -> Report:
             Change("delete", "core/v1:ConfigMap", name),
             Change("replace", "jobset.x-k8s.io/v1alpha2:JobSet", name, (changed,)),
             Change("update", "aws:eks/nodeGroup:NodeGroup", name, (changed,)),
-            Change("update", name, name, (Property("a", "", name, replaces=False),)),
+            Change("update", f"v1:{name}", name, (Property("a", "", name, replaces=False),)),
         ),
         components=components,
         pods_before=(Pods(facts.TRAINING_JOB, name, name, spec={"containers": []}),),
@@ -63,7 +64,8 @@ def test_a_report_has_the_same_parts_whatever_the_names(name: str, forge: str) -
     assert (shown.wrong, shown.unclosed, list(shown.live())) == ([], [], [])
     visible = " ".join(escaping.visible(name).split())
     assert " ".join(shown.text.split()).count(visible) >= 20
-    assert len(shown.open_text) >= len(plain.open_text) - 40 * len("plain-name"), "nothing is hidden"
+    without_names = len(plain.open_text.replace("plain-name", ""))
+    assert len(shown.open_text) >= without_names, "nothing is hidden"
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -23,7 +23,7 @@ def _queue(owned: float) -> Estimate:
     [
         (_group(0, 10), _group(0, 20), "+$10.00 per hour at most ($10.00 → $20.00, a month $7,300 → $14,600)"),
         (_group(0, 10), _group(2, 10),
-         "same per hour at most ($10.00, a month $7,300), +$2.00 at least ($0.00 → $2.00)"),
+         "at most $10.00 per hour ($7,300 a month), as before, +$2.00 at least ($0.00 → $2.00)"),
         (_group(1, 10), None,
          "-$10.00 per hour at most ($10.00 → $0.00, a month $7,300 → $0), -$1.00 at least ($1.00 → $0.00)"),
     ],
@@ -50,7 +50,7 @@ def test_what_the_queues_cover_is_said_before_and_after() -> None:
 def test_full_groups_that_cost_the_same_do_not_hide_what_queues_keep_busy(owned: float, says: str) -> None:
     group, queue = Compared(_group(0, 10), _group(0, 10)), Compared(_queue(4), _queue(owned))
     assert spending.sentence([group, queue]) == (
-        f"same per hour at most ($10.00, a month $7,300), but jobs in queues can keep nodes for up to {says} busy"
+        f"at most $10.00 per hour ($7,300 a month), as before, but jobs in queues can keep nodes for up to {says} busy"
     )
 
 

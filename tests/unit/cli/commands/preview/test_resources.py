@@ -1,0 +1,89 @@
+"""Changed resources at the beginning: rights and networks first, what is not like many others with its values."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from cli.commands.preview import render
+from cli.commands.preview.head import LIMIT
+from cli.commands.preview.report import Change, Property, Report
+from cli.commands.preview.section import CUT
+from cli.output.escaping import line as shown
+
+MANY = 200
+POD = "spec.template.spec"
+
+
+def _head(changes: list[Change]) -> list[str]:
+    head = render.markdown(Report("dev", changes=tuple(changes))).partition(CUT)[0]
+    assert len(head.encode()) <= LIMIT
+    return head.partition("## Changed resources")[2].strip().splitlines()
+
+
+def _replaced(number: int, *more: Property) -> Change:
+    name = f"job-{number:03}"
+    run = Property("metadata.name", f'"{name}-0000000{number % 10}"', f'"{name}-1111111{number % 10}"', replaces=True)
+    image = Property(f"{POD}.containers[0].image", '"a:1"', f'"a:2-{number}"', replaces=True)
+    return Change("replace", "jobset.x-k8s.io/v1alpha2:JobSet", name, (run, image, *more))
+
+
+ODD = [
+    Property(f"{POD}.serviceAccountName", '"default"', '"admin"', replaces=True),
+    Property(f"{POD}.hostNetwork", "", "true", replaces=True),
+    Property(f"{POD}.containers[0].command[0]", '"train"', '"curl"', replaces=True),
+]
+
+
+@pytest.mark.parametrize("odd", ODD, ids=lambda changed: changed.path)
+def test_the_one_in_which_more_changes_among_many_is_first_with_its_values(odd: Property) -> None:
+    for at in (0, MANY - 1, *random.Random(41).sample(range(MANY), 3)):
+        first, second, *_ = _head([_replaced(number, *([odd] if number == at else [])) for number in range(MANY)])
+        assert first.startswith(f"- replace JobSet **job-{at:03}**: {POD}.")
+        assert f"{shown(odd.path)} {odd.old or 'none'} → {odd.new}" in first.partition(", ")[0]
+        assert second.startswith("- replace 199 JobSet **job-")
+        assert "metadata.name" not in first + second, "another run of the same has another name"
+
+
+def test_the_one_with_another_value_than_most_is_first() -> None:
+    for at in (0, MANY - 1, 77):
+        values = ('"8Gi"', '"9Gi"'), ('"8Gi"', '"900Gi"')
+        more = [Property(f"{POD}.containers[0].memory", *values[number == at], replaces=True) for number in range(MANY)]
+        first, second, *_ = _head([_replaced(number, more[number]) for number in range(MANY)])
+        assert first.startswith(f"- replace JobSet **job-{at:03}**: {POD}.")
+        assert '.memory "8Gi" → "900Gi", ' in first
+        assert second.startswith("- replace 199 JobSet")
+
+
+def test_what_gives_rights_is_first_of_the_properties_also_of_many() -> None:
+    more = [Property(f"{POD}.{path}", "1", "2", replaces=True) for path in ("a", "b", "c", "serviceAccountName")]
+    (line,) = _head([_replaced(number, *more) for number in range(MANY)])[:1]
+    assert f"**: {POD}.serviceAccountName, " in line
+
+
+def test_what_decides_about_access_is_first_also_if_it_comes_or_goes() -> None:
+    egress = Property("spec.egress[0].to[0].ipBlock.cidr", '"10.0.0.0/8"', '"0.0.0.0/0"', replaces=False)
+    lines = _head(
+        [
+            Change("delete", "core/v1:ConfigMap", "a"),
+            Change("update", "apps/v1:Deployment", "b", (Property("spec.replicas", "1", "2", replaces=False),)),
+            *(Change("create", "core/v1:Service", f"s-{number}") for number in range(9)),
+            Change("create", "core/v1:ConfigMap", "c"),
+            Change("create", "rbac.authorization.k8s.io/v1:ClusterRoleBinding", "all-admins"),
+            Change("update", "networking.k8s.io/v1:NetworkPolicy", "default", (egress,)),
+        ]
+    )
+    assert lines[:3] == [
+        "- create ClusterRoleBinding **all-admins**",
+        '- update NetworkPolicy **default**: spec.egress\\[0].to\\[0].ipBlock.cidr "10.0.0.0/8" → "0.0.0.0/0"',
+        "- update Deployment **b**: spec.replicas 1 → 2",
+    ]
+    assert lines[3:5] == ["- delete 1 more: ConfigMap", "- create 10 more: 9 Service, ConfigMap"]
+
+
+def test_the_table_of_every_resource_begins_with_what_is_not_like_many_others() -> None:
+    changes = [_replaced(number, *(ODD[:1] if number == 77 else [])) for number in range(100)]
+    table = render.markdown(Report("dev", changes=tuple(changes))).partition("## Every changed resource")[2]
+    rows = [row for row in table.splitlines() if row.startswith("| replace")]
+    assert "**job-077**" in rows[0]
