@@ -20,7 +20,7 @@ from components.base.labels import (
 )
 from components.queues import cel, fitting_pods, priority
 from components.queues import restricted_pods as restricted
-from components.queues.gpu_guard import ADMITTED, DEVICES, asks, bind, by_controller, matched, owned
+from components.queues.gpu_guard import ADMITTED, DEVICES, OWNER, asks, bind, by_controller, matched, owned, same
 from components.queues.spaces import Spaces
 
 _MAKERS = {
@@ -38,6 +38,7 @@ def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resourc
     own, of_teams = _named([spaces.stack]), _named(spaces.teams)
     if spaces.kinds:
         made += bind(spaces.stack, "-admitted-jobs", labels_of_kueue(spaces), own, opts)
+        made += bind(spaces.stack, "-deleted-jobs", deletions(spaces), _named(spaces.namespaces), opts)
     if spaces.teams:
         made += bind(spaces.stack, "-jobs-of-teams", jobs(spaces), of_teams, opts)
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):
@@ -54,7 +55,7 @@ def labels_of_kueue(spaces: Spaces) -> dict[str, Any]:
     return {
         "match_constraints": matched(_MAKERS),
         "variables": _variables_of_labels(spaces),
-        "validations": [_only_kueue_labels(spaces), _no_growth()],
+        "validations": [_only_kueue_labels(spaces), _no_growth(), _no_escape()],
     }
 
 
@@ -74,6 +75,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
         "validations": [
             _only_kueue_labels(spaces),
             _no_growth(),
+            _no_escape(),
             {
                 "expression": (
                     f"!({fresh}) || ({queued}) || !variables.templates.exists(template, {asks('template.spec')})"
@@ -122,6 +124,36 @@ def _no_growth() -> dict[str, str]:
             " || dyn(object).spec.?parallelism.orValue(1) <= dyn(oldObject).spec.?parallelism.orValue(1)"
         ),
         "message": "spec.parallelism: an admitted job cannot grow; create another job",
+    }
+
+
+def _no_escape() -> dict[str, str]:
+    """Kueue neither evicts nor ends a job that has no queue, or that another one owns."""
+    return {
+        "expression": (
+            "variables.byController || !variables.wasLabelled"
+            f" || ({same(OWNER)} && {same(f'metadata.?labels[?{cel.text(QUEUE_LABEL)}]')})"
+        ),
+        "message": "metadata: an admitted job keeps its owner and its queue; create another job",
+    }
+
+
+def deletions(spaces: Spaces) -> dict[str, Any]:
+    """The policy for the end of admitted jobs: Kueue returns their quota, so that their pods end too."""
+    how = "dyn(request.options)"
+    orphans = (
+        f"{how}.?propagationPolicy.orValue('') == 'Orphan' || {how}.?orphanDependents.orValue(false)"
+        f" || (!{how}.?propagationPolicy.hasValue() && 'orphan' in oldObject.metadata.?finalizers.orValue([]))"
+    )
+    return {
+        "match_constraints": matched({"jobset.x-k8s.io": ["jobsets"], "batch": ["jobs"]}, ["DELETE"]),
+        "variables": [by_controller(spaces)],
+        "validations": [
+            {
+                "expression": f"variables.byController || !{_labelled(_templates('oldObject'))} || !({orphans})",
+                "message": "propagationPolicy: pods of an admitted job end with it; delete it without --cascade=orphan",
+            }
+        ],
     }
 
 

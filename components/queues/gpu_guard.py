@@ -32,13 +32,18 @@ COUNTED = tuple(sorted({accelerator.resource for accelerator in ACCELERATORS.val
 PATTERN = (
     # Domains with nothing but accelerators, then devices of domains that have others too.
     r"^((nvidia|amd|gpu\.intel|huawei|cambricon|hygon|enflame|metax-tech|mthreads|kunlunxin)\.com/.+"
-    r"|(habana|furiosa|rebellions|iluvatar)\.ai/.+|cloud-tpus\.google\.com/.+|qualcomm\.com/qaic.*"
+    r"|(tenstorrent|vastaitech)\.com/.+|(habana|furiosa|rebellions|iluvatar)\.ai/.+|cloud-tpus\.google\.com/.+"
+    r"|npu\.intel\.com/.+|qualcomm\.com/qaic.*|alibabacloud\.com/ppu.*"
     # A DeviceClass of dynamic resource allocation, by its name.
     r"|deviceclass\.resource\.kubernetes\.io/.+"
     # Whatever the vendor.
     r"|[^/]+/([^/]*(gpu|nvidia|cuda|neuron|gaudi)|([^/]*[^a-z/])?(tpu|npu|dcu|mlu|mig-)).*)$"
 )
 """The names of accelerators among extended resources, in RE2's syntax."""
+OWNER = "metadata.?ownerReferences.orValue([]).filter(owner, owner.?controller.orValue(false))"
+"""The owner that controls an object, in CEL."""
+_OF_JOB = (ADMITTED, "batch.kubernetes.io/controller-uid", "controller-uid")
+"""The labels by which pods belong to a Job that Kueue admitted."""
 _GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods that Kueue manages without a job."""
 
@@ -80,7 +85,13 @@ def bind(
         "validation_actions": [action.apply(str.capitalize) if action else "Deny"],
         "match_resources": {"namespace_selector": {"match_expressions": list(namespaces)}},
     }
-    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[policy]))
+    after = pulumi.ResourceOptions(
+        depends_on=[policy],
+        # A dry run of the update merges both actions of a binding, and the API server refuses `Deny` beside `Warn`.
+        replace_on_changes=["spec.validationActions"],
+        delete_before_replace=True,
+    )
+    after = pulumi.ResourceOptions.merge(opts, after)
     return [k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding(name, metadata=about, spec=force, opts=after)]
 
 
@@ -117,19 +128,29 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
     # Pods that other operators create are not of an admitted job, even with Kueue's label.
     of_job = f" && {owned('Job')}" if spaces.only_job_sets else ""
     admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && variables.byController{of_job}"
-    made = f"{waits} || ({admitted}) || ({declared})" if spaces.kinds else declared
+    # Kueue has counted the RuntimeClass as it was when it admitted the job.
+    counted = f"!{_some(_overhead('dyn(object).spec'))}"
+    made = f"({waits} || ({admitted}) || ({declared})) && {counted}" if spaces.kinds else declared
     kept = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
+    was_admitted = f"dyn(oldObject).metadata.?labels[?'{ADMITTED}'].hasValue()"
+    stays = " && ".join([same(OWNER), *(same(f"metadata.?labels[?{cel.text(key)}]") for key in _OF_JOB)])
+    validations = [
+        {
+            "expression": f"request.operation == 'UPDATE' ? {kept} : ({made})",
+            "message_expression": f"'{DEVICES}: {_advice(spaces)}'",
+        },
+        {
+            # A Job replaces a pod that leaves it, which would go on beside its replacement.
+            "expression": f"request.operation != 'UPDATE' || variables.byController || !{was_admitted} || ({stays})",
+            "message": "metadata: a pod of an admitted job stays with its Job; delete the pod, or the job",
+        },
+    ]
     return {
-        # Kubernetes lets no ephemeral container and no resize ask for an accelerator.
-        "match_constraints": matched({"": ["pods"]}),
+        # Kubernetes lets no ephemeral container and no resize ask for an accelerator. A status comes with labels.
+        "match_constraints": matched({"": ["pods", "pods/status"] if spaces.kinds else ["pods"]}),
         "match_conditions": [{"name": "gpus", "expression": asks("dyn(object).spec")}],
         "variables": [by_controller(spaces)],
-        "validations": [
-            {
-                "expression": f"request.operation == 'UPDATE' ? {kept} : ({made})",
-                "message_expression": f"'{DEVICES}: {_advice(spaces)}'",
-            }
-        ],
+        "validations": validations if spaces.kinds else validations[:1],
     }
 
 
@@ -172,23 +193,38 @@ def asks(spec: str, *, but: Sequence[str] = ()) -> str:
     The devices of a resource claim (dynamic resource allocation) are in another object, which a policy cannot read.
     """
     amounts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
-    named = f"name.matches(r'{PATTERN}')" + (f" && !(name in {cel.list_of(but)})" if but else "")
-    some = f"exists(name, {named} && string(amounts[name]) != '0')"
     return (
         f"({spec}.?resourceClaims.orValue([]).size() > 0"
-        f" || {restricted_pods.containers(spec)}.exists(one, {amounts}.exists(amounts, amounts.{some}))"
-        # A RuntimeClass adds it.
-        f" || [{spec}.?overhead.orValue({{}})].exists(amounts, amounts.{some}))"
+        f" || {restricted_pods.containers(spec)}.exists(one, {_some(amounts, but)})"
+        f" || {_some(_overhead(spec), but)})"
     )
 
 
+def _some(amounts: str, but: Sequence[str] = ()) -> str:
+    """Whether one of these maps of amounts has an accelerator."""
+    named = f"name.matches(r'{PATTERN}')" + (f" && !(name in {cel.list_of(but)})" if but else "")
+    return f"{amounts}.exists(amounts, amounts.exists(name, {named} && string(amounts[name]) != '0'))"
+
+
+def _overhead(spec: str) -> str:
+    """What a RuntimeClass adds to a pod."""
+    return f"[{spec}.?overhead.orValue({{}})]"
+
+
 def by_controller(spaces: Spaces) -> dict[str, str]:
-    """Whether a controller sent the request: anyone can write the labels that Kueue sets, so only controllers may."""
+    """Whether a controller sent the request: anyone can write the labels that Kueue sets, so only controllers may.
+
+    Where Kueue only admits JobSets, the controllers of Jobs, JobSets and Kueue may all write the status of Jobs.
+    Accounts that deploy workloads to a namespace may not.
+    """
     user = "request.userInfo.username"
     account = (
         f"({user}.startsWith('system:serviceaccount:') && !({user}.split(':')[2] in {cel.list_of(spaces.namespaces)}))"
     )
-    return {"name": "byController", "expression": f"{user} == 'system:kube-controller-manager' || {account}"}
+    if spaces.only_job_sets:
+        jobs = "authorizer.group('batch').resource('jobs').subresource('status').namespace(request.namespace)"
+        account += f" && {jobs}.check('update').allowed()"
+    return {"name": "byController", "expression": f"{user} == 'system:kube-controller-manager' || ({account})"}
 
 
 def matched(resources: Mapping[str, Sequence[str]], operations: Sequence[str] = ("CREATE", "UPDATE")) -> dict[str, Any]:
@@ -204,6 +240,11 @@ def matched(resources: Mapping[str, Sequence[str]], operations: Sequence[str] = 
 def owned(kind: str) -> str:
     """Whether an object of this kind owns the request's."""
     return f"dyn(object).metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '{kind}')"
+
+
+def same(path: str) -> str:
+    """Whether an update leaves this as it is."""
+    return f"dyn(object).{path} == dyn(oldObject).{path}"
 
 
 def _gated(thing: str) -> str:

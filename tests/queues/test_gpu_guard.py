@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from kubernetes import config as kubeconfig
 
+from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
 from components.queues import gpu_guard
 from components.queues.spaces import Spaces
 from embedded.provider.api import GVK, Api, ApiError
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
-from tests.queues.jobs import POD, Jobs, Object
+from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
@@ -27,7 +28,12 @@ COUNT = counts.of(quick=60, nightly=600)
 ELSEWHERE, ALLOWED, RUNTIME = "elsewhere", "allowed", "takes-gpus"
 CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
 RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "google.com/tpu", "example.com/npu"]
+RESOURCES += ["npu.intel.com/accel", "tenstorrent.com/n150", "vastaitech.com/va", "alibabacloud.com/ppu"]
+JOB = GVK("batch", "v1", "Job")
 GATE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
+
+
+_OWNER = {"apiVersion": "batch/v1", "kind": "JobSet", "name": "a", "uid": "a", "controller": True}
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +180,83 @@ def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs, namespace:
             jobs.api.patch(POD, "waiting", namespace, {"spec": {"schedulingGates": None}}, manager="test")
     finally:
         jobs.api.delete(POD, "waiting", namespace)
+
+
+@pytest.fixture
+def admitted(queues: Jobs) -> Iterator[tuple[str, str]]:
+    """The Job and a pod of an admitted JobSet."""
+    queues.api.create(example(), manager="test")
+    eventually(lambda: queues.running()["sweep"] == 2)
+    (job,) = queues.kube.items(f"/apis/batch/v1/namespaces/{TEAM}/jobs", labelSelector=f"{JOB_SET_NAME}=sweep")
+    yield job["metadata"]["name"], queues.pods("sweep")[0]["metadata"]["name"]
+    queues.delete("sweep", TEAM)
+
+
+def test_what_kueue_admitted_ends_with_its_quota(queues: Jobs, admitted: tuple[str, str]) -> None:
+    """Kueue forgets a job that is deleted, has no queue, or has another owner; its pods would go on."""
+    for kind, name in ((JOB_SET, "sweep"), (JOB, admitted[0])):
+        with pytest.raises(ApiError, match="pods of an admitted job end with it"):
+            queues.api.delete(kind, name, TEAM, propagation="Orphan")
+        changes: list[Object] = [
+            {"ownerReferences": [_OWNER]},
+            {"labels": {QUEUE_LABEL: None if kind == JOB_SET else "a"}},
+        ]
+        for metadata in changes:
+            with pytest.raises(ApiError, match="an admitted job keeps its owner and its queue"):
+                queues.api.patch(kind, name, TEAM, {"metadata": metadata, "spec": {"suspend": True}}, manager="test")
+    queues.api.patch(JOB_SET, "sweep", TEAM, {"metadata": {"finalizers": ["orphan"]}}, manager="test")
+    queues.delete("sweep", TEAM)
+    eventually(queues.are_gone)
+
+
+def test_pods_stay_with_the_job_that_would_replace_them(queues: Jobs, admitted: tuple[str, str]) -> None:
+    name = admitted[1]
+    changes: list[tuple[str, Object]] = [(name, {"ownerReferences": None})]
+    for label in ("batch.kubernetes.io/controller-uid", gpu_guard.ADMITTED):
+        changes += [(path, {"labels": {label: None}}) for path in (name, f"{name}/status")]
+    for path, metadata in changes:
+        with pytest.raises(ApiError, match="a pod of an admitted job stays with its Job"):
+            queues.api.patch(POD, path, TEAM, {"metadata": metadata}, manager="test")
+    queues.api.patch(POD, name, TEAM, {"metadata": {"labels": {"mine": "a"}}}, manager="test")
+
+
+def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, client: Any) -> None:
+    """Those of other namespaces, unlike the controllers, may not write the status of Jobs."""
+    about = {"name": "deploys", "namespace": TEAM}
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "admin"}
+    account = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}
+    binding = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": about}
+    jobs.api.apply({**binding, "roleRef": role, "subjects": [account]}, manager="test")
+    client.default_headers = {"Impersonate-User": "system:serviceaccount:default:default"}
+    found = pod(example(), TEAM)
+    found["metadata"] |= {"labels": {gpu_guard.ADMITTED: "worker"}, "ownerReferences": [{**_OWNER, "kind": "Job"}]}
+
+    def refusal() -> str:
+        try:
+            Api(client).create(found, manager="test", dry_run=True)
+        except ApiError as error:
+            return str(error)
+        return ""
+
+    try:
+        eventually(lambda: 'cannot create resource "pods"' not in refusal())
+        assert "Kueue did not admit this pod" in refusal()
+    finally:
+        jobs.api.delete(GVK("rbac.authorization.k8s.io", "v1", "RoleBinding"), "deploys", TEAM)
+
+
+def test_a_runtime_class_adds_no_gpus_to_an_admitted_job(jobs: Jobs, client: Any, others: None) -> None:
+    """It may have changed since Kueue counted it."""
+    found = plain(TEAM)
+    found["metadata"] |= {"labels": {gpu_guard.ADMITTED: "worker"}, "ownerReferences": [{**_OWNER, "kind": "Job"}]}
+    client.default_headers |= {
+        "Impersonate-User": CONTROLLER.format("job"),
+        "Impersonate-Group": "system:masters",
+    }
+    Api(client).create(found, manager="test", dry_run=True)
+    found["spec"]["runtimeClassName"] = RUNTIME
+    with pytest.raises(ApiError, match="Kueue did not admit this pod"):
+        Api(client).create(found, manager="test", dry_run=True)
 
 
 def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
