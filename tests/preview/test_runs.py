@@ -69,7 +69,8 @@ def changed(engine: Engine, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 
 TOLD = pytest.mark.nightly("the words are told without an engine: 7 s of engine each")
 LAST = (
-    "restarts digits from its last checkpoint, saved every 100 steps; if it has already finished, its new pods exit at once"
+    "restarts digits from its last checkpoint, saved every 100 steps; "
+    "if it has already finished, its new pods exit at once"
 )
 
 
