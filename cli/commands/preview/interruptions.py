@@ -55,7 +55,9 @@ def _of(change: Change, deleted_jobs: list[str]) -> Iterator[str]:
         and change.operation in ("replace", "delete")
         and change.name not in deleted_jobs
     ):
-        yield f"the run of {change.name}"
+        # A run has the name of its JobSet.
+        begins = any(each.path == "metadata.name" for each in change.properties)
+        yield f"the run of {change.name}{' (a new run begins)' if begins else ''}"
     if change.type.endswith(_RELEASE) and change.operation in ("replace", "update"):
         yield f"the pods of Helm release {change.name}"
     if change.type.endswith(_OF_PODS) and _restarts(change):
