@@ -67,7 +67,10 @@ EXPECTED = (
     ),
     *(
         Expected(
-            "create", f"kubernetes:{kind}", ".*-(gpus|pods-with-gpus|gpus-elsewhere|admitted-jobs)", "GPUs are guarded"
+            "create",
+            f"kubernetes:{kind}",
+            ".*-(gpus|pods-with-gpus|gpus-elsewhere|(admitted|deleted)-jobs)",
+            "GPUs are guarded",
         )
         for kind in (
             "admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy",
