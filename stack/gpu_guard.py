@@ -90,8 +90,8 @@ def _spaces(resolved: ResolvedStack) -> Spaces:
     return Spaces(
         stack=config.namespace_name,
         teams={
-            args.namespace or name: [queue for queue, one in config.queues.items() if name in one.teams]
-            for name, args in config.teams.items()
+            space: [queue for queue, one in config.queues.items() if name in one.teams]
+            for name, space in config.team_namespaces.items()
         },
         unqueued=[name for name, workload in config.workloads.items() if workload.accelerators_without_queue],
         kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
