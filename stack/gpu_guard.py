@@ -15,8 +15,8 @@ from components.queues.spaces import Spaces
 from stack.resolved import ResolvedStack
 
 _WARNS = (
-    "gpusElsewhere: pods with GPUs that no queue and no setting gives them are only warned about, because an earlier"
-    " version deployed this stack; look with: tensorplane check --cluster, then set it to deny, warn or allow"
+    "gpusInOtherNamespaces: pods with GPUs that no queue and no setting gives them are only warned about, because an"
+    " earlier version deployed this stack; look with: tensorplane check --cluster, then set it to deny, warn or allow"
 )
 
 
@@ -26,16 +26,16 @@ class Guard:
 
     own: pulumi.Output[str]
     """In the stack's own namespace, where there are no queues. The next deployment reads it in the outputs."""
-    elsewhere: pulumi.Output[str] | None
-    """In namespaces of nobody's stack; None: nothing."""
+    other: pulumi.Output[str] | None
+    """In namespaces that no stack manages; None: nothing."""
 
 
 def chosen(resolved: ResolvedStack, deployed: pulumi.StackReference) -> Guard:
     """Deny on a new cluster. A stack that an earlier version deployed may have pods that restart: it warns, until the
     settings say otherwise."""
-    if written := resolved.config.gpus_elsewhere:
-        elsewhere = None if written == "allow" else pulumi.Output.from_input(str(written))
-        return Guard(pulumi.Output.from_input("deny"), elsewhere)
+    if written := resolved.config.gpus_in_other_namespaces:
+        other = None if written == "allow" else pulumi.Output.from_input(str(written))
+        return Guard(pulumi.Output.from_input("deny"), other)
     # Every version has this output.
     outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(facts.GPU_GUARD_KEY))
     action = pulumi.Output.unsecret(outputs.apply(lambda both: _of(*both)))
@@ -60,7 +60,7 @@ def declare(
     spaces = _spaces(resolved)
     own = None if resolved.config.queues else guard.own
     _limits(resolved, own, namespace, teams, opts)
-    return [*gpu_guard.declare(spaces, own, guard.elsewhere, opts), *admission.declare(spaces, opts)]
+    return [*gpu_guard.declare(spaces, own, guard.other, opts), *admission.declare(spaces, opts)]
 
 
 def _limits(

@@ -38,9 +38,9 @@ class StackConfig(Model):
     """How GPUs become available to pods; by default what the kind of cluster requires, if a node group has GPUs."""
     namespace: Name | None = None
     """Namespace of the stack's objects; `tensorplane-<stack>` by default."""
-    gpus_elsewhere: Action | None = None
-    """What becomes of pods with GPUs in namespaces of nobody's stack: `deny` by default on a new cluster that the stack
-    creates, `allow` on an existing one. A stack that an earlier version deployed warns until this is set."""
+    gpus_in_other_namespaces: Action | None = None
+    """What becomes of pods with GPUs in namespaces that no stack manages: `deny` by default on a new cluster that
+    the stack creates, `allow` on an existing one. A stack that an earlier version deployed warns until this is set."""
     controllers: ControllersArgs = ControllersArgs()
     """Which controllers (Kueue, JobSet, VolSync, KEDA, metrics-server, Prometheus, Traefik, Argo Workflows) the stack
     installs."""

@@ -19,10 +19,10 @@ from components.queues.spaces import Spaces
 
 Action = Literal["deny", "warn", "allow"]
 """What becomes of a pod that the guard finds."""
-OWN, ELSEWHERE = "-pods-with-gpus", "-gpus-elsewhere"
+OWN, OTHER = "-pods-with-gpus", "-gpus-in-other-namespaces"
 """What the names of the policies end with, after the stack's namespace: for its own namespaces, and for all others."""
 ALLOWED = f"{DOMAIN}/gpus"
-"""Label of a namespace of nobody's stack whose pods may hold accelerators, with the value `allowed`."""
+"""Label of a namespace that no stack manages whose pods may hold accelerators, with the value `allowed`."""
 ADMITTED = "kueue.x-k8s.io/podset"
 """The label that Kueue sets on the pods of admitted jobs."""
 DEVICES = "GPUs and resourceClaims"
@@ -49,13 +49,13 @@ _GATE = "kueue.x-k8s.io/admission"
 
 
 def declare(
-    spaces: Spaces, own: pulumi.Output[str] | None, elsewhere: pulumi.Output[str] | None, opts: pulumi.ResourceOptions
+    spaces: Spaces, own: pulumi.Output[str] | None, other: pulumi.Output[str] | None, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """Create the policies; jobs depend on the returned bindings. `own`: `warn` or, by default, `deny`. `elsewhere`: one
+    """Create the policies; jobs depend on the returned bindings. `own`: `warn` or, by default, `deny`. `other`: one
     of them, or None for no policy."""
     inside = {"key": NAMESPACE_NAME, "operator": "In", "values": sorted(spaces.namespaces)}
     made = bind(spaces.stack, OWN, own_pods(spaces), [inside], opts, own)
-    if elsewhere is None:
+    if other is None:
         return made
     outside = [
         {**inside, "operator": "NotIn"},
@@ -63,7 +63,7 @@ def declare(
         {"key": PART_OF, "operator": "NotIn", "values": [TENSORPLANE[PART_OF]]},
         {"key": ALLOWED, "operator": "NotIn", "values": ["allowed"]},
     ]
-    return [*made, *bind(spaces.stack, ELSEWHERE, other_pods(spaces), outside, opts, elsewhere)]
+    return [*made, *bind(spaces.stack, OTHER, other_pods(spaces), outside, opts, other)]
 
 
 def bind(

@@ -25,7 +25,7 @@ from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 COUNT = counts.of(quick=60, nightly=600)
-ELSEWHERE, ALLOWED, RUNTIME = "elsewhere", "allowed", "takes-gpus"
+OTHER, ALLOWED, RUNTIME = "other", "allowed", "takes-gpus"
 CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
 RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "google.com/tpu", "example.com/npu"]
 RESOURCES += ["npu.intel.com/accel", "tenstorrent.com/n150", "vastaitech.com/va", "alibabacloud.com/ppu"]
@@ -38,9 +38,9 @@ _OWNER = {"apiVersion": "batch/v1", "kind": "JobSet", "name": "a", "uid": "a", "
 
 @pytest.fixture(scope="module")
 def others(jobs: Jobs) -> Iterator[None]:
-    """Namespaces of nobody's stack, one of which may have GPUs, and a RuntimeClass whose pods take some."""
+    """Namespaces that no stack manages, one of which may have GPUs, and a RuntimeClass whose pods take some."""
     made: list[Object] = [
-        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ELSEWHERE}},
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": OTHER}},
         {
             "apiVersion": "v1",
             "kind": "Namespace",
@@ -57,8 +57,8 @@ def others(jobs: Jobs) -> Iterator[None]:
     for each in made:
         jobs.api.apply(each, manager="test")
     # Every namespace has this account a moment later.
-    eventually(lambda: jobs.refusal(plain(ELSEWHERE)) == jobs.refusal(plain(ALLOWED)) == "")
-    eventually(lambda: "no queue or quota gives them" in jobs.refusal(pod(example(), ELSEWHERE)))
+    eventually(lambda: jobs.refusal(plain(OTHER)) == jobs.refusal(plain(ALLOWED)) == "")
+    eventually(lambda: "no queue or quota gives them" in jobs.refusal(pod(example(), OTHER)))
     yield
     for each in reversed(made):
         jobs.api.delete(GVK.parse(each["apiVersion"], each["kind"]), each["metadata"]["name"])
@@ -137,7 +137,7 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
     draw, let_in = random.Random(counts.seed()), []
     own = [jobs.stack, TEAM]
     for _ in range(COUNT):
-        namespace = draw.choice([*own, ELSEWHERE, "default", "kube-system"])
+        namespace = draw.choice([*own, OTHER, "default", "kube-system"])
         controllers = [CONTROLLER.format(name) for name in ("job", "replicaset", "daemon-set", "statefulset")]
         user = draw.choice(["admin", f"system:serviceaccount:{namespace}:default", *controllers])
         found = disguised(draw, asking(draw, namespace))
@@ -261,7 +261,7 @@ def test_a_runtime_class_adds_no_gpus_to_an_admitted_job(jobs: Jobs, client: Any
 
 def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
     """By an ephemeral container, or by a resize."""
-    running = plain(ELSEWHERE)
+    running = plain(OTHER)
     running["metadata"]["name"] = "running"
     jobs.api.create(running, manager="test")
     gpus = {"limits": {"nvidia.com/gpu": "1"}}
@@ -270,15 +270,15 @@ def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
     try:
         for way, spec in (("ephemeralcontainers", added), ("resize", resized)):
             with pytest.raises(ApiError, match=r"Forbidden|forbidden|Invalid|not allowed"):
-                jobs.api.patch(POD, f"running/{way}", ELSEWHERE, {"spec": spec}, manager="test")
+                jobs.api.patch(POD, f"running/{way}", OTHER, {"spec": spec}, manager="test")
     finally:
-        jobs.api.delete(POD, "running", ELSEWHERE)
+        jobs.api.delete(POD, "running", OTHER)
 
 
 def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, others: None) -> None:
     assert "(queues here: research), as tensorplane run does" in jobs.refusal(pod(example(), TEAM))
     assert "(queues here: batch, production, research, serving)" in jobs.refusal(pod(example(), jobs.stack))
-    told = jobs.refusal(pod(example(), ELSEWHERE))
+    told = jobs.refusal(pod(example(), OTHER))
     assert "run it in a queue (batch, production, research, serving) of tensorplane-dev with tensorplane run" in told
     assert "or label the namespace tensorplane.dev/gpus=allowed" in told
 
@@ -306,7 +306,7 @@ def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catal
 
 def test_pods_without_gpus_and_namespaces_that_may_have_some_are_left_alone(jobs: Jobs, others: None) -> None:
     assert jobs.refusal(pod(example(), ALLOWED)) == ""
-    for namespace in (ELSEWHERE, "default", TEAM, jobs.stack):
+    for namespace in (OTHER, "default", TEAM, jobs.stack):
         other = plain(namespace)
         other["spec"]["containers"][0]["resources"] = {"limits": {"vpc.amazonaws.com/efa": "1", "cpu": "1"}}
         assert jobs.refusal(other) == "", namespace

@@ -69,7 +69,7 @@ EXPECTED = (
         Expected(
             "create",
             f"kubernetes:{kind}",
-            ".*-(gpus|pods-with-gpus|gpus-elsewhere|(admitted|deleted)-jobs)",
+            ".*-(gpus|pods-with-gpus|gpus-in-other-namespaces|(admitted|deleted)-jobs)",
             "GPUs are guarded",
         )
         for kind in (
@@ -166,7 +166,7 @@ def test_the_engine_replaces_nothing_either(name: str, previewed: Mapping[str, F
 
 
 @pytest.mark.parametrize("name", ["dev"])
-def test_pods_elsewhere_that_run_at_the_upgrade_start_again(
+def test_pods_in_other_namespaces_that_run_at_the_upgrade_start_again(
     name: str, previewed: Mapping[str, Future[list[Step]]]
 ) -> None:
     """An earlier version let them in."""
@@ -174,7 +174,8 @@ def test_pods_elsewhere_that_run_at_the_upgrade_start_again(
     assert [
         state["inputs"]["spec"]["validationActions"]
         for state in made
-        if state["type"].endswith("PolicyBinding") and state["inputs"]["metadata"]["name"].endswith("gpus-elsewhere")
+        if state["type"].endswith("PolicyBinding")
+        and state["inputs"]["metadata"]["name"].endswith("gpus-in-other-namespaces")
     ] == [["Warn"]]
 
 

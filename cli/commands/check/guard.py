@@ -14,21 +14,23 @@ from components.queues import gpu_guard
 from driver.kube import Kube
 from stack import ResolvedStack
 
-_AT = ("gpusElsewhere",)
+_AT = ("gpusInOtherNamespaces",)
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 _SHOWN = 5
 _Object = Mapping[str, Any]
 
 
 def notes(resolved: ResolvedStack, api: Kube) -> Iterator[Note]:
-    """A line on pods in namespaces of nobody's stack, if any has accelerators, or if nothing keeps them from some."""
+    """A line on pods in namespaces that no stack manages, with accelerators, or where nothing refuses those."""
     config = resolved.config
     if config.platform:
         return
     own = {config.namespace_name, *config.team_namespaces.values()}
     spared = own | {one["metadata"]["name"] for one in api.metadata("/api/v1/namespaces") if _is_spared(one)}
     pods = [pod for pod in api.items("/api/v1/pods") if pod["metadata"]["namespace"] not in spared]
-    yield from _notes(config.gpus_elsewhere, _in_force(api, config.namespace_name), list(_with_accelerators(pods)))
+    yield from _notes(
+        config.gpus_in_other_namespaces, _in_force(api, config.namespace_name), list(_with_accelerators(pods))
+    )
 
 
 def _notes(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
@@ -40,7 +42,9 @@ def _notes(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]
             yield Note(_AT, f"deny refuses pods that run now when they start again{held}; {remedy}")
     elif asked != "allow":
         how = "are only warned about" if in_force else "are let in"
-        yield Note(_AT, f"pods with GPUs in namespaces of nobody's stack {how}{held}; set it to deny, warn or allow")
+        yield Note(
+            _AT, f"pods with GPUs in namespaces that no stack manages {how}{held}; set it to deny, warn or allow"
+        )
 
 
 def _is_spared(namespace: _Object) -> bool:
@@ -67,5 +71,5 @@ def _asks(spec: _Object) -> bool:
 
 
 def _in_force(api: Kube, stack: str) -> str | None:
-    binding = api.get(f"{_BINDINGS}/{stack}{gpu_guard.ELSEWHERE}")
+    binding = api.get(f"{_BINDINGS}/{stack}{gpu_guard.OTHER}")
     return str(binding["spec"]["validationActions"][0]).lower() if binding else None

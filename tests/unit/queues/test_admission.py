@@ -79,7 +79,7 @@ def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue()
 
 
 def test_claims_of_devices_count_as_gpus() -> None:
-    for policy in built(gpusElsewhere="deny").all("ValidatingAdmissionPolicy"):
+    for policy in built(gpusInOtherNamespaces="deny").all("ValidatingAdmissionPolicy"):
         if policy.name in ("lab-admitted-jobs", "lab-deleted-jobs"):
             continue
         assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name

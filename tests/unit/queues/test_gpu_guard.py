@@ -32,21 +32,21 @@ def actions(found: Rendered) -> dict[str, str]:
     return {
         one.name.removeprefix("lab"): one.inputs["spec"]["validationActions"]
         for one in bindings
-        if one.name.endswith((gpu_guard.OWN, gpu_guard.ELSEWHERE))
+        if one.name.endswith((gpu_guard.OWN, gpu_guard.OTHER))
     }
 
 
 @pytest.mark.parametrize(
     ("tree", "expected"),
     [
-        ({}, {gpu_guard.OWN: ["Deny"], gpu_guard.ELSEWHERE: ["Deny"]}),
+        ({}, {gpu_guard.OWN: ["Deny"], gpu_guard.OTHER: ["Deny"]}),
         ({"cluster": EXISTING}, {gpu_guard.OWN: ["Deny"]}),
-        ({"cluster": EXISTING, "gpusElsewhere": "warn"}, {gpu_guard.OWN: ["Deny"], gpu_guard.ELSEWHERE: ["Warn"]}),
-        ({"gpusElsewhere": "allow"}, {gpu_guard.OWN: ["Deny"]}),
+        ({"cluster": EXISTING, "gpusInOtherNamespaces": "warn"}, {gpu_guard.OWN: ["Deny"], gpu_guard.OTHER: ["Warn"]}),
+        ({"gpusInOtherNamespaces": "allow"}, {gpu_guard.OWN: ["Deny"]}),
     ],
     ids=["its own cluster", "another's", "another's, asked", "its own, allowed"],
 )
-def test_pods_elsewhere_are_denied_on_clusters_of_the_stack_and_where_it_asks(
+def test_pods_in_other_namespaces_are_denied_on_clusters_of_the_stack_and_where_it_asks(
     tree: dict[str, Any], expected: dict[str, str]
 ) -> None:
     assert actions(built(**tree)) == expected
@@ -73,7 +73,7 @@ def test_without_queues_a_namespace_holds_what_its_workloads_declare() -> None:
 
 
 def test_namespaces_of_other_stacks_and_those_that_are_allowed_are_left_alone() -> None:
-    (binding,) = (one for one in built().all("ValidatingAdmissionPolicyBinding") if gpu_guard.ELSEWHERE in one.name)
+    (binding,) = (one for one in built().all("ValidatingAdmissionPolicyBinding") if gpu_guard.OTHER in one.name)
     spared = binding.inputs["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
     assert {one["key"]: one["values"] for one in spared} == {
         "kubernetes.io/metadata.name": ["lab"],

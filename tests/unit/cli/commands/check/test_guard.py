@@ -1,4 +1,4 @@
-"""Pods with GPUs in namespaces of nobody's stack, from recorded answers of an API server."""
+"""Pods with GPUs in namespaces that no stack manages, from recorded answers of an API server."""
 
 from __future__ import annotations
 
@@ -34,15 +34,15 @@ class Cluster:
         return [{"metadata": {"name": name, "labels": each}} for name, each in labels.items()]
 
     def get(self, path: str) -> dict[str, Any] | None:
-        assert path.endswith("/validatingadmissionpolicybindings/lab-gpus-elsewhere")
+        assert path.endswith("/validatingadmissionpolicybindings/lab-gpus-in-other-namespaces")
         return {"spec": {"validationActions": [self._action]}} if self._action else None
 
 
 def told(pods: Mapping[str, Any], action: str | None = None, asked: str | None = None) -> list[str]:
-    tree = {"namespace": "lab", **({"gpusElsewhere": asked} if asked else {})}
+    tree = {"namespace": "lab", **({"gpusInOtherNamespaces": asked} if asked else {})}
     cluster: Any = Cluster(pods, action)
     return [
-        str(note).removeprefix("tensorplane:gpusElsewhere: ")
+        str(note).removeprefix("tensorplane:gpusInOtherNamespaces: ")
         for note in guard.notes(stack.load(Settings(tree)), cluster)
     ]
 
@@ -59,8 +59,8 @@ def test_where_nothing_is_refused_is_said() -> None:
     remedy = "set it to deny, warn or allow"
     many = {f"default/{index}": GPUS for index in range(7)}
     listed = ": 7 pods with GPUs there (default/0, default/1, default/2, default/3, default/4 and 2 more)"
-    assert told({}, "Warn") == [f"pods with GPUs in namespaces of nobody's stack are only warned about; {remedy}"]
-    assert told(many) == [f"pods with GPUs in namespaces of nobody's stack are let in{listed}; {remedy}"]
+    assert told({}, "Warn") == [f"pods with GPUs in namespaces that no stack manages are only warned about; {remedy}"]
+    assert told(many) == [f"pods with GPUs in namespaces that no stack manages are let in{listed}; {remedy}"]
 
 
 @pytest.mark.parametrize(("action", "asked"), [("Deny", None), (None, "allow"), ("Warn", "deny")])
