@@ -9,6 +9,7 @@ from typing import Any
 from cli.commands.preview import contents, pods
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Facts
+from components.base import facts
 
 _ADMISSION = ":ValidatingAdmissionPolicy"
 
@@ -24,6 +25,8 @@ class Declared:
     _pods: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
     _volumes: dict[str, dict[str, contents.Resource]] = field(default_factory=dict)
     _admission: dict[str, bool] = field(default_factory=dict)
+    unprotected: dict[str, None] = field(default_factory=dict)
+    """Resources that nothing protects from deletion any more, as type and name. Volumes have words of their own."""
 
     def note(self, step: Step) -> None:
         """Add what one step declares."""
@@ -31,6 +34,8 @@ class Declared:
         if step["type"].startswith(OURS):
             old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))
             self.components.setdefault(step["type"], {})[name] = old, {} if step["op"] == "delete" else new
+        if _loses_protection(step):
+            self.unprotected[f"{step['type'].rpartition(':')[2]} {name}"] = None
         if step["type"].endswith(_ADMISSION):
             self._admission[name] = step["op"] != "delete"
         if volume := contents.volume_of(step):
@@ -54,3 +59,10 @@ class Declared:
     def admission(self) -> tuple[str, ...]:
         """Names of the ValidatingAdmissionPolicies after the update."""
         return tuple(sorted(name for name, stays in self._admission.items() if stays))
+
+
+def _loses_protection(step: Step) -> bool:
+    """Whether a resource stays, and what kept it, or its data, does not."""
+    old, new = step.get("old") or {}, step.get("new") or {}
+    stays = bool(new) and step["op"] in ("same", "update") and f"{facts.VOLUME}$" not in step["urn"]
+    return stays and any(old.get(key) and not new.get(key) for key in ("protect", "retainOnDelete"))

@@ -97,6 +97,7 @@ def report(
         pods_after=declared.pods("new"),
         starts=declared.starts,
         admission=declared.admission,
+        unprotected=tuple(declared.unprotected),
         verdicts=verdicts.all(),
         faults=tuple(dict.fromkeys(diagnostics["error"])),
         warnings=tuple(dict.fromkeys(diagnostics["warning"])),

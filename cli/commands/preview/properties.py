@@ -23,13 +23,17 @@ def of(step: Step) -> Iterator[Property]:
     for path, kind in _by_name(step, old, new):
         replaces = kind.endswith("-replace") or path in (step.get("keys") or ())
         if is_secret and path.split(".")[0].split("[")[0] in {"data", "stringData"}:
-            found = [(path, property_path.SECRET, property_path.SECRET)]
+            found = [(path, property_path.SECRET, property_path.SECRET, "")]
         else:
             values = property_path.find(old, path), property_path.find(new, path)
-            found = list(_inside(path, *values)) or [(path, *property_path.texts(*values))]
-        for each, before, after in found:
+            found = list(_inside(path, *values)) or [(path, *_texts(*values))]
+        for each, before, after, whole in found:
             came, went = kind.startswith("add"), kind.startswith("delete")
-            yield Property(each, "" if came else before, "" if went else after, replaces)
+            yield Property(each, "" if came else before, "" if went else after, replaces, whole)
+
+
+def _texts(old: Any, new: Any) -> tuple[str, str, str]:
+    return (*property_path.texts(old, new), property_path.whole(old, new))
 
 
 def _differences(step: Step) -> list[tuple[str, str]]:
@@ -70,7 +74,7 @@ def _explained(token: str, inputs: Step) -> Step:
     return {**shown, "clusterCapacity": capacity} if capacity else shown
 
 
-def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
+def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str, str]]:
     """Path and texts of each difference between two texts of JSON; nothing if one is none, or if they are many."""
     before, after = property_path.parsed(old), property_path.parsed(new)
     if property_path.ABSENT in (before, after):
@@ -78,4 +82,4 @@ def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
     inner = [each for each, _ in property_path.differences(before, after)]
     for each in inner if len(inner) <= _FEW else ():
         values = property_path.find(before, each), property_path.find(after, each)
-        yield (f"{path}{'' if each.startswith('[') else '.'}{each}", *property_path.texts(*values))
+        yield (f"{path}{'' if each.startswith('[') else '.'}{each}", *_texts(*values))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
@@ -24,9 +25,16 @@ _UNKNOWN_VALUES = frozenset(
     }
 )
 _STEP = re.compile(r"""\["(?P<quoted>(?:[^"\\]|\\.)*)"\]|\[(?P<index>\d+)\]|\.?(?P<name>[^.\[]+)""")
+_JOINT = re.compile(r"\.|(?=\[)")
+_NEAR = 8
+"""Where a step of a path begins, and in how many characters a shortened one does so rather than within a step."""
 _NAMES = ("mountPath", "name")
 """Keys that identify the items of a list, the first ones before the others."""
 _LIMIT = 60
+_WHOLE = 20_000
+"""Characters of two values that are compared as they are, others by their digest."""
+BETWEEN = "\x1f"
+"""Between two whole values."""
 _AROUND = 20
 """Characters that are shown of what is the same before and after a difference within long values."""
 
@@ -52,6 +60,15 @@ def find(value: Any, path: str) -> Any:
             named = (_by_name(value) or {}) if isinstance(value, list) else value
             value = named.get(name, ABSENT) if isinstance(named, dict) else ABSENT
     return value
+
+
+def end(path: str, limit: int) -> str:
+    """The last steps of a path, of at most so many characters: they tell more than the first ones."""
+    if len(path) <= limit:
+        return path
+    shown = path[1 - limit :]
+    joint = _JOINT.search(shown, 0, _NEAR)
+    return f"…{shown[joint.end() if joint else 0 :]}"
 
 
 def named_list(old: Any, new: Any, path: str) -> str:
@@ -109,13 +126,26 @@ def text(value: Any) -> str:
 
 def texts(old: Any, new: Any) -> tuple[str, str]:
     """Two values likewise; of long ones, the part that differs."""
-    before, after = _line(old), _line(new)
+    return excerpts(_line(old), _line(new))
+
+
+def excerpts(before: str, after: str) -> tuple[str, str]:
+    """Two lines; of long ones, the part that differs."""
     same = _alike(before, after)
     if before == after or same < _LIMIT - _AROUND or max(len(before), len(after)) <= _LIMIT:
         return _cut(before), _cut(after)
     end = _alike(before[: same - 1 : -1], after[: same - 1 : -1])
     first, second = (_excerpt(line, same - _AROUND, len(line) - end + _AROUND) for line in (before, after))
     return first, second
+
+
+def whole(old: Any, new: Any) -> str:
+    """Two values in full where `texts` shows parts of them, or a digest of very long ones; else empty."""
+    before, after = _line(old), _line(new)
+    if max(len(before), len(after)) <= _LIMIT:
+        return ""
+    both = f"{before}{BETWEEN}{after}"
+    return both if len(both) <= _WHOLE else hashlib.sha256(both.encode()).hexdigest()
 
 
 def _alike(one: str, other: str) -> int:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from cli.commands.preview.pods import Pods
+from cli.commands.preview.property_path import BETWEEN
 from driver.acknowledged import Risk
 from embedded.cloud_models.coverage import Coverage
 
@@ -30,6 +31,14 @@ class Property:
     old: str
     new: str
     replaces: bool
+    whole: str = ""
+    """What tells it from another whose texts are cut in the same way: both values in full. Empty if they are short."""
+
+    @property
+    def values(self) -> tuple[str, str]:
+        """Both values in full; of very long ones, the texts."""
+        before, between, after = self.whole.partition(BETWEEN)
+        return (before if self.old else "", after if self.new else "") if between else (self.old, self.new)
 
 
 @dataclass(frozen=True)
@@ -69,6 +78,8 @@ class Report:
     """What volumes start with, if they are new; empty text for those that start empty."""
     admission: tuple[str, ...] = ()
     """Names of the ValidatingAdmissionPolicies that the stack has after the update."""
+    unprotected: tuple[str, ...] = ()
+    """Resources that the update no longer protects from deletion, as `Namespace vision`."""
     verdicts: tuple[Verdict, ...] = ()
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
@@ -126,9 +137,13 @@ class Report:
         """Whether the update must not proceed."""
         return self.failed or self.loses_data
 
+    def of(self, operation: str) -> list[Change]:
+        """What an operation would touch."""
+        return [change for change in self.changes if change.operation == operation]
+
     def count(self, operation: str) -> int:
         """How many resources an operation would touch."""
-        return sum(change.operation == operation for change in self.changes)
+        return len(self.of(operation))
 
     def registered(self, component: str) -> Mapping[str, tuple[Facts, Facts]]:
         """The components of a type, such as `Queue`, by name: before and after the update."""

@@ -3,7 +3,7 @@
 import pytest
 
 from components.base import meant_value
-from components.base.plural import counted, none_of
+from components.base.plural import counted, none_of, plural
 from tests.support.faults import dev, faults_of, put
 
 
@@ -38,3 +38,10 @@ def test_one_of_something_is_singular() -> None:
     assert [counted(number, "GPU") for number in (0, 0.5, 1, 2)] == ["0 GPUs", "0.5 GPUs", "1 GPU", "2 GPUs"]
     assert counted(1_234_567, "request") == "1234567 requests"
     assert [none_of(count, "pod") for count in (1, 2)] == ["its pod has not", "none of its 2 pods has"]
+
+
+def test_several_of_a_kind_are_written_as_english_does() -> None:
+    nouns = ("GPU", "NetworkPolicy", "Gateway", "Ingress", "StorageClass", "PersistentVolumeClaim")
+    assert " ".join(map(plural, nouns)) == (
+        "GPUs NetworkPolicies Gateways Ingresses StorageClasses PersistentVolumeClaims"
+    )

@@ -3,22 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
+from cli.commands.preview import property_path
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import OPERATIONS, Property, Report
-from cli.commands.preview.sections.changes import Ranks, Row, differing, rows, shape, together
+from cli.commands.preview.rows import MANY, Ranks, Row, differing, is_derived, of_any, rows, shape, size, together
 from cli.output.alike import names
 from cli.output.texts import bold, first
+from components.base.plural import plural
 
-_MANY = 4
 _PROPERTIES = 3
 _PATH = 60
 """Characters of a path that a line shows."""
+_VALUES, _LONG = 3, 100
+"""Values of a property of several resources that a line lists, and their characters; it counts others."""
 _ACCESS = re.compile(r"Role|ServiceAccount|Polic|Webhook|Secret$|iam|[Ff]irewall|[Ss]ecurityGroup|Ingress|HTTPRoute")
 """Types that decide who may do or reach what."""
-_OF_ACCESS = re.compile(r"serviceAccount|[sS]ecurityContext|host(Network|PID|IPC|Path)|secret", re.IGNORECASE)
-"""Properties of pods that do."""
+_GUARDS = re.compile(r":(PodDisruptionBudget|ResourceQuota|LimitRange|CronJob|Plan|Alarm|PrometheusRule)$")
+"""Types without which something is no longer limited, repeated or reported."""
+_ANYWHERE = re.compile(r'"(0\.0\.0\.0/0|::/0)"')
+_OPENED = {
+    re.compile(r"^spec\.egress\[\d+\]\.to$"): "to every address",
+    re.compile(r"^spec\.ingress\[\d+\]\.from$"): "from every address",
+    re.compile(r"^spec\.(e|in)gress\[\d+\]\.ports$"): "at every port",
+    re.compile(r"^spec\.policyTypes\b"): "a direction that is not listed is open",
+}
+"""What it means that one of a NetworkPolicy's properties goes, or changes."""
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:
@@ -37,47 +48,78 @@ def _lines(report: Report) -> Iterator[str]:
     """Those of rights and networks first, then of which there are few; what only comes or goes is counted by type."""
     # The stack's own components have words of their own.
     found = [row for row in together(rows(report.changes)) if ":" in row.type]
-    listed, counted = (
-        [row for row in found if bool(row.properties or _ACCESS.search(row.type)) == is_listed]
-        for is_listed in (True, False)
-    )
+    listed, counted = ([row for row in found if _is_listed(row) == is_listed] for is_listed in (True, False))
     ranks = Ranks(listed)
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in listed:
         groups.setdefault((*shape(row), row.names if ranks.is_odd(row) else ()), []).append(row)
-    few = [[row] for several in groups.values() if _size(several) < _MANY for row in several]
+    few = [[row] for several in groups.values() if size(several) < MANY for row in several]
     few.sort(key=lambda several: ranks.rarest_path(several[0]))
-    many = [several for several in groups.values() if _size(several) >= _MANY]
-    by_access = sorted((*few, *sorted(many, key=_size)), key=lambda several: not _ACCESS.search(several[0].type))
+    many = [several for several in groups.values() if size(several) >= MANY]
+    by_access = sorted((*few, *sorted(many, key=size)), key=lambda several: not _ACCESS.search(several[0].type))
     yield from (_line(several, ranks) for several in by_access)
     for operation in OPERATIONS:
         if others := [row for row in counted if row.operation == operation]:
-            yield f"{operation} {_size(others):,} more: {', '.join(_types(others))}"
+            yield f"{operation} {size(others):,} more: {', '.join(_types(others))}"
 
 
-def _size(several: list[Row]) -> int:
-    return sum(len(row.names) for row in several)
+def _is_listed(row: Row) -> bool:
+    is_guard_gone = row.operation == "delete" and _GUARDS.search(row.type)
+    return bool(row.properties or is_guard_gone or _ACCESS.search(row.type))
 
 
 def _types(several: list[Row]) -> list[str]:
-    counts: dict[str, int] = {}
+    """The types, those of which there are few first, with the names of these."""
+    found: dict[str, list[str]] = {}
     for row in several:
-        kind = row.type.rpartition(":")[2]
-        counts[kind] = counts.get(kind, 0) + len(row.names)
-    return [f"{count:,} {kind}" if count > 1 else kind for kind, count in counts.items()]
+        found.setdefault(row.type.rpartition(":")[2], []).extend(row.names)
+    by_number = sorted(found.items(), key=lambda each: len(each[1]))
+    return [
+        f"{kind} {bold(named[0])}" if len(named) == 1 else f"{len(named):,} {plural(kind)}" for kind, named in by_number
+    ]
 
 
-def _line(several: list[Row], ranks: Ranks) -> str:
-    row, size = several[0], _size(several)
-    count = f"{size:,} " if size > 1 else ""
+def _line(several: Sequence[Row], ranks: Ranks) -> str:
+    row, count = several[0], size(several)
+    kind = row.type.rpartition(":")[2]
+    of_kind = f"{count:,} {plural(kind)}" if count > 1 else kind
     named = bold(names([name for each in several for name in each.names]))
-    order = sorted(differing(row), key=lambda each: (not _OF_ACCESS.search(each.path), ranks.of(row, each)))
-    properties = [_property(each, values=len(several) == 1) for each in order]
+    properties = list(_properties(several, ranks))
     said = f": {first(properties, _PROPERTIES)}" if properties else ""
-    return f"{row.words} {count}{row.type.rpartition(':')[2]} {named}{said}"
+    return f"{row.words} {of_kind} {named}{said}"
 
 
-def _property(changed: Property, *, values: bool) -> str:
-    path = changed.path if len(changed.path) <= _PATH else f"{changed.path[:15]}…{changed.path[15 - _PATH :]}"
-    said = f" {changed.old or 'none'} → {changed.new or 'none'}" if values and (changed.old or changed.new) else ""
-    return f"{path}{said}"
+def _properties(several: Sequence[Row], ranks: Ranks) -> Iterator[str]:
+    """Each property that differs with its values, the telling ones first. One that follows from others, with the same
+    values as one of these, is left out.
+    """
+    row, told = several[0], set[str]()
+    for each in ranks.ordered(row, differing(row)):
+        values = _values(row, [found for other in several for found in _of(other, each.path)])
+        if not values or values not in told or not is_derived(each):
+            yield f"{property_path.end(each.path, _PATH)}{values}"
+        told.add(values)
+
+
+def _of(row: Row, path: str) -> Iterator[Property]:
+    return (of_any(row.names[0], each) if len(row.names) > 1 else each for each in row.properties if each.path == path)
+
+
+def _values(row: Row, found: Sequence[Property]) -> str:
+    if not any(each.old or each.new for each in found):
+        return ""
+    before, after = (list(dict.fromkeys(side)) for side in ([e.old for e in found], [e.new for e in found]))
+    opened = [*_opened(row, found), *(["the internet"] if any(map(_ANYWHERE.search, after)) else ())]
+    means = f" {bold(f'({opened[0]})')}" if opened else ""
+    return f" {_listed(before)} → {_listed(after)}{means}"
+
+
+def _opened(row: Row, found: Sequence[Property]) -> Iterator[str]:
+    """What a NetworkPolicy no longer keeps away."""
+    if row.type.endswith(":NetworkPolicy") and any(each.old for each in found):
+        yield from (said for path, said in _OPENED.items() if path.search(found[0].path))
+
+
+def _listed(values: Sequence[str]) -> str:
+    said = ", ".join(value or "none" for value in values)
+    return said if len(values) == 1 or (len(values) <= _VALUES and len(said) <= _LONG) else f"{len(values):,} values"
