@@ -9,13 +9,14 @@ import pytest
 
 from cli.commands.preview import render
 from cli.commands.preview.head import LIMIT
-from cli.commands.preview.report import Report
+from cli.commands.preview.report import Change, Property, Report
 from cli.commands.preview.section import CUT
 from cli.commands.preview.sections import in_words
 from cli.output.escaping import line as shown
 from tests.hosts.preview_events import SECRET, UNKNOWN_TEXT
 
 MANY = 1000
+POD = "spec.template.spec"
 TRAIN = "registry.example/train-gpu"
 Images = list[tuple[Any, Any]]
 
@@ -52,17 +53,83 @@ def test_an_image_is_said_by_what_differs(old: Any, new: Any, says: str) -> None
     assert _said([(old, new)]) == [f"training job **job-000**: {says}"]
 
 
-def test_equal_tags_of_many_are_a_line_with_the_tags_and_others_one_without() -> None:
+def test_equal_tags_of_many_are_a_line_with_the_tags_and_others_one_with_their_range() -> None:
     named = "**job-000, job-001, job-002 and 37 more**"
     equal: Images = [(f"{TRAIN}:1", f"{TRAIN}:2")] * 40
     assert _said(equal) == [f"image tag of 40 training jobs 1 → 2, {TRAIN}: {named}"]
     differ: Images = [(f"{TRAIN}:1", f"{TRAIN}:2-{number}") for number in range(40)]
-    assert _said(differ) == [f"image tag of 40 training jobs, {TRAIN}: {named}"]
+    assert _said(differ) == [f"image tag of 40 training jobs 1 → 40 tags from 2-0 to 2-39, {TRAIN}: {named}"]
 
 
 def test_the_odd_tag_among_equal_ones_is_a_line_and_first() -> None:
-    images: Images = [(f"{TRAIN}:1", f"{TRAIN}:{'0-dev' if number == 7 else '2'}") for number in range(40)]
-    assert _said(images)[0] == f"training job **job-007**: image tag 1 → 0-dev, {TRAIN}"
+    images: Images = [(f"{TRAIN}:1", f"{TRAIN}:{'2-dev' if number == 7 else '2'}") for number in range(40)]
+    assert _said(images)[0] == f"training job **job-007**: image tag 1 → 2-dev, {TRAIN}"
+
+
+def test_different_tags_to_one_are_a_line_with_all_of_them() -> None:
+    images: Images = [(f"{TRAIN}:1.{number % 2 + 2}", f"{TRAIN}:1.4") for number in range(40)]
+    named = "**job-000, job-001, job-002 and 37 more**"
+    assert _said(images) == [f"image tag of 40 training jobs 1.2, 1.3 → 1.4, {TRAIN}: {named}"]
+
+
+@pytest.mark.parametrize(
+    ("odd", "says"),
+    [
+        ("2.19.1-7", "**older image tag** 2.21.0 → 2.19.1-7"),
+        ("latest", "image tag 2.21.0 → latest"),
+        ("2.22.0-rc1", "image tag 2.21.0 → 2.22.0-rc1"),
+    ],
+)
+def test_an_older_tag_or_one_of_another_form_is_not_within_the_range_of_others(odd: str, says: str) -> None:
+    tags = [odd if number == 7 else f"2.21.{number % 7 + 1}-{number}" for number in range(40)]
+    first, second = _said([(f"{TRAIN}:2.21.0", f"{TRAIN}:{tag}") for tag in tags])
+    assert first == f"training job **job-007**: {says}, {TRAIN}"
+    assert second.startswith("image tag of 39 training jobs 2.21.0 → 39 tags from 2.21.1-0 to 2.21.7-34, ")
+
+
+def test_tags_of_commits_are_of_one_form() -> None:
+    tags = [f"main-{number:x}{'a1b2c3d4e5'[: 9 - len(f'{number:x}')]}" for number in range(40)]
+    (line,) = _said([(f"{TRAIN}:main-0a1b2c3d", f"{TRAIN}:{tag}") for tag in tags])
+    assert line.startswith("image tag of 40 training jobs main-0a1b2c3d → 40 tags from main-")
+
+
+def test_one_of_another_repository_is_apart_from_many_that_only_change_their_registry() -> None:
+    images: Images = [(f"a.example/{n}:1", f"b.example/{'other' if n == 3 else n}:1") for n in range(40)]
+    first, second = _said(images)
+    assert first == "training job **job-003**: **image from another registry**: a.example/3:1 → b.example/other:1"
+    assert second.startswith("**image of 39 training jobs from another registry**: a.example → b.example: ")
+
+
+def test_an_image_of_no_component_from_another_registry_is_said_too() -> None:
+    moved = Property(f"{POD}.initContainers[0].image", '"python:3"', '"x.example/python:3"', replaces=False)
+    same = Property(f"{POD}.containers[0].image", '"a/python:3"', '"a/python:4"', replaces=False)
+    hidden = Property(f"{POD}.containers[1].image", '"[secret]"', '"[secret]"', replaces=False)
+    report = Report("dev", changes=(Change("update", "apps/v1:Deployment", "usage", (moved, same, hidden)),))
+    assert list(map(shown, in_words.lines(report))) == [
+        "Deployment **usage**: **image from another registry**: python:3 → x.example/python:3"
+    ]
+
+
+def test_a_new_image_of_a_registry_that_nothing_used_is_said_and_others_are_not() -> None:
+    jobs = {
+        "old": ({"image": f"{TRAIN}:1"}, {"image": f"{TRAIN}:1"}),
+        "like": ({}, {"image": f"{TRAIN}:2"}),
+        "miner": ({}, {"image": "x.example/miner:1"}),
+    }
+    says = "training job **miner**: **image from a registry that nothing here used**: x.example/miner:1"
+    report = Report("dev", components={"tensorplane:index:TrainingJob": jobs})
+    assert list(map(shown, in_words.lines(report))) == [says, "new training job **like**", "new training job **miner**"]
+    new = Report("dev", components={"tensorplane:index:TrainingJob": {"miner": jobs["miner"]}})
+    assert list(map(shown, in_words.lines(new))) == ["new training job **miner**"], "everything of a new stack is new"
+
+
+def test_images_of_a_pipelines_stages_are_compared_by_repository() -> None:
+    sides = ({"images": ["a/clean:1", "a/train:1"]}, {"images": ["a/train:2", "x.example/clean:1"]})
+    report = Report("dev", components={"tensorplane:index:Pipeline": {"nightly": sides}})
+    assert list(map(shown, in_words.lines(report))) == [
+        "pipeline **nightly**: **image from another registry**: a/clean:1 → x.example/clean:1",
+        "pipeline **nightly**: image tag 1 → 2, docker.io/a/train",
+    ]
 
 
 def test_many_images_of_another_registry_are_one_line() -> None:
