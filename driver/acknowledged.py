@@ -13,6 +13,8 @@ class Risk:
 
     text: str
     stops: bool = False
+    loses: bool = True
+    """Whether data would go if nothing stopped it."""
 
 
 @dataclass(frozen=True)

@@ -115,8 +115,10 @@ def _changes(steps: Iterable[Step]) -> Iterator[Risk]:
         name = str(step["urn"]).rpartition("::")[2]
         before, after = (_number(state.get("sizeGib")) for state in (old, new))
         if after < before:
-            remedy = f"a volume only grows; set sizeGib to {before:g} or more, or declare a second volume"
-            yield Risk(f"volume {name} would shrink from {before:g} to {after:g} GiB; {remedy}", stops=True)
+            refused = "Kubernetes refuses that, since claims only grow: nothing is replaced, and its data stays"
+            remedy = f"set sizeGib to {before:g} or more, or declare a second volume and move the data"
+            text = f"volume {name} would shrink from {before:g} to {after:g} GiB. {refused}; {remedy}"
+            yield Risk(text, stops=True, loses=False)
         if old.get("retain") and not new.get("retain"):
             yield Risk(f"volume {name} is no longer protected (retain: false): a later update can delete it")
 

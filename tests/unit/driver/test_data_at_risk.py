@@ -115,9 +115,11 @@ def test_the_namespace_of_a_team_is_a_loss_and_that_of_the_stack_is_not() -> Non
             {"sizeGib": 9.5},
             [
                 Risk(
-                    "volume scratch would shrink from 10 to 9.5 GiB; a volume only grows; set sizeGib to 10 or more, "
-                    "or declare a second volume",
+                    "volume scratch would shrink from 10 to 9.5 GiB. Kubernetes refuses that, since claims only grow: "
+                    "nothing is replaced, and its data stays; set sizeGib to 10 or more, or declare a second volume "
+                    "and move the data",
                     stops=True,
+                    loses=False,
                 )
             ],
         ),
