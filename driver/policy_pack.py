@@ -13,6 +13,8 @@ from embedded.paths import PROJECT
 
 PACK = PROJECT / "policies"
 _SKIPPED = "policies: skipped"
+_LENIENT = {"disabled": "disabled", "advisory": "advise only"}
+"""Levels with which a rule refuses nothing, and what it does then."""
 # The engine's section of violated policies: a pack, then each violation with the rule's description and its message.
 _SECTION = re.compile(r"^Policies:\n(.*?)(?=^\S|\Z)", re.MULTILINE | re.DOTALL)
 _VIOLATION = re.compile(r"^ +- \[(?P<level>\w+)\].*?  (?P<name>[a-z][a-z0-9-]+)  \(.*\)$")
@@ -34,9 +36,23 @@ def arguments(stack: str, folder: Path = PACK) -> list[str]:
 
 def limits(stack: str, folder: Path = PACK) -> Mapping[str, Mapping[str, Any]]:
     """What the stack's configuration of the pack sets, by rule; rules of which it sets only the level are left out."""
+    return {rule: values for rule, values in _given(stack, folder).items() if isinstance(values, dict)}
+
+
+def lenient(stack: str, folder: Path = PACK) -> Mapping[str, list[str]]:
+    """The rules that the stack's configuration of the pack disables, or lets advise only, by what it does with them."""
+    levels = {
+        rule: value.get("enforcementLevel") if isinstance(value, dict) else value
+        for rule, value in sorted(_given(stack, folder).items())
+    }
+    found = {said: [rule for rule, own in levels.items() if own == level] for level, said in _LENIENT.items()}
+    return {said: rules for said, rules in found.items() if rules}
+
+
+def _given(stack: str, folder: Path) -> Mapping[str, Any]:
     config = _config(stack, folder)
-    given = json.loads(config.read_text()) if config.exists() else {}
-    return {rule: values for rule, values in given.items() if isinstance(values, dict)}
+    given: dict[str, Any] = json.loads(config.read_text()) if config.exists() else {}
+    return given
 
 
 def _config(stack: str, folder: Path) -> Path:

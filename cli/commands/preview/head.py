@@ -12,7 +12,7 @@ LIMIT = 8_000
 """Bytes of the whole beginning."""
 _REST, _BETWEEN = 60, 3
 """Bytes of the line that counts what is left out; between two items."""
-_LEAST = 150
+_LEAST = 130
 """Bytes to which an item is shortened at most."""
 
 

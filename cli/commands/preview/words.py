@@ -107,7 +107,7 @@ def _value(value: Any) -> str:
     if value is None:
         return "none"
     # Secret and unknown values as such.
-    return f"{value:g}" if isinstance(value, int | float) else property_path.text(value).strip('"')
+    return f"{value:,.12g}" if isinstance(value, int | float) else property_path.text(value).strip('"')
 
 
 def _node_group(old: Facts, new: Facts) -> str:

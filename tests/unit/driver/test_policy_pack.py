@@ -64,3 +64,15 @@ def test_the_limits_of_a_stack_are_those_of_its_configuration(tmp_path: Path) ->
     (tmp_path / "config.prod.json").write_text(json.dumps(given))
     assert policy_pack.limits("prod", tmp_path) == {"gpu-quota": {"maxGpus": 60}}
     assert policy_pack.limits("dev", tmp_path) == {}
+
+
+def test_rules_that_refuse_nothing_are_named_by_what_they_do(tmp_path: Path) -> None:
+    given = {
+        "a": "disabled",
+        "b": {"enforcementLevel": "disabled"},
+        "c": {"enforcementLevel": "advisory"},
+        "d": {"x": 1},
+    }
+    (tmp_path / "config.prod.json").write_text(json.dumps(given))
+    assert policy_pack.lenient("prod", tmp_path) == {"disabled": ["a", "b"], "advise only": ["c"]}
+    assert policy_pack.lenient("mine", tmp_path) == {}

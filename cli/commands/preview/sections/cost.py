@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview import price_notes, shares, spending
+from cli.commands.preview import disks, price_notes, shares, spending
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Facts, Report
 from cli.commands.preview.section import listed, tabled
@@ -100,9 +100,9 @@ def head(report: Report) -> Iterator[Block]:
     said = spending.sentence(compared(report))
     if not said and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
         said = "unknown: no price of its machines is known"
-    if said:
+    if parts := [*filter(None, (said, disks.sentence(report)))]:
         only_if = ["merging saves nothing"] if report.removed else []
-        yield Block("Cost", [*only_if, said], when=f", {report.when}" if report.when else "")
+        yield Block("Cost", [*only_if, *parts], when=f", {report.when}" if report.when else "")
 
 
 def markdown(report: Report) -> Iterator[str]:

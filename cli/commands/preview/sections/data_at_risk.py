@@ -30,6 +30,7 @@ def head(report: Report) -> Iterator[Block]:
 
 
 def _lost(report: Report) -> Iterator[str]:
+    yield from (f"{each} is no longer protected: a later update can delete it" for each in report.unprotected)
     yield from mounts.lost(report)
     yield from dataset_folders.lost(report)
     yield from consequences.lost(report.changes)

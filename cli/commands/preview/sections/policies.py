@@ -11,6 +11,7 @@ from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report, Verdict
 from cli.commands.preview.rule_words import descriptions
 from cli.output import alike
+from cli.output.escaping import line
 from cli.output.markdown import bullets, details, table
 from cli.output.texts import bold
 from driver import policy_pack
@@ -25,18 +26,38 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
         yield Text(f"{passed}: passed", style="green")
     for verdict in report.verdicts:
         style = "red" if verdict.level == "mandatory" else "yellow"
-        for line in verdict.messages:
-            yield Text(f"policy {verdict.policy} ({verdict.level}): {line}", style=style)
+        for message in verdict.messages:
+            yield Text(f"policy {verdict.policy} ({verdict.level}): {message}", style=style)
 
 
-def head(report: Report) -> Iterator[Block | str]:
-    """The violated policies, those that refuse the update first; that none was evaluated, if it is so."""
+def skipped(report: Report) -> Iterator[str]:
+    """A heading before everything else if the preview skipped the policies."""
+    if not (report.verdicts or report.removed or report.failed):
+        yield "## No policy judged this update"
+
+
+def judged(report: Report) -> str:
+    """How many policies judged the update, how many of them refuse it, and which the stack leaves out."""
+    if not report.verdicts:
+        return f"**No policy judged this update:** {_not_evaluated(report)}"
+    violated = [each.level == "mandatory" for each in report.verdicts if each.messages]
+    refuse, advise = sum(violated), len(violated) - sum(violated)
+    said = [
+        f"{len(report.verdicts):,} judged",
+        f"{refuse or 'none'} {'refuse' if refuse > 1 else 'refuses'}",
+        *([f"{advise} {'advise' if advise > 1 else 'advises'}"] if advise else ()),
+    ]
+    found = policy_pack.lenient(report.stack)
+    left_out = [f"; {words}: {alike.names(rules)}" for words, rules in found.items()]
+    return line(f"{bold('Policies:')} {', '.join(said)}{''.join(left_out)}.")
+
+
+def head(report: Report) -> Iterator[Block]:
+    """The violated policies, those that refuse the update first."""
     violated = sorted((each for each in report.verdicts if each.messages), key=lambda each: each.level != "mandatory")
     lines = [
         f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages
     ]
-    if not report.verdicts:
-        yield f"**No policy judged this update:** {_not_evaluated(report)}"
     if lines:
         yield Block("Violated policies", alike.lines(lines, report.names), is_list=True)
 
@@ -59,7 +80,7 @@ def _not_evaluated(report: Report) -> str:
         return "policies judge what a stack declares, and after this change it declares nothing."
     if report.failed:
         return "the preview ended before the policies saw the whole stack."
-    return "this preview skipped them."
+    return "this preview skipped them, so nothing below was checked against the rules of this stack."
 
 
 def _checked(report: Report) -> Iterator[str]:

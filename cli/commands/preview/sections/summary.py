@@ -2,55 +2,90 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from cli.commands.preview.report import OPERATIONS, Change, Report
+from cli.commands.preview import kinds
+from cli.commands.preview.property_path import end
+from cli.commands.preview.report import OPERATIONS, OURS, Change, Report
+from cli.commands.preview.sections import policies
 from cli.output.escaping import line
 from cli.output.texts import bold, first
+from components.base.plural import plural
 
 _FEW = 3
+_KINDS = 4
+"""Kinds of resources that the sentence names of each operation."""
+_NAME = 60
+"""Characters of a name in the sentence."""
 
 
 def sentence(report: Report) -> str:
-    """`1 to delete, 1 to replace (JobSet digits), 7 unchanged`."""
-    counts = [
-        f"{number} to {operation}{_named(report, operation)}"
-        for operation in OPERATIONS
-        if (number := report.count(operation))
-    ]
-    unchanged = f"{report.unchanged} unchanged"
+    """`2 to replace (JobSet a, JobSet b), 41 to update (1 Role, 40 Deployments), 7 unchanged`."""
+    return _sentence(report, dict.fromkeys(OPERATIONS, _kinds))
+
+
+def _sentence(report: Report, named: Mapping[str, Callable[[Sequence[Change]], str]]) -> str:
+    counts = []
+    for operation in OPERATIONS:
+        if found := report.of(operation):
+            said = named[operation](found) if operation in named else ""
+            counts.append(f"{len(found):,} to {operation}{f' ({said})' if said else ''}")
+    unchanged = f"{report.unchanged:,} unchanged"
     return ", ".join([*counts, unchanged]) if counts else f"no changes, {unchanged}"
 
 
-def _named(report: Report, operation: str) -> str:
-    """A few replaced resources, most of which a reader would take for more than they are."""
-    found = _replaced(report) if operation == "replace" else []
-    names = (f"{each.type.rpartition(':')[2]} {each.name}" for each in found)
-    return f" ({', '.join(names)})" if 0 < len(found) <= _FEW else ""
+def _few(found: Sequence[Change]) -> str:
+    """A few by name; empty for others."""
+    return ", ".join(f"{_kind(each)} {end(each.name, _NAME)}" for each in found) if len(found) <= _FEW else ""
+
+
+def _kinds(found: Sequence[Change]) -> str:
+    """A few by name; of many, how many are of each kind. Of the stack's own components, only settings are updated."""
+    own, others = ([each for each in found if _is_setting(each) == is_own] for is_own in (True, False))
+    name = _few if len(found) <= _FEW else _counts
+    said = [name(others), f"settings of {name(own)}" if own else ""]
+    return "; ".join(filter(None, said))
+
+
+def _counts(found: Sequence[Change]) -> str:
+    """How many are of each kind, those of which there are few first."""
+    counts = sorted(Counter(map(_kind, found)).items(), key=lambda each: each[1])
+    shown = counts if len(counts) <= _KINDS + 1 else counts[:_KINDS]
+    said = [f"{count:,} {plural(kind) if count > 1 else kind}" for kind, count in shown]
+    if others := counts[len(shown) :]:
+        said.append(f"{sum(count for _, count in others):,} of {len(others)} other kinds")
+    return ", ".join(said)
+
+
+def _is_setting(change: Change) -> bool:
+    return change.operation == "update" and f"{OURS}{change.type}" in kinds.NAMES
+
+
+def _kind(change: Change) -> str:
+    return kinds.NAMES.get(f"{OURS}{change.type}") or change.type.rpartition(":")[2]
 
 
 def replaced(report: Report) -> Iterator[str]:
     """The replaced resources by type, with their number and a few names; nothing if the sentence names them all."""
-    found = _replaced(report)
+    found = report.of("replace")
     by_type: dict[str, list[str]] = {}
     for each in found if len(found) > _FEW else ():
         by_type.setdefault(each.type.rpartition(":")[2], []).append(each.name)
     for kind, names in sorted(by_type.items(), key=lambda each: len(each[1])):
-        yield f"{f'{len(names):,} ' if len(names) > 1 else ''}{kind} {first(names, _FEW)}"
-
-
-def _replaced(report: Report) -> list[Change]:
-    return [each for each in report.changes if each.operation == "replace"]
+        yield f"{f'{len(names):,} {plural(kind)}' if len(names) > 1 else kind} {first(names, _FEW)}"
 
 
 def _refused(report: Report) -> str:
     """Who refuses an update that loses data, and what becomes of the data."""
     if not report.removed:
         policy = " A policy refuses it, too." if report.refused else ""
+        loses = any(risk.stops and risk.loses for risk in report.risks)
+        why = "it would lose data" if loses else "a volume cannot shrink"
         return (
-            "**This update is refused: it would lose data.** This check fails, and `make up` stops in its own preview,"
+            f"**This update is refused: {why}.** This check fails, and `make up` stops in its own preview,"
             f" before its first change. Everything stays as it is, the data too.{policy}"
         )
     if report.blocked:
@@ -65,11 +100,18 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     if report.changes or not report.failed:
         # Repeated here: the banner of a long preview has scrolled off the screen.
         stack = f"{report.stack} (not checked by the cloud)" if report.stand_ins else report.stack
-        yield Text(f"{stack}: {sentence(report)}", style="bold")
+        # Which they are is in the table; of what is replaced, a reader would take most for more than it is.
+        yield Text(f"{stack}: {_sentence(report, {'replace': _few})}", style="bold")
 
 
 def head(report: Report) -> Iterator[str]:
-    """The outcome in bold."""
+    """That no policy judged, if it is so; the outcome in bold; how the policies judged."""
+    yield from policies.skipped(report)
+    yield from _outcome(report)
+    yield policies.judged(report)
+
+
+def _outcome(report: Report) -> Iterator[str]:
     if report.removed:
         yield (
             "**Merging this deletes nothing.** It removes the environment's file; what was deployed runs on, and costs"
