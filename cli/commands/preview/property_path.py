@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections.abc import Iterator
 from typing import Any
+
+from components.base.names import digest
 
 SECRET = "[secret]"  # noqa: S105 (the text that stands for one)
 UNKNOWN = "(known after the update)"
@@ -145,7 +146,7 @@ def whole(old: Any, new: Any) -> str:
     if max(len(before), len(after)) <= _LIMIT:
         return ""
     both = f"{before}{BETWEEN}{after}"
-    return both if len(both) <= _WHOLE else hashlib.sha256(both.encode()).hexdigest()
+    return both if len(both) <= _WHOLE else digest(both, 64)
 
 
 def _alike(one: str, other: str) -> int:

@@ -82,3 +82,16 @@ def test_what_a_queue_knows_of_its_cluster_is_not_called_its_own() -> None:
     states = dict(zip(("old", "new"), ({"inputs": each} for each in inputs), strict=True))
     (found,) = properties.of({"op": "update", "type": "tensorplane:index:Queue", **states})
     assert (found.path, found.old, found.new) == ("clusterCapacity.t4", "32", "64")
+
+
+def test_values_that_are_cut_alike_differ_in_full_and_a_secret_in_neither() -> None:
+    long = "x" * 90
+    (one,), (other,) = (_changed("old", f"{long}{number}") for number in (1, 2))
+    assert (one.new, one.old) == (other.new, other.old)
+    assert one.values == ('"old"', f'"{long}1"')
+    assert one.whole != other.whole
+    (huge,) = _changed("old", "y" * 50_000)
+    assert len(huge.whole) < 100
+    assert huge.values == (huge.old, huge.new)
+    (hidden,) = _changed(SECRET, long)
+    assert "[secret]" in hidden.whole
