@@ -279,6 +279,41 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path) -> None:
     assert not (tmp_path / "digits-1" / "run.json").read_text().count("finished")
 
 
+@pytest.mark.parametrize("publishes", [True, False])
+def test_a_chief_that_wakes_up_between_write_and_rename_publishes_nothing(tmp_path: Path, publishes: bool) -> None:
+    """Neither beside the model of the gang that replaced it, nor before that has one."""
+    go, models = tmp_path / "go", tmp_path / "models"
+    (tmp_path / "late").mkdir()
+    waits = f"print('written', flush=True)\n    while not Path({str(go)!r}).exists(): time.sleep(0.01)"
+    script = tmp_path / "late.py"
+    script.write_text(_PUBLISHES.format(text="former", then=waits))
+    env = {RUN: str(tmp_path / "digits-1"), **WRITES, "MODEL_DIR": str(models), "PYTHONPATH": str(LIBRARY)}
+    env["TENSORPLANE_LINEAGE"] = '{"run": "digits-1"}'
+    with started(argv(tmp_path / "late", sys.executable, str(script)), **env) as late:
+        assert late.stdout
+        assert late.stdout.readline() == "written\n"
+        program = _PUBLISHES.format(text="new", then="pass") if publishes else "raise SystemExit(90)"
+        assert of_run(tmp_path, program, **env).returncode == (0 if publishes else 90)
+        go.touch()
+        _, said = late.communicate(timeout=PATIENT_SECONDS)
+    assert late.returncode == stop.EXIT_SAVED, said
+    assert "TakenOver" in said
+    published = ["new"] if publishes else []
+    assert [path.read_text() for path in sorted(models.rglob("saved_model.pb"))] == published
+
+
+_PUBLISHES = """
+import time
+from pathlib import Path
+from tensorplane import publish
+def write(folder):
+    folder.mkdir()
+    (folder / "saved_model.pb").write_text("{text}")
+    {then}
+publish(write)
+"""
+
+
 @pytest.mark.parametrize(("own", "expected"), [({}, str(32 << 20)), ({"MALLOC_MMAP_THRESHOLD_": "1000"}, "1000")])
 def test_the_command_keeps_its_memory_unless_told_otherwise(tmp_path: Path, own: dict[str, str], expected: str) -> None:
     program = "import os; print('threshold', os.environ['MALLOC_MMAP_THRESHOLD_'])"
