@@ -26,8 +26,9 @@ from stack import budgets, checks, gpu_guard, published, team_members, team_serv
 from stack.gpu_guard import Guard
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from workloads import deployed_runs, shared_library
+from workloads import deployed_runs
 from workloads.base import Platform, Space, Workload
+from workloads.shared_library import SharedLibrary
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
@@ -69,7 +70,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     )
     runs = deployed_runs.recorded(config.workloads, deployed)
     share = any(args.shares_library for args in config.workloads.values())
-    library = shared_library.create(namespace) if share else None
+    library = SharedLibrary(namespace) if share else None
     platform = Platform(
         cluster,
         namespace,

@@ -363,7 +363,9 @@ class Run(TypedDict):
     manifest: str
     """Hash of its JobSet, without tensorplane's library."""
     kept: bool
-    """Whether the JobSet is the one of a version that did not record runs."""
+    """Whether the JobSet was kept as the deployment before had it."""
+    library: str
+    """Pulumi's name of the ConfigMap with the library that its pods mount."""
 
 
 class TrainingJobOutputs(TypedDict):

@@ -21,7 +21,7 @@ EXPECTED = (
     Expected("replace", _CODE, r"queue\.quota-return", "code named by its content; its workload mounts the new one"),
     Expected("replace", _CODE, r"volume\.snapshots", "code named by its content; its CronJobs mount the new one"),
     Expected("replace", _CODE, ".*-ceph-mirrors-.*", "code named by its content; its Deployment mounts the new one"),
-    Expected("create", _CODE, "tensorplane-library", "one library for all jobs; kept runs have their own"),
+    Expected("create", _CODE, "tensorplane-library-.*", "one library for all jobs; kept runs have their own"),
     Expected("update", "pulumi:providers:kubernetes", ".*", "enableConfigMapMutable: ConfigMaps change in place"),
     Expected("create", _CODE, ".*-(models|options)", "configuration files of model servers, which had flags before"),
     *(

@@ -102,6 +102,11 @@ class Facts:
         return shared_library(self.library) if self.shares_library else self.own_library
 
     @property
+    def library_resource(self) -> str:
+        """Pulumi's name of the ConfigMap with that library."""
+        return self.mounted_library.name if self.shares_library else f"{self.name}-runtime"
+
+    @property
     def own_library(self) -> Bundle:
         """The library in a ConfigMap of the job's own."""
         return bundle(f"{self.name}-runtime", self.library)
@@ -179,6 +184,8 @@ def plan(
 
     # The lineage repeats what is elsewhere in the JobSet, and must not replace those of earlier versions.
     manifest = _without_library(job_set_with(variables), facts)
+    kept = run.keeps(name, manifest, recorded)
+    library = run.library_of(recorded, owner.name) if kept and recorded else facts.library_resource
     return JobManifest(
         service_account=objects.service_account(owner),
         config_maps=[objects.config_map(owner, content) for content in facts.own_bundles()],
@@ -188,7 +195,7 @@ def plan(
             *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
         ],
         job_set=job_set_with([*_lineage(settings, facts, facts.publisher or name, decisive, secret), *variables]),
-        run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
+        run=Recorded(name, decisive.hashes, manifest, kept, library),
     )
 
 
