@@ -86,6 +86,19 @@ EXPECTED = (
             "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding",
         )
     ),
+    *(
+        Expected("create", f"kubernetes:{kind}", r"(.*\.)?nodes\.lost(\..*)?", "lost nodes are handled")
+        for kind in (
+            "apps/v1:Deployment",
+            "core/v1:ConfigMap",
+            "core/v1:ServiceAccount",
+            "networking.k8s.io/v1:NetworkPolicy",
+            "rbac.authorization.k8s.io/v1:ClusterRole",
+            "rbac.authorization.k8s.io/v1:ClusterRoleBinding",
+            "rbac.authorization.k8s.io/v1:Role",
+            "rbac.authorization.k8s.io/v1:RoleBinding",
+        )
+    ),
     Expected("update", "gcp:container/cluster:Cluster", "cluster", "GKE changes authenticatorGroupsConfig in place"),
     Expected(
         "create", "kubernetes:autoscaling/v2:HorizontalPodAutoscaler", "digits-server", "the server of aks scales"

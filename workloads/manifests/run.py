@@ -1,10 +1,13 @@
 """The run of a job: the same one until a setting changes that decides its result."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from components.base.names import digest_of
+from workloads.manifests.files import Bundle
+from workloads.manifests.objects import Manifest
 
 
 @dataclass(frozen=True)
@@ -45,6 +48,14 @@ def of(job: str, decisive: Decisive, recorded: Recorded | None) -> str:
     if recorded and recorded.decisive in (None, decisive.hashes):
         return recorded.name
     return decisive.name(job)
+
+
+def hash_of(job_set: Manifest, library: Bundle) -> str:
+    """A hash of a JobSet that does not depend on the library's content and list of files."""
+    text = json.dumps(job_set, sort_keys=True)
+    for of_library in (library.name, library.items):
+        text = text.replace(json.dumps(of_library, sort_keys=True), "")
+    return digest_of(text)
 
 
 def keeps(name: str, manifest: str, recorded: Recorded | None) -> bool:

@@ -48,6 +48,10 @@ class Embedded(ClusterArgs):
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)
 
     @property
+    def has_one_node(self) -> bool:
+        return True
+
+    @property
     def storage_classes(self) -> tuple[str, ...]:
         return ("tensorplane-embedded",)
 
