@@ -53,7 +53,7 @@ def find_node(node: Node) -> Alive | None:
 
 def _first(pids: set[int], depth: int) -> Alive | None:
     """Process 1 of a PID namespace with so many around it, itself included; containers are deeper, or elsewhere."""
-    firsts = (pid for pid in pids if len(numbers := _numbers(pid)) == depth and numbers[-1] == 1)
+    firsts = (pid for pid in pids if len(own := numbers(pid)) == depth and own[-1] == 1)
     return next(map(Alive, firsts), None)
 
 
@@ -85,8 +85,8 @@ def launch(instance: Instance, fingerprint: str) -> None:
 
 def inner(pid: int) -> int:
     """The process's id inside the instance's PID namespace; 0 if it has none."""
-    numbers = _numbers(pid)
-    return numbers[-1] if len(numbers) > 1 else 0
+    own = numbers(pid)
+    return own[-1] if len(own) > 1 else 0
 
 
 def kill(instance: Instance, timeout: float = 60) -> None:
@@ -112,8 +112,8 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _numbers(pid: int) -> list[int]:
-    """The process's id in each of its PID namespaces, ours first."""
+def numbers(pid: int) -> list[int]:
+    """The process's id in each of its PID namespaces, ours first; empty if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

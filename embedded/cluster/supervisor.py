@@ -132,6 +132,10 @@ class Supervisor:
                     if "ALREADY_STARTED" not in fault.faultString:
                         raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
 
+    def stop(self, name: str) -> None:
+        """Ends one and keeps it ended; returns once it has."""
+        self._ask("stopProcess", name)
+
 
 class CrashWatch:
     """Distinguishes crashing from starting. supervisord only gives up on immediate crashes, not on later ones."""
