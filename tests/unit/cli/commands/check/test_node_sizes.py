@@ -89,7 +89,7 @@ def test_a_stage_larger_than_the_machine_of_the_embedded_cluster_is_refused_with
     (tmp_path / "Pulumi.dev.yaml").write_text(_STAGE)
     monkeypatch.setattr(stack_config, "file", lambda _: tmp_path / "Pulumi.dev.yaml")
     monkeypatch.setattr(machine, "has_cluster", lambda: started)
-    monkeypatch.setattr(node_sizes, "of_machine", lambda: [(2000, 8192)])
+    monkeypatch.setattr(node_sizes, "of_machine", lambda _: [(2000, 8192)])
     assert commands.main(["check", *words]) == int(refused)
     line = "tensorplane:workloads.large.stages.all.resources.cpus: this machine has only 2 cores for pods"
     assert (line in capsys.readouterr().err) == refused
