@@ -100,10 +100,15 @@ def load_all(
     """
     base = images.archives(streams=streams, controllers=controllers)
     every = images.archives(streams=streams, controllers=controllers, packages=packages)
-    for store in _stores(instance):
+
+    def load(store: ImageStore) -> None:
         store.load_from(every, base, step)
         # Images with packages have the layers of the training image.
         store.load_from(every, [name for name in every if name not in base], step)
+
+    stores = _stores(instance)
+    with ThreadPoolExecutor(len(stores)) as pool:
+        list(pool.map(load, stores))
 
 
 def load_packages(instance: Instance, step: Step, packages: images.Locked) -> None:

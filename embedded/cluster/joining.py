@@ -47,6 +47,8 @@ def forget(at: Places, kept: Collection[Places], wait: Wait, api: Patient) -> No
     for one in every:
         if one not in kept and one.own.exists():
             wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")
+            for log in at.logs.glob(f"{one.node.part}.log*"):
+                log.unlink()
             shutil.rmtree(one.own)
 
 

@@ -75,7 +75,7 @@ def _outdated(at: Places, alive: Alive, wanted: Configuration, had: int) -> str:
     if not fingerprint:
         return "its start was interrupted"
     if had != len(wanted.nodes):
-        return f"it gets {len(wanted.nodes)} real nodes instead of {had}, among which the machine is divided"
+        return f"its number of real nodes changes from {had} to {len(wanted.nodes)}, which divide this machine"
     if fingerprint != wanted.fingerprint:
         return "its configuration, its programs or its code changed since it started"
     is_whole = network.is_whole(at.instance) and all(map(node_network.has_route, _further(wanted)))

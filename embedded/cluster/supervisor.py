@@ -132,9 +132,9 @@ class Supervisor:
                     if "ALREADY_STARTED" not in fault.faultString:
                         raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
 
-    def stop(self, name: str) -> None:
-        """Ends one and keeps it ended; returns once it has."""
-        self._ask("stopProcess", name)
+    def stop(self, name: str, *, wait: bool = True) -> None:
+        """Asks one to end and does not start it again. `wait`: return once it has ended."""
+        self._ask("stopProcess", name, wait)
 
 
 class CrashWatch:

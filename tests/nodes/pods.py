@@ -54,6 +54,11 @@ class Pods:
         """What a script prints in a pod."""
         return self.kubectl("exec", pod, "--", "busybox", "sh", "-c", script)
 
+    def fails(self, pod: str, script: str) -> bool:
+        """Whether a script cannot be run in a pod, or fails there."""
+        argv = [*self._kubectl, "exec", pod, "--", "busybox", "sh", "-c", script]
+        return subprocess.run(argv, capture_output=True).returncode != 0
+
     def field(self, what: str, path: str) -> str:
         """A field of an object or of a list of them, by its JSONPath."""
         return self.kubectl("get", *what.split(), "-o", f"jsonpath={{{path}}}")

@@ -58,11 +58,18 @@ class RealNode:
 
     def pid(self, program: Program) -> int:
         """The number of one of its programs on this machine."""
-        # supervisord numbers processes as its namespace does, and so may that of another node.
+        [found] = self._found(program)
+        return found
+
+    def runs(self, program: Program) -> bool:
+        """Whether one of its programs runs, or is paused."""
+        return any(map(is_alive, self._found(program)))
+
+    def _found(self, program: Program) -> list[int]:
+        # supervisord numbers processes as its namespace does. Another node's can have the same number.
         inner = self._supervised().states()[program].pid
         deep = 2 if self._node.is_first else 3
-        [found] = [pid for pid in self.pids if processes.numbers(pid)[deep - 1 :] == [inner]]
-        return found
+        return [pid for pid in self.pids if processes.numbers(pid)[deep - 1 :] == [inner]]
 
     def network(self) -> tuple[str, ...]:
         """What runs a command in its network namespace, where its link to the first node is `uplink`."""
@@ -96,7 +103,9 @@ class RealNode:
         if program:
             pid = self.pid(program)
             if stays_dead:
-                os.kill(self._supervisor(), signal.SIGSTOP)
+                # supervisord asks it to end, and must be told before it is dead, or would start it again.
+                os.kill(pid, signal.SIGSTOP)
+                self._supervised().stop(program, wait=False)
             os.kill(pid, signal.SIGKILL)
             eventually(lambda: not is_alive(pid))
         elif stays_dead:
@@ -110,7 +119,7 @@ class RealNode:
     def revive(self, program: Program | None = None) -> None:
         """Lets what stays dead start again. Does not wait for it."""
         if program:
-            os.kill(self._supervisor(), signal.SIGCONT)
+            self._supervised().start([program])
         else:
             self._above().start([self._node.part])
 
@@ -128,9 +137,6 @@ class RealNode:
         alive = processes.find_node(self._node)
         assert alive, f"{self.name} does not run"
         return alive
-
-    def _supervisor(self) -> int:
-        return self._alive().pid
 
     def _supervised(self) -> Supervisor:
         return Supervisor(self._alive().path(self._at.supervisor_socket))
