@@ -21,6 +21,12 @@ from components.namespace import Namespace
 ACCOUNT = "nodes.lost"
 """Its service account. No workload can have it: their names hold no dot."""
 _LEASES = "kube-node-lease"
+_NODES: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch"]},
+)
+_HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},
+)
 _PODS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
     {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "delete"]},
     {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
@@ -60,8 +66,8 @@ class LostNodes(pulumi.ComponentResource):
             image=cluster.args.images.python,
             resources=Resources(cpu="10m", memory="48Mi", memory_limit="256Mi"),
             rights=[
-                Rights(f"{stack}.{ACCOUNT}", ({"api_groups": [""], "resources": ["nodes"], "verbs": ["list"]},)),
-                Rights(f"{stack}.{ACCOUNT}", _of_leases(), _LEASES, resource_name=f"{ACCOUNT}.heartbeats"),
+                Rights(f"{stack}.{ACCOUNT}", _NODES),
+                Rights(f"{stack}.{ACCOUNT}", _HEARTBEATS, _LEASES, resource_name=f"{ACCOUNT}.heartbeats"),
                 Rights(ACCOUNT, _PODS, namespace.name),
                 *(Rights(ACCOUNT, _PODS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
             ],
@@ -73,10 +79,6 @@ class LostNodes(pulumi.ComponentResource):
         pod = agent.pod([namespace.name, *teams.values()], env=env)
         agent.deployment({**pod, "tolerations": _tolerations()})
         self.register_outputs({})
-
-
-def _of_leases() -> "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]":
-    return ({"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},)
 
 
 def _tolerations() -> "list[k8s.core.v1.TolerationArgsDict]":

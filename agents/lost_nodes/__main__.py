@@ -17,8 +17,14 @@ _LOOK_SECONDS = 2.0
 
 def look(cluster: Cluster, heartbeats: Heartbeats, now: float) -> None:
     """Look once at all nodes, and at the pods of the lost ones. Raises OSError if the API server does not answer."""
-    spared = heartbeats.spared
-    for node, silent in heartbeats.lost(cluster.nodes(), now).items():
+    spared, nodes = heartbeats.spared, cluster.nodes()
+    lost = heartbeats.lost(nodes, now)
+    for node in nodes:
+        if nodes[node].is_tainted and node not in lost and heartbeats.is_back(node, now):
+            cluster.taint(node, lost=False)
+    for node, silent in lost.items():
+        if not (nodes[node].is_unknown or nodes[node].is_tainted):
+            cluster.taint(node, lost=True)
         for pod in cluster.pods(node):
             if (due := fate(pod, silent)) is not Fate.LEAVE:
                 cluster.do(due, pod, node, silent)

@@ -13,6 +13,7 @@ from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended
 
+TAINT = "tensorplane.dev/lost"
 _LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -30,8 +31,17 @@ class Cluster:
         renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") for lease in leases}
         nodes = self.server.send("GET", "api/v1/nodes?resourceVersion=0")["items"]
         return {
-            name: Node(at, _is_unknown(node)) for node in nodes if (at := renewed.get(name := node["metadata"]["name"]))
+            name: Node(at, _is_unknown(node), _is_tainted(node))
+            for node in nodes
+            if (at := renewed.get(name := node["metadata"]["name"]))
         }
+
+    def taint(self, node: str, *, lost: bool) -> None:
+        """Keep new pods off a node that is lost before Kubernetes gives it up, and let them on it again."""
+        change = {"key": TAINT, "effect": "NoSchedule"} if lost else {"$patch": "delete", "key": TAINT}
+        body = {"spec": {"taints": [change]}}
+        self.server.send("PATCH", f"api/v1/nodes/{node}", body, content_type=ApiServer.STRATEGIC_MERGE)
+        print(f"{node}: {'lost; it gets no pods' if lost else 'back; it gets pods again'}", flush=True)
 
     def pods(self, node: str) -> Iterator[Pod]:
         """The stack's pods on a node."""
@@ -90,3 +100,7 @@ def _pods(namespace: str) -> str:
 def _is_unknown(node: Any) -> bool:
     conditions = node.get("status", {}).get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == "Unknown" for each in conditions)
+
+
+def _is_tainted(node: Any) -> bool:
+    return any(each["key"] == TAINT for each in node["spec"].get("taints") or ())

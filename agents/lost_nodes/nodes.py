@@ -26,7 +26,9 @@ class Node:
     renewed: str
     """The time in its Lease, as text."""
     is_unknown: bool
-    """Whether Kubernetes has given it up: its condition Ready is Unknown."""
+    """Whether Kubernetes has given it up: its condition Ready is Unknown. It gets no pods then."""
+    is_tainted: bool = False
+    """Whether it has the taint of lost nodes."""
 
 
 @dataclass
@@ -37,6 +39,8 @@ class Heartbeats:
     """Seconds of silence after which a node is lost; None: when Kubernetes gives it up."""
     _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
     """The last heartbeat of each node, and when it was first seen."""
+    _changed: set[str] = field(default_factory=set)
+    """Nodes of which it has seen several heartbeats."""
     _looked: float | None = None
     _spared: dict[str, str] = field(default_factory=dict)
     """Nodes that fell silent together, and their last heartbeats."""
@@ -63,6 +67,10 @@ class Heartbeats:
                     found[name] = now - self._seen[name][1]
         return {name: seconds for name, seconds in found.items() if name not in self._spared}
 
+    def is_back(self, name: str, now: float) -> bool:
+        """Whether this process has seen a node's heartbeat change, and lately."""
+        return name in self._changed and now - self._seen[name][1] <= _ALIVE
+
     @property
     def spared(self) -> frozenset[str]:
         """The nodes that fell silent together and are not back."""
@@ -70,7 +78,11 @@ class Heartbeats:
 
     def _heartbeat(self, name: str, node: Node, now: float) -> tuple[str, float]:
         before = self._seen.get(name)
-        return before if before and before[0] == node.renewed else (node.renewed, now)
+        if before and before[0] == node.renewed:
+            return before
+        if before:
+            self._changed.add(name)
+        return node.renewed, now
 
     def _is_silent(self, name: str, node: Node, now: float) -> bool:
         silence = now - self._seen[name][1]

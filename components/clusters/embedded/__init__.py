@@ -54,7 +54,7 @@ class Embedded(ClusterArgs):
 
     @property
     def has_one_node(self) -> bool:
-        return True
+        return (self.nodes or 1) == 1
 
     @property
     def storage_classes(self) -> tuple[str, ...]:

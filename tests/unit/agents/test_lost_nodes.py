@@ -121,12 +121,14 @@ def test_nodes_that_are_dead_for_long_do_not_count() -> None:
 def test_a_node_that_is_back_is_not_lost() -> None:
     world = _World(3, 5, {0: (60.0, 130.0)})
     assert [name for _, name in world.lost(1000)] == ["n0"]
-    heartbeats = Heartbeats(20)
+    heartbeats, clock = Heartbeats(20), 0
     for clock in range(0, 60, 2):
         alive = {"a": Node("0", False), "b": Node(str(clock // 10), False)}
         lost = heartbeats.lost(alive, clock)
     assert set(lost) == {"a"}
+    assert (heartbeats.is_back("a", clock), heartbeats.is_back("b", clock)) == (False, True)
     assert heartbeats.lost({"a": Node("59", False), "b": Node("6", False)}, 61) == {}
+    assert heartbeats.is_back("a", 61)
 
 
 def _pod(
