@@ -107,15 +107,20 @@ class _Launcher:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
+        self._steps: Path | None = None
+        """Where the job's command records its steps."""
         self._kept = KeptLog.of_pod()
         self.stopped = False
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(name, self._pass_on)
 
     def _pass_on(self, number: int, _: object) -> None:
-        self.stopped = self.stopped or number in (signal.SIGTERM, signal.SIGINT)
+        asked = number in (signal.SIGTERM, signal.SIGINT)
+        self.stopped = self.stopped or asked
         if self._child:
             self._child.send_signal(number)
+            if asked and self._steps and first_step.read(self._steps) == first_step.CONNECTING:
+                self._child.kill()  # it could not answer before its peers do, and nothing is lost
 
     def end(self, number: int) -> None:
         """End the command that runs, as if the pod was asked to stop."""
@@ -192,10 +197,16 @@ class _Launcher:
 
     def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
+        self._steps = steps
         began = time.monotonic()
         malloc = {name: str(size) for name, size in MALLOC.items()}
         code, last = self.execute(command, {**malloc, **os.environ, first_step.VARIABLE: str(steps)})
-        progress = steps.read_text().strip() if steps.exists() else ""
+        self._steps = None
+        progress = first_step.read(steps)
+        if progress == first_step.CONNECTING:
+            if self.stopped and code == 128 + signal.SIGKILL:
+                return _Ended(EXIT_SAVED, b"", early=_BEFORE)
+            progress = ""
         early = _BEFORE if progress == "expected" else ""
         step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
@@ -252,8 +263,9 @@ def _bar_former_gangs(then: OnSuccess | None) -> None:
     Raises TakenOver if another gang has started meanwhile.
     """
     if publisher := lineage.run():
-        for base in filter(None, (os.environ.get("MODEL_DIR"), then and then.publish_to)):
-            bar_former(Path(base), publisher, is_ours=is_ours)
+        model, elsewhere = os.environ.get("MODEL_DIR"), then.publish_to if then else None
+        for base in ([Path(model)] if model else []) + ([elsewhere] if elsewhere else []):
+            bar_former(base, publisher, is_ours=is_ours)
 
 
 def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane import gpus, launch, stop
+from tensorplane import first_step, gpus, launch, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launcher import WRITES, argv, by_path, launched, of_run, run, started
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads import sources
 from workloads.manifests import job_set
@@ -107,6 +107,17 @@ def test_the_command_is_asked_to_stop_and_its_end_counts(tmp_path: Path) -> None
         assert child.stdout and child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENT_SECONDS) == 75
+
+
+def test_a_worker_that_waits_for_the_others_ends_at_once_when_it_is_asked_to(tmp_path: Path) -> None:
+    """TensorFlow answers no signal meanwhile; a pod would take its whole grace period."""
+    (tmp_path / "train.py").write_text("import tensorplane\ntensorplane.StopRequest()\ntensorplane.strategy()\n")
+    arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"))
+    first, _ = environments(2)
+    with started(arguments, **first, PYTHONPATH=str(LIBRARY)) as child:
+        eventually(lambda: first_step.read(tmp_path / "steps") == first_step.CONNECTING)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED
 
 
 def test_all_that_the_command_says_comes_through(tmp_path: Path) -> None:
