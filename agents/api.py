@@ -20,6 +20,8 @@ class ApiServer:
 
     APPLY: ClassVar[str] = "application/apply-patch+yaml"
     """Type of a body for server-side apply; JSON is YAML."""
+    STRATEGIC_MERGE: ClassVar[str] = "application/strategic-merge-patch+json"
+    """Type of a body whose lists are merged by their keys."""
     address: str = "https://kubernetes.default.svc"
     account: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

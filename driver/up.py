@@ -35,7 +35,7 @@ def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, re
     target = Target.of(context, stack=name)
     StackSettings(name, target.home).source()
     if target.embedded:
-        preflight.check(target.instance)
+        preflight.check(target.instance, nodes=_nodes(target) or 1)
     with Progress(console) as progress:
         run_all(_tasks(target), progress)
         stack = open_stack(target)
@@ -150,7 +150,7 @@ def _tasks(target: Target) -> list[Task]:
         "gpu charts",
         "image add-ons",
     )
-    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True)
+    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True, nodes=_nodes(target))
     images_built = tuple(task.name for task in archives)
     return [
         *tasks,
@@ -170,6 +170,12 @@ def _simulates_nodes(target: Target) -> bool:
     # The tools for it are built for a stack with node groups, and for a cluster that has simulated nodes before.
     wanted = StackSettings(target.stack, target.home).section("nodeGroups")
     return bool(wanted) or cluster.simulates_nodes(target.instance)
+
+
+def _nodes(target: Target) -> int | None:
+    """The number of real nodes that the settings state; None if they state none, or no number: the check says so."""
+    stated = str(StackSettings(target.stack, target.home).section("cluster").get("nodes", ""))
+    return int(stated) if stated.isdecimal() else None
 
 
 def _has_streams(target: Target) -> bool:
@@ -200,7 +206,7 @@ def _creates_gateway(settings: StackSettings) -> bool:
 
 
 def _check_settings(target: Target, step: Step) -> None:
-    # The embedded cluster's only node is this machine, whether or not it was started before.
+    # The embedded cluster's nodes are this machine, whether or not it was started before.
     _checked(target, *(["--machine"] if target.embedded else []))
 
 

@@ -12,7 +12,7 @@ PROJECT = Path(__file__).resolve().parent.parent
 
 # Each instance has its own network, so that the tests' clusters can run beside the user's. The name is also
 # the suffix of network namespace, cgroup and bridge.
-_NAMES = "dev test bench e2e test-2 e2e-2 test-3 e2e-3 test-4 e2e-4 test-5 e2e-5"
+_NAMES = "dev test bench e2e test-2 e2e-2 test-3 e2e-3 test-4 e2e-4 test-5 e2e-5 test-6 e2e-6"
 _NETWORKS = {name: number for number, name in enumerate(_NAMES.split())}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
+from embedded.cluster.nodes import MOST, Node
 from embedded.fault import Fault
 from embedded.machine import Machine, probe
 from embedded.paths import Instance, cache
@@ -14,6 +15,8 @@ ARCHITECTURES = ("x86_64", "aarch64")
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 MEMORY_MIB = 5 * 1024
 """For the control plane, two training pods and a server; linking the API server takes no more."""
+MEMORY_OF_A_NODE_MIB = 256
+"""For the programs of each further node."""
 FIRST_MIB = 16 * 1024
 """Module cache, build cache, tools, image layers and what containerd unpacks."""
 LATER_MIB = 2 * 1024
@@ -26,16 +29,16 @@ WAY_OUT = (
 )
 
 
-def check(instance: Instance) -> None:
-    """A Fault with one line per missing thing."""
+def check(instance: Instance, nodes: int = 1) -> None:
+    """A Fault with one line per missing thing. `nodes`: the number of real nodes."""
     machine = probe((cache(), instance.home, Path.home()), debian.missing())
     is_built = go_module.kubernetes().is_built and go_module.containerd().is_built
-    found = faults(machine, instance, LATER_MIB if is_built else FIRST_MIB)
+    found = faults(machine, instance, LATER_MIB if is_built else FIRST_MIB, nodes)
     if found:
         raise Fault("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
 
 
-def faults(machine: Machine, instance: Instance, disk_mib: int) -> list[str]:
+def faults(machine: Machine, instance: Instance, disk_mib: int, nodes: int = 1) -> list[str]:
     """What is missing, a line each: what was found, what is required, what to do."""
     if machine.system != "Linux":
         return [f"system: {machine.system} is not Linux; use a Linux machine or a virtual one"]
@@ -44,9 +47,9 @@ def faults(machine: Machine, instance: Instance, disk_mib: int) -> list[str]:
         *_root(machine),
         *_cgroups(machine),
         *_features(machine),
-        *_sizes(machine, disk_mib),
+        *_sizes(machine, disk_mib, MEMORY_MIB + (nodes - 1) * MEMORY_OF_A_NODE_MIB),
         *_packages(machine),
-        *_addresses(machine, instance),
+        *_addresses(machine, instance, nodes),
     ]
 
 
@@ -98,10 +101,10 @@ def _features(machine: Machine) -> list[str]:
     return [f"{feature}: not usable here ({error}); {_REMEDY[feature]}" for feature, error in refusals.items()]
 
 
-def _sizes(machine: Machine, disk_mib: int) -> list[str]:
+def _sizes(machine: Machine, disk_mib: int, memory_mib: int) -> list[str]:
     found = []
-    if machine.memory_mib < MEMORY_MIB:
-        found.append(f"memory: {machine.memory_mib} MiB, less than the required {MEMORY_MIB} MiB; use a larger machine")
+    if machine.memory_mib < memory_mib:
+        found.append(f"memory: {machine.memory_mib} MiB, less than the required {memory_mib} MiB; use a larger machine")
     for folder, free in machine.free_mib.items():
         if free < disk_mib:
             found.append(
@@ -118,9 +121,9 @@ def _packages(machine: Machine) -> list[str]:
     return [f"apt: not found{programs}; use Debian or Ubuntu, from whose packages the images are built"]
 
 
-def _addresses(machine: Machine, instance: Instance) -> list[str]:
+def _addresses(machine: Machine, instance: Instance, nodes: int) -> list[str]:
     ranges = {
-        ipaddress.IPv4Network(instance.pod_cidr): "pods",
+        **{ipaddress.IPv4Network(Node(instance, number).pod_cidr): "pods" for number in range(1, min(nodes, MOST) + 1)},
         ipaddress.IPv4Network(instance.service_cidr): "services",
         ipaddress.IPv4Network(f"{instance.link[0]}/30", strict=False): "the link to them",
     }

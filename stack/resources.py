@@ -14,6 +14,7 @@ from components.controllers.base import Demand
 from components.controllers.component import Controller
 from components.datasets.folders import by_volume
 from components.gpu_runtime import GpuRuntime
+from components.lost_nodes import LostNodes
 from components.namespace import Namespace
 from components.queues import Queue, dashboard, team, training_dashboard
 from components.queues.quota_return import QuotaReturn
@@ -26,8 +27,9 @@ from stack import budgets, checks, gpu_guard, published, team_members, team_serv
 from stack.gpu_guard import Guard
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from workloads import deployed_runs, shared_library
+from workloads import deployed_runs
 from workloads.base import Platform, Space, Workload
+from workloads.shared_library import SharedLibrary
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
@@ -57,6 +59,9 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     deployed = deployed_runs.reference()
     guard = gpu_guard.chosen(resolved, deployed)
     needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, guard, inside)
+    if (config.workloads or config.teams) and not config.cluster.has_one_node:
+        spaces = {name: space.name for name, space in teams.items()}
+        LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, opts=inside)
     streams = streams_of(
         config.streams,
         cluster=cluster,
@@ -69,7 +74,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     )
     runs = deployed_runs.recorded(config.workloads, deployed)
     share = any(args.shares_library for args in config.workloads.values())
-    library = shared_library.create(namespace) if share else None
+    library = SharedLibrary(namespace) if share else None
     platform = Platform(
         cluster,
         namespace,

@@ -11,6 +11,7 @@ from components.clusters.settings import ClusterArgs
 from components.controllers.registry import ControllersArgs
 from components.datasets.settings import DatasetArgs
 from components.gpu_runtime import GpuRuntimeArgs
+from components.lost_nodes import NodesArgs
 from components.node_groups.settings import NodeGroupArgs
 from components.queues.gpu_guard import Action
 from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
@@ -34,6 +35,8 @@ class StackConfig(Model):
     """The cluster: `embedded` (on this machine), `existing` (a context of your kubeconfig), or a new one in a cloud."""
     node_groups: Annotated[dict[Name, NodeGroupArgs], Field(default_factory=dict)]
     """Node groups. On an existing cluster they describe the existing nodes."""
+    nodes: NodesArgs = NodesArgs()
+    """What holds for all nodes."""
     gpu_runtime: GpuRuntimeArgs | None = None
     """How GPUs become available to pods; by default what the kind of cluster requires, if a node group has GPUs."""
     namespace: Name | None = None

@@ -57,7 +57,7 @@ GROUPS: Mapping[str, Group] = {
     "programs": Group(("policies", "preview", "recorded", "provider", "hosts", "serving", "toolchain")),
     "library": Group(("runtime",)),
     "queues": Group(("queues", "simulated_fleet", "cluster", "e2e"), "-2"),
-    "data": Group(("storage", "stream", "csi"), "-3"),
+    "data": Group(("storage", "stream", "csi", "nodes"), "-3"),
 }
 
 

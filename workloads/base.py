@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import pulumi
 
@@ -77,6 +77,17 @@ class Space:
     """Labels of the stack's objects in it."""
 
 
+class Library(Protocol):
+    """tensorplane's library in a namespace (`shared_library.py`)."""
+
+    @property
+    def current(self) -> pulumi.Resource:
+        """This version of it, which new gangs mount."""
+
+    def keep(self, name: str) -> None:
+        """Keep that of an earlier version, by Pulumi's name."""
+
+
 @dataclass(frozen=True)
 class Platform:
     """The platform that workloads run on."""
@@ -95,9 +106,9 @@ class Platform:
     """Runs of the last deployment, by job."""
     secret: frozenset[Key] = frozenset()
     """Paths of encrypted settings."""
-    library: pulumi.Resource | None = None
-    """The ConfigMap with tensorplane's library that training jobs in the namespace share. None where the namespace has
-    objects of several stacks: there, each job has its own."""
+    library: Library | None = None
+    """tensorplane's library, which training jobs in the namespace share. None where the namespace has objects of
+    several stacks: there, each job has its own."""
 
     def secret_env(self, at: Key, env: Mapping[str, Any]) -> set[str]:
         """Names of the variables that must stay secret: encrypted ones and Outputs. `at`: the path of the settings with

@@ -39,12 +39,13 @@ def _run(outputs: Mapping[str, Any]) -> Recorded:
     run = outputs.get("run")
     if run is None:
         return Recorded(outputs["jobSet"])
-    return Recorded(run["name"], run["decisive"], run["manifest"], run["kept"])
+    return Recorded(run["name"], run["decisive"], run["manifest"], run["kept"], run.get("library"))
 
 
 def fact(run: Recorded) -> facts.Run:
     """The facts of a run for the next deployment."""
-    return facts.Run(name=run.name, decisive=dict(run.decisive or {}), manifest=run.manifest, kept=run.kept)
+    decisive = dict(run.decisive or {})
+    return facts.Run(name=run.name, decisive=decisive, manifest=run.manifest, kept=run.kept, library=run.library or "")
 
 
 def unchanged(kept: pulumi.Output[bool]) -> pulumi.ResourceOptions:

@@ -114,12 +114,14 @@ class Owner:
             opts=pulumi.ResourceOptions.merge(self.inside, own),
         )
 
-    def config_map(self, content: Bundle, opts: pulumi.ResourceOptions | None = None) -> "k8s.core.v1.ConfigMap":
-        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload."""
-        logical, _, _ = content.name.rpartition("-")
+    def config_map(
+        self, content: Bundle, opts: pulumi.ResourceOptions | None = None, *, logical: str | None = None
+    ) -> "k8s.core.v1.ConfigMap":
+        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload. `logical`: Pulumi's name
+        of it, by default that of the bundle without its hash."""
         made = objects.config_map(self.identity, content)
         return k8s.core.v1.ConfigMap(
-            logical,
+            logical or content.name.rpartition("-")[0],
             metadata=self._of(made),
             immutable=made["immutable"],
             data=made["data"],

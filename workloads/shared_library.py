@@ -1,15 +1,29 @@
 """tensorplane's library in the stack's namespace, once for all its training jobs: it has half a megabyte."""
 
-import pulumi_kubernetes as k8s
+import pulumi
 
 from components.namespace import Namespace
-from workloads import sources
+from workloads import deployed_runs, sources
 from workloads.manifests import files
 from workloads.owner import Owner
 
 
-def create(namespace: Namespace) -> "k8s.core.v1.ConfigMap":
-    """The ConfigMap. Another version of the library is another one, and the former is deleted after all JobSets that
-    mount it have been replaced."""
-    owner = Owner(namespace, "tensorplane", namespace, "training")
-    return owner.config_map(files.shared_library(sources.library()))
+class SharedLibrary:
+    """The ConfigMap with this version of the library, and those of earlier versions that running gangs mount."""
+
+    def __init__(self, namespace: Namespace) -> None:
+        self._owner = Owner(namespace, "tensorplane", namespace, "training")
+        self._content = files.shared_library(sources.library())
+        self.current = self._config_map(self._content.name)
+        """The one that new gangs mount."""
+        self._there = {self._content.name}
+
+    def keep(self, name: str) -> None:
+        """Keep that of an earlier version, by Pulumi's name, as it is deployed. It goes when no job asks for it."""
+        if name not in self._there:
+            self._there.add(name)
+            self._config_map(name, deployed_runs.unchanged(pulumi.Output.from_input(True)))
+
+    def _config_map(self, name: str, opts: pulumi.ResourceOptions | None = None) -> pulumi.Resource:
+        # Each version is a resource of its own, since several may be there.
+        return self._owner.config_map(self._content, opts, logical=name)

@@ -83,7 +83,10 @@ def _library(folder: Path) -> bytes:
 
 _MAIN = {"__main__.py": b"import tensorplane.__main__\n"}
 """The archive as a program."""
-_OF_STEPS = ("__main__.py", "checkpoints/__init__.py", "checkpoints/disk.py", "lazy.py", "numbered.py", "unpack.py")
+_OF_STEPS = (
+    *("__main__.py", "lazy.py", "numbered.py", "unpack.py"),
+    *(f"checkpoints/{name}.py" for name in ("__init__", "disk", "run_folder")),
+)
 
 
 def steps() -> dict[str, bytes]:

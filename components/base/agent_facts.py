@@ -9,6 +9,12 @@ class QuotaReturn(TypedDict):
     teams: list[str]
 
 
+class LostNodes(TypedDict):
+    """The agent that ends or replaces pods on lost nodes."""
+
+    teams: list[str]
+
+
 class TeamBudget(TypedDict):
     """The budget of a team for a month, and what it has used of it."""
 

@@ -16,6 +16,7 @@ import pulumi
 from components.base.pipeline_facts import Pipeline as Pipeline
 from components.base.pipeline_facts import PipelineOutputs as PipelineOutputs
 from components.base.pipeline_facts import PipelineStage as PipelineStage
+from components.base.run_facts import Run as Run
 
 VERSION = 1
 VERSION_KEY = "factsVersion"
@@ -27,6 +28,7 @@ CLUSTER = "tensorplane:index:Cluster"
 CONTROLLER = "tensorplane:index:Controller"
 CEPH_MIRRORS = "tensorplane:index:CephMirrors"
 GPU_RUNTIME = "tensorplane:index:GpuRuntime"
+LOST_NODES = "tensorplane:index:LostNodes"
 MODEL_SERVER = "tensorplane:index:ModelServer"
 MOVERS = "tensorplane:index:Movers"
 NAMESPACE = "tensorplane:index:Namespace"
@@ -352,18 +354,6 @@ class TrainingJob(TypedDict):
     mayBeStopped: NotRequired[Preemption]
     """What it loses when borrowed quota is reclaimed; missing if it borrows nothing."""
     cost: NotRequired[Cost]
-
-
-class Run(TypedDict):
-    """A run of a training job, as the next deployment identifies it."""
-
-    name: str
-    decisive: Mapping[str, str]
-    """Hashes of what decides its result: command, code, environment, image, strategy, data, model."""
-    manifest: str
-    """Hash of its JobSet, without tensorplane's library."""
-    kept: bool
-    """Whether the JobSet is the one of a version that did not record runs."""
 
 
 class TrainingJobOutputs(TypedDict):

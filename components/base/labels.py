@@ -55,6 +55,8 @@ ROLLOUT_MANAGER = "tensorplane-rollout"
 """Field manager of the controller of a model server's rollouts."""
 ADMITTED = f"{DOMAIN}/admitted"
 """Readiness gate of a canary's pods."""
+FENCED = f"{DOMAIN}/fenced"
+"""Annotation of pods that may be ended by force on a lost node (`agents/lost_nodes` repeats it)."""
 SPOT = f"{DOMAIN}/spot"
 """Label and taint of spot nodes."""
 

@@ -61,6 +61,11 @@ class ClusterArgs(Variant, family=True):
     """Whether the cluster has nodes outside its groups that run pods without accelerators."""
 
     @property
+    def has_one_node(self) -> bool:
+        """Whether pods run on a single node, so that none outlives a lost one."""
+        return False
+
+    @property
     def place(self) -> str | None:
         """The region, with which the catalog looks up machines and prices."""
         return None

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 _JOB = "tensorplane:index:TrainingJob"
-_NAMESPACE = "tensorplane:index:Namespace"
 _CONFIG_MAP = "kubernetes:core/v1:ConfigMap"
 
 SECTIONS = ("cluster", "gpuRuntime", "nodeGroups", "queues", "streams", "volumes", "workloads")
@@ -19,18 +18,16 @@ def has_jobs(export: Mapping[str, Any]) -> bool:
 
 
 def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> bool:
-    """Whether the code of a deployed job differs from this machine's: its own files, or tensorplane's library.
+    """Whether a deployed job's own files differ from this machine's. Another library of tensorplane restarts nothing.
 
     `workloads` are those of the settings.
     """
     # Imported only here: the module is loaded before the packages of the settings are installed.
     from workloads import sources
-    from workloads.manifests.files import bundle, bundles, shared_library
+    from workloads.manifests.files import bundles
     from workloads.settings.files import of_script
 
     deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
-    library = sources.library()
-    has_namespace = any(one["type"] == _NAMESPACE for one in _resources(export))
     for job in _jobs(export):
         settings = workloads.get(job)
         given: Mapping[str, Any] = settings if isinstance(settings, dict) else {}
@@ -38,10 +35,7 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
         if not all(isinstance(source, str) for source in (script, *files.values())):
             return True  # encrypted: the engine alone can read it
         contents = sources.read({**(of_script(script) if script else {}), **files})
-        shares = has_namespace and not given.get("team")
-        mounted = shared_library(library) if shares else bundle(f"{job}-runtime", library)
-        expected = [mounted, *bundles(f"{job}-files", contents)]
-        if not {one.name for one in expected} <= deployed:
+        if not {one.name for one in bundles(f"{job}-files", contents)} <= deployed:
             return True
     return False
 

@@ -24,14 +24,29 @@ __all__ = [
 ]
 
 
-def start(instance: Instance, step: Step, *, simulated_nodes: bool = False, storage: bool = False) -> None:
-    """Brings the cluster from any state to a Ready node with working DNS; quick if it is running already.
+def start(
+    instance: Instance,
+    step: Step,
+    *,
+    simulated_nodes: bool = False,
+    storage: bool = False,
+    nodes: int | None = None,
+) -> None:
+    """Brings the cluster from any state to Ready nodes with working DNS; quick if it is running already.
 
-    `simulated_nodes` adds KWOK, and `storage` the CSI driver, from then on until the instance is removed.
+    `simulated_nodes` adds KWOK, and `storage` the CSI driver, from then on until the instance is removed. `nodes`: how
+    many real nodes; None keeps those that it has, which is one in a new cluster. Another number restarts the cluster.
     """
     from embedded.cluster import starting
 
-    starting.start(instance, step, simulated_nodes=simulated_nodes, storage=storage)
+    starting.start(instance, step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
+
+
+def node_names(instance: Instance) -> list[str]:
+    """Names of its real nodes, the first one's first."""
+    from embedded.cluster.places import of_nodes
+
+    return [at.node.name for at in of_nodes(instance)]
 
 
 def simulates_nodes(instance: Instance) -> bool:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from embedded.cluster import csi, kwok
-from embedded.cluster.pki import NODE_NAME
+from embedded.cluster.nodes import NODE_NAME, Node
 from embedded.cluster.places import Places
 
 
@@ -28,6 +29,7 @@ class Component:
     """Variables in addition to those of all processes."""
     program: Path | None = None
     """Its program, if that is not one of the tools."""
+    stop_signal: str = "TERM"
 
     def command(self, programs: Path) -> list[str]:
         return [str(self.program or programs / self.name), *self.arguments]
@@ -46,8 +48,8 @@ PROGRAMS = (
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
-def components(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> list[Component]:
-    """Every process, in start order."""
+def components(at: Places, *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1) -> list[Component]:
+    """The processes of the control plane and of the first node, in start order; a process for each further node."""
     usual = [
         _etcd(at),
         _containerd(at),
@@ -57,8 +59,14 @@ def components(at: Places, *, simulated_nodes: bool = False, storage: bool = Fal
         _kubelet(at),
         _proxy(at),
         *(_storage(at) if storage else []),
+        *(_further(Node(at.instance, number)) for number in range(2, nodes + 1)),
     ]
     return [*map(_for_a_fleet, usual), _kwok(at)] if simulated_nodes else usual
+
+
+def of_further_node(at: Places, *, storage: bool = False) -> list[Component]:
+    """The processes of a node other than the first, which start together, whenever the node starts."""
+    return [_containerd(at), _kubelet(at), _proxy(at), *([_driver(at)] if storage else [])]
 
 
 def _for_a_fleet(component: Component) -> Component:
@@ -186,8 +194,8 @@ def _kubelet(at: Places) -> Component:
     arguments = (
         f"--config={at.config}/kubelet.yaml",
         f"--kubeconfig={at.config}/kubelet.kubeconfig",
-        f"--hostname-override={NODE_NAME}",
-        f"--node-ip={at.instance.node_ip}",
+        f"--hostname-override={at.node.name}",
+        f"--node-ip={at.node.ip}",
         f"--root-dir={at.kubelet_root}",
     )
     return Component("kubelet", 1, arguments, memory_mib=100)
@@ -198,9 +206,18 @@ def _proxy(at: Places) -> Component:
 
 
 def _storage(at: Places) -> list[Component]:
+    return [_driver(at), *(Component(name, 2, csi.arguments(at, name), memory_mib=64) for name in csi.CONTROLLERS)]
+
+
+def _driver(at: Places) -> Component:
     program, arguments = csi.driver_command(at)
-    driver = Component(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
-    return [driver, *(Component(name, 2, csi.arguments(at, name), memory_mib=64) for name in csi.CONTROLLERS)]
+    return Component(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
+
+
+def _further(node: Node) -> Component:
+    arguments = ("-m", "embedded.cluster.node_process", node.instance.name, str(node.number))
+    # What is in its PID namespace ends with its first process, and that with this one, which asks nobody.
+    return Component(node.part, 1, arguments, memory_mib=64, program=Path(sys.executable), stop_signal="KILL")
 
 
 def _kwok(at: Places) -> Component:

@@ -19,15 +19,20 @@ from embedded.cluster import (
     kwok,
     network,
     node_config,
+    node_network,
+    node_process,
+    node_volumes,
+    nodes,
     pki,
     pool,
     supervisor,
 )
-from embedded.cluster.places import Places
+from embedded.cluster.places import Places, of_nodes
 from embedded.paths import PROJECT
 
 # Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)
+_CODE_OF_FURTHER_NODES = (node_network, node_process, node_volumes, nodes)
 _DRIVER = PROJECT / "embedded" / "csi"
 
 
@@ -36,31 +41,59 @@ class Configuration:
     """What is on disk now."""
 
     components: list[components.Component]
+    """The processes of the control plane and of the first node, and one for each further node."""
     fingerprint: str
+    nodes: tuple[Places, ...]
+    """The places of each node, the first one's first."""
 
     def of_stage(self, stage: int) -> list[str]:
         """Names of the processes that start together."""
         return [component.name for component in self.components if component.stage == stage]
 
 
-def write(at: Places, *, simulated_nodes: bool = False, storage: bool = False) -> Configuration:
-    """Brings every file of the instance up to date. Simulated nodes and storage stay enabled once they were."""
+def write(
+    at: Places, *, simulated_nodes: bool = False, storage: bool = False, nodes: int | None = None
+) -> Configuration:
+    """Brings every file of the instance up to date. Simulated nodes and storage stay enabled once they were.
+
+    `nodes`: how many real nodes; None keeps those that it has.
+    """
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    for folder in (at.etcd, at.containerd, at.kubelet, at.logs, at.config):
+    further = _further(at, nodes)
+    for folder in (at.etcd, *(each for one in (at, *further) for each in (one.own, *_folders(one)))):
         folder.mkdir(mode=0o700, exist_ok=True)
     simulated_nodes = simulated_nodes or kwok.is_part_of(at)
     storage = storage or csi.is_part_of(at)
     if storage:
         for folder in (at.pool, at.mirror):
             folder.mkdir(mode=0o700, exist_ok=True)
-    wanted = components.components(at, simulated_nodes=simulated_nodes, storage=storage)
+    count = 1 + len(further)
+    wanted = components.components(at, simulated_nodes=simulated_nodes, storage=storage, nodes=count)
     programs = _link_programs(at, wanted)
-    pki.ensure(at.keys, leaves(at, simulated_nodes=simulated_nodes, storage=storage))
+    of_nodes = [leaf for one in further for leaf in pki.of_node(one.node)]
+    pki.ensure(at.keys, [*leaves(at, simulated_nodes=simulated_nodes, storage=storage), *of_nodes])
     control_plane_config.encryption(at.config / "encryption.json")
-    for path, content in _files(at, wanted).items():
+    for path, content in _files(at, wanted, count, further, storage=storage).items():
         files.write(path, content)
     _copy_charts(at, simulated_nodes=simulated_nodes)
-    return Configuration(wanted, _fingerprint(at, programs, sorted(_DRIVER.rglob("*.py")) if storage else []))
+    code = sorted(_DRIVER.rglob("*.py")) if storage else []
+    if further:
+        code += [Path(str(module.__file__)) for module in _CODE_OF_FURTHER_NODES]
+    return Configuration(wanted, _fingerprint(at, programs, code), (at, *further))
+
+
+def _further(at: Places, count: int | None) -> list[Places]:
+    """The places of the nodes but the first. Of nodes that are no longer wanted, the configuration goes."""
+    had = of_nodes(at.instance)
+    for one in had[count:] if count else ():
+        shutil.rmtree(one.config)
+        for leaf in pki.of_node(one.node):
+            (at.keys / f"{leaf.name}.pem").unlink(missing_ok=True)
+    return [Places(at.instance, number) for number in range(2, 1 + (count or len(had)))]
+
+
+def _folders(at: Places) -> tuple[Path, ...]:
+    return at.containerd, at.kubelet, at.logs, at.config
 
 
 def leaves(at: Places, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf]:
@@ -69,25 +102,39 @@ def leaves(at: Places, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf
     return [*pki.leaves(at.instance), *simulator, *(csi.leaves(at.instance) if storage else [])]
 
 
-def _files(at: Places, wanted: list[components.Component]) -> dict[Path, bytes]:
+def _files(
+    at: Places, wanted: list[components.Component], count: int, further: list[Places], *, storage: bool
+) -> dict[Path, bytes]:
     texts = {
-        "admission.yaml": control_plane_config.admission(),
-        "audit.yaml": control_plane_config.audit(),
-        "containerd.toml": node_config.containerd(at),
-        "cni/10-tensorplane.conflist": node_config.cni(at),
-        "kubelet.yaml": node_config.kubelet(at),
-        "proxy.yaml": node_config.proxy(at),
-        "scheduler.yaml": control_plane_config.scheduler(at),
-        at.supervisor_config.name: supervisor.render(at, wanted),
+        at.config / "admission.yaml": control_plane_config.admission(),
+        at.config / "audit.yaml": control_plane_config.audit(),
+        at.config / "scheduler.yaml": control_plane_config.scheduler(at),
     }
-    users = ["controller-manager", "scheduler", "kubelet", "proxy"]
+    users = ["controller-manager", "scheduler"]
     if any(component.name == kwok.NAME for component in wanted):
-        texts[at.kwok_config.name] = kwok.stages()
+        texts[at.kwok_config] = kwok.stages()
         users.append(kwok.NAME)
     users += [component.name for component in wanted if component.name in csi.CONTROLLERS]
     clients = {at.config / f"{user}.kubeconfig": kubeconfig.render(at.instance, at.keys, user) for user in users}
     clients[at.instance.kubeconfig] = kubeconfig.render(at.instance, at.keys, "admin")
-    return {at.config / name: text.encode() for name, text in texts.items()} | clients
+    found = {path: text.encode() for path, text in texts.items()} | clients | _files_of_node(at, wanted, count)
+    for one in further:
+        found |= _files_of_node(one, components.of_further_node(one, storage=storage), count)
+    return found
+
+
+def _files_of_node(at: Places, wanted: list[components.Component], count: int) -> dict[Path, bytes]:
+    texts = {
+        "containerd.toml": node_config.containerd(at),
+        "cni/10-tensorplane.conflist": node_config.cni(at),
+        "kubelet.yaml": node_config.kubelet(at, count),
+        "proxy.yaml": node_config.proxy(at),
+        at.supervisor_config.name: supervisor.render(at, wanted, autostart=not at.node.is_first),
+    }
+    users = {"kubelet": at.node.of_its_own("kubelet"), "proxy": "proxy"}
+    return {at.config / name: text.encode() for name, text in texts.items()} | {
+        at.config / f"{name}.kubeconfig": kubeconfig.render(at.instance, at.keys, user) for name, user in users.items()
+    }
 
 
 def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:

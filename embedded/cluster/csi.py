@@ -12,7 +12,8 @@ from typing import Any
 import yaml
 
 from embedded.cluster import kubeconfig
-from embedded.cluster.pki import NODE_NAME, Leaf
+from embedded.cluster.nodes import NODE_NAME
+from embedded.cluster.pki import Leaf
 from embedded.cluster.places import Places
 from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
@@ -44,12 +45,17 @@ def leaves(instance: Instance) -> list[Leaf]:
 
 
 def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
-    """The driver's program and its arguments."""
-    arguments = (
-        *("-m", "embedded.csi"),
+    """The driver's program and its arguments. That of the first node creates volumes, too."""
+    node = (
         *("--socket", str(_socket(at))),
         *("--registration", str(at.kubelet_root / "plugins_registry" / f"{DRIVER}-reg.sock")),
         *("--pool", str(at.pool)),
+    )
+    if not at.node.is_first:
+        return Path(sys.executable), ("-m", "embedded.cluster.node_volumes", *node, "--node", at.node.name)
+    arguments = (
+        *("-m", "embedded.csi"),
+        *node,
         *("--mirror", str(at.mirror)),
         *("--node", NODE_NAME),
         *("--api", kubeconfig.server(at.instance)),
@@ -106,7 +112,7 @@ def _storage_class() -> _Object:
         # Claims are easily deleted, even by the deletion of a namespace; their data must not be.
         "reclaimPolicy": "Retain",
         "allowVolumeExpansion": True,
-        # The only node has every volume, so there is no first consumer to wait for.
+        # Every node has every volume, so there is no first consumer to wait for.
         "volumeBindingMode": "Immediate",
     }
 

@@ -7,7 +7,7 @@ import socket
 import struct
 from typing import Any
 
-from embedded.cluster.pki import NODE_NAME
+from embedded.cluster.nodes import NODE_NAME
 from embedded.paths import Instance
 from embedded.toolchain.go_module import kubernetes, required
 

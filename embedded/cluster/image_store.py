@@ -1,4 +1,4 @@
-"""Brings the images that were built on this machine into the instance's containerd."""
+"""Brings the images that were built on this machine into the containerd of each of the instance's nodes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from embedded import images, toolchain
 from embedded.cluster import processes
 from embedded.cluster.host import run
-from embedded.cluster.places import Places
+from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.fault import Fault
 from embedded.images import package_layer
@@ -25,7 +25,7 @@ _SMALL = 200 * 2**20
 
 
 class ImageStore:
-    """containerd's images, by way of its own client `ctr`."""
+    """The images of one node's containerd, by way of its own client `ctr`."""
 
     def __init__(self, at: Places, alive: Alive) -> None:
         self._ctr = (str(toolchain.tools().path("ctr")), "--namespace", "k8s.io")
@@ -92,39 +92,46 @@ def load_all(
     streams: bool = False,
     controllers: Collection[str] = (),
     packages: Sequence[images.Locked] = (),
-) -> list[str]:
-    """Imports every locally built image that the cluster lacks; returns the imported names.
+) -> None:
+    """Imports every locally built image that a node of the cluster lacks.
 
     With `streams`, the image of the streams' broker is one of them. `controllers`: those of `go_module.CONTROLLERS`
     whose images are wanted. `packages`: locked sets on the training image.
     """
-    store, base = _of(instance), images.archives(streams=streams, controllers=controllers)
+    base = images.archives(streams=streams, controllers=controllers)
     every = images.archives(streams=streams, controllers=controllers, packages=packages)
-    # Images with packages have the layers of the training image.
-    return [
-        *store.load_from(every, base, step),
-        *store.load_from(every, [name for name in every if name not in base], step),
-    ]
+
+    def load(store: ImageStore) -> None:
+        store.load_from(every, base, step)
+        # Images with packages have the layers of the training image.
+        store.load_from(every, [name for name in every if name not in base], step)
+
+    stores = _stores(instance)
+    with ThreadPoolExecutor(len(stores)) as pool:
+        list(pool.map(load, stores))
 
 
 def load_packages(instance: Instance, step: Step, packages: images.Locked) -> None:
-    """Imports the training image with these packages, if the cluster lacks it."""
+    """Imports the training image with these packages into each node that lacks it."""
     image = package_layer.image(packages)
-    _of(instance).load_from({image.name: image.archive}, [image.name], step)
+    for store in _stores(instance):
+        store.load_from({image.name: image.archive}, [image.name], step)
 
 
 def names(instance: Instance) -> set[str]:
-    """Full names of the images that the cluster has."""
-    return set(_of(instance).digests())
+    """Full names of the images that every node of the cluster has."""
+    return set.intersection(*(set(store.digests()) for store in _stores(instance)))
 
 
 def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: Step, *, rename: bool) -> None:
     """Imports an archive with images of these full names. `rename`: the one name is not in the archive."""
-    _of(instance).add_all(names, archive, step, *(("--index-name", names[0]) if rename else ()))
+    for store in _stores(instance):
+        store.add_all(names, archive, step, *(("--index-name", names[0]) if rename else ()))
 
 
-def _of(instance: Instance) -> ImageStore:
-    alive = processes.find(instance)
-    if alive is None:
+def _stores(instance: Instance) -> list[ImageStore]:
+    if processes.find(instance) is None:
         raise Fault(f"cluster {instance.name}: stopped; start it with `make up`")
-    return ImageStore(Places(instance), alive)
+    found = ((at, processes.find_node(at.node)) for at in of_nodes(instance))
+    # A node that is down gets its images at the next start.
+    return [ImageStore(at, alive) for at, alive in found if alive]

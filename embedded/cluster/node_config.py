@@ -1,4 +1,4 @@
-"""Configuration files of the node: containerd, the pods' network, kubelet, kube-proxy."""
+"""Configuration files of a node: containerd, the pods' network, kubelet, kube-proxy."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster import network
-from embedded.cluster.pki import NODE_NAME
+from embedded.cluster import network, nodes
 from embedded.cluster.places import Places
 
 SANDBOX_IMAGE = "tensorplane.local/pause:1"
 _POD_PIDS = 4096
 """Processes and threads that one pod may have."""
 
-# Plugins that this node never uses; each would take memory, or look for a disk layout that does not exist.
+# Plugins that these nodes never use; each would take memory, or look for a disk layout that does not exist.
 _UNUSED = [
     "io.containerd.differ.v1.erofs",
     "io.containerd.internal.v1.tracing",
@@ -93,19 +92,23 @@ def cni(at: Places) -> str:
             "type": "host-local",
             # In the private /run, so that a restart releases all addresses.
             "dataDir": str(at.instance.run / "addresses"),
-            "ranges": [[{"subnet": at.instance.pod_cidr, "gateway": at.instance.node_ip}]],
+            "ranges": [[{"subnet": at.node.pod_cidr, "gateway": at.node.ip}]],
         },
     }
     ports = {"type": "portmap", "backend": "nftables", "capabilities": {"portMappings": True}}
     return json.dumps({"cniVersion": "1.0.0", "name": at.instance.namespace, "plugins": [bridge, ports]}, indent=2)
 
 
-def kubelet(at: Places) -> str:
-    """KubeletConfiguration. Anonymous access, the read-only port and the unauthenticated health port are off."""
+def kubelet(at: Places, count: int = 1) -> str:
+    """KubeletConfiguration. Anonymous access, the read-only port and the unauthenticated health port are off.
+
+    `count`: the nodes that share this machine.
+    """
+    server = str(at.keys / f"{at.node.of_its_own('kubelet-server')}.pem")
     config: dict[str, Any] = {
         "apiVersion": "kubelet.config.k8s.io/v1beta1",
         "kind": "KubeletConfiguration",
-        "address": at.instance.node_ip,
+        "address": at.node.ip,
         "readOnlyPort": 0,
         "healthzPort": 0,
         "authentication": {
@@ -114,11 +117,11 @@ def kubelet(at: Places) -> str:
             "x509": {"clientCAFile": str(at.keys / "ca.crt")},
         },
         "authorization": {"mode": "Webhook"},
-        "tlsCertFile": str(at.keys / "kubelet-server.pem"),
-        "tlsPrivateKeyFile": str(at.keys / "kubelet-server.pem"),
+        "tlsCertFile": server,
+        "tlsPrivateKeyFile": server,
         "containerRuntimeEndpoint": f"unix://{at.containerd_socket}",
         "cgroupDriver": "cgroupfs",
-        "cgroupRoot": f"/{at.instance.namespace}",
+        "cgroupRoot": f"/{at.node.group.namespace}",
         "failCgroupV1": False,
         "failSwapOn": False,
         "oomScoreAdj": 0,  # lowering it takes a capability that this root may lack
@@ -137,7 +140,7 @@ def kubelet(at: Places) -> str:
             "imagefs.available": "1Gi",
         },
         "imageGCHighThresholdPercent": 100,
-        "systemReserved": {"memory": "512Mi"},
+        "systemReserved": dict(nodes.reserved(count)),
         # A fork bomb would take all of the machine's process ids; TensorFlow starts some threads per processor.
         "podPidsLimit": _POD_PIDS,
         "volumePluginDir": str(at.kubelet_root / "flexvolume"),
@@ -151,10 +154,10 @@ def proxy(at: Places) -> str:
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
         "kind": "KubeProxyConfiguration",
         "mode": "nftables",
-        "hostnameOverride": NODE_NAME,
-        "clusterCIDR": at.instance.pod_cidr,
+        "hostnameOverride": at.node.name,
+        "clusterCIDR": at.node.pod_cidr,
         "clientConnection": {"kubeconfig": str(at.config / "proxy.kubeconfig")},
-        "bindAddress": at.instance.node_ip,
+        "bindAddress": at.node.ip,
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": ["primary"],

@@ -14,9 +14,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from embedded.cluster import files
+from embedded.cluster.nodes import Node
 from embedded.paths import Instance
 
-NODE_NAME = "tensorplane"
 _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365
 _RENEW_DAYS = 30
@@ -38,7 +38,7 @@ class Leaf:
 
 
 def leaves(instance: Instance) -> list[Leaf]:
-    """Every certificate that the cluster's processes and its administrator hold."""
+    """Every certificate that the processes of the control plane and the first node, and the administrator, hold."""
     first_service = str(ipaddress.ip_network(instance.service_cidr)[1])
     api = ["kubernetes", "kubernetes.default", "kubernetes.default.svc", "kubernetes.default.svc.cluster.local"]
     return [
@@ -47,12 +47,20 @@ def leaves(instance: Instance) -> list[Leaf]:
         Leaf("apiserver", "ca", "kube-apiserver", addresses=(*api, instance.node_ip, first_service)),
         Leaf("apiserver-kubelet", "ca", "kube-apiserver-kubelet-client"),
         Leaf("front-proxy", "front-proxy-ca", "front-proxy-client"),
-        Leaf("kubelet-server", "ca", f"system:node:{NODE_NAME}", addresses=(NODE_NAME, instance.node_ip)),
-        Leaf("kubelet", "ca", f"system:node:{NODE_NAME}", "system:nodes"),
+        *of_node(Node(instance)),
         Leaf("controller-manager", "ca", "system:kube-controller-manager"),
         Leaf("scheduler", "ca", "system:kube-scheduler"),
         Leaf("proxy", "ca", "system:kube-proxy"),
         Leaf("admin", "ca", "tensorplane-admin", "system:masters"),
+    ]
+
+
+def of_node(node: Node) -> list[Leaf]:
+    """The kubelet's certificates: for its callers, and as the client that may see what is on its node alone."""
+    user, names = f"system:node:{node.name}", (node.name, node.ip)
+    return [
+        Leaf(node.of_its_own("kubelet-server"), "ca", user, addresses=names),
+        Leaf(node.of_its_own("kubelet"), "ca", user, "system:nodes"),
     ]
 
 

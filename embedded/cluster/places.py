@@ -1,10 +1,11 @@
-"""Paths of an instance's files inside its namespaces: durable ones in its home, temporary ones in a private /run."""
+"""Paths of a node's files inside its namespaces: durable ones in the home, temporary ones in a private /run."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
 
+from embedded.cluster.nodes import MOST, Node
 from embedded.paths import Instance
 
 # Results that the network plugins' library caches for pods. The path is compiled in, and is the host's: if it were a
@@ -17,9 +18,20 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 @dataclass(frozen=True)
 class Places:
-    """The folders of an instance, by purpose."""
+    """The folders of an instance, by purpose, as one of its nodes sees them."""
 
     instance: Instance
+    number: int = 1
+    """Of the node. The first one's folders are the instance's."""
+
+    @property
+    def node(self) -> Node:
+        return Node(self.instance, self.number)
+
+    @property
+    def own(self) -> Path:
+        """Folder of what each node has of its own."""
+        return self.instance.home if self.node.is_first else self.instance.home / self.node.part
 
     @property
     def keys(self) -> Path:
@@ -27,7 +39,9 @@ class Places:
 
     @property
     def config(self) -> Path:
-        return self.instance.home / "config"
+        """Of the first, also the control plane's. That of a further node exists if the instance has the node."""
+        everything = self.instance.home / "config"
+        return everything if self.node.is_first else everything / self.node.part
 
     @property
     def programs(self) -> Path:
@@ -40,17 +54,17 @@ class Places:
 
     @property
     def containerd(self) -> Path:
-        return self.instance.home / "containerd"
+        return self.own / "containerd"
 
     @property
     def kubelet(self) -> Path:
         """Behind `kubelet_root` inside the namespaces."""
-        return self.instance.home / "kubelet"
+        return self.own / "kubelet"
 
     @property
     def logs(self) -> Path:
         """Behind /var/log inside the namespaces."""
-        return self.instance.home / "logs"
+        return self.own / "logs"
 
     @property
     def charts(self) -> Path:
@@ -85,7 +99,7 @@ class Places:
         """The filesystem that is mounted there."""
         return self.instance.home / "mirror.btrfs"
 
-    # Below the private /run that only exists inside the mount namespace.
+    # Below the private /run that only exists inside the node's mount namespace.
 
     @property
     def kubelet_root(self) -> Path:
@@ -108,3 +122,9 @@ class Places:
     def identity(self) -> Path:
         """Identifies the running instance: its home, and the fingerprint of its configuration."""
         return self.instance.run / "identity"
+
+
+def of_nodes(instance: Instance) -> list[Places]:
+    """The places of each node that the instance has, the first one's first."""
+    every = [Places(instance, number) for number in range(1, MOST + 1)]
+    return [at for at in every if at.node.is_first or at.config.is_dir()]

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedded.cluster import cgroups, network, places
+from embedded.cluster.nodes import Node
 from embedded.cluster.places import Places
 from embedded.fault import Fault
 from embedded.paths import PROJECT, Instance
@@ -23,7 +24,7 @@ _KEPT = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
 
 @dataclass(frozen=True)
 class Alive:
-    """A running instance: its first process, as this machine numbers it."""
+    """A running instance, or a further node of it: its first process, as this machine numbers it."""
 
     pid: int
 
@@ -42,11 +43,18 @@ class Alive:
 
 def find(instance: Instance) -> Alive | None:
     """The first process of the instance's PID namespace, if there is one."""
-    for pid in members(instance):
-        numbers = _numbers(pid)
-        if len(numbers) == 2 and numbers[-1] == 1:
-            return Alive(pid)
-    return None
+    return _first(members(instance), 2)
+
+
+def find_node(node: Node) -> Alive | None:
+    """The first process of a node's PID namespace, which the first node shares with the control plane."""
+    return find(node.instance) if node.is_first else _first(cgroups.processes(node.group), 3)
+
+
+def _first(pids: set[int], depth: int) -> Alive | None:
+    """Process 1 of a PID namespace with so many around it, itself included; containers are deeper, or elsewhere."""
+    firsts = (pid for pid in pids if len(own := numbers(pid)) == depth and own[-1] == 1)
+    return next(map(Alive, firsts), None)
 
 
 def members(instance: Instance) -> set[int]:
@@ -77,8 +85,8 @@ def launch(instance: Instance, fingerprint: str) -> None:
 
 def inner(pid: int) -> int:
     """The process's id inside the instance's PID namespace; 0 if it has none."""
-    numbers = _numbers(pid)
-    return numbers[-1] if len(numbers) > 1 else 0
+    own = numbers(pid)
+    return own[-1] if len(own) > 1 else 0
 
 
 def kill(instance: Instance, timeout: float = 60) -> None:
@@ -104,8 +112,8 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
 
 
-def _numbers(pid: int) -> list[int]:
-    """The process's id in each of its PID namespaces, ours first."""
+def numbers(pid: int) -> list[int]:
+    """The process's id in each of its PID namespaces, ours first; empty if it has ended."""
     try:
         status = Path(f"/proc/{pid}/status").read_text()
     except OSError:

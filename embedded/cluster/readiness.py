@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from embedded.cluster import kubeconfig, supervisor
-from embedded.cluster.pki import NODE_NAME
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
 from embedded.fault import Fault
@@ -54,10 +53,22 @@ class Patient:
 
         return attempt
 
-    def node_is_ready(self, since: int) -> bool:
+    def deleted_node(self, name: str) -> Callable[[], bool]:
+        """A condition that tries to delete a Node."""
+
+        def attempt() -> bool:
+            try:
+                self._api.delete(_NODE, name)
+            except ApiError as error:
+                return error.not_found
+            return True
+
+        return attempt
+
+    def node_is_ready(self, name: str, since: int) -> bool:
         """Whether the running kubelet reported it: etcd also has reports of an earlier one."""
         with contextlib.suppress(ApiError):
-            conditions = self._api.get(_NODE, NODE_NAME)["status"].get("conditions", [])
+            conditions = self._api.get(_NODE, name)["status"].get("conditions", [])
             ready = next((found for found in conditions if found["type"] == "Ready"), None)
             return ready is not None and ready["status"] == "True" and _seconds(ready["lastHeartbeatTime"]) >= since
         return False

@@ -1,4 +1,4 @@
-"""Brings an instance from any state to a Ready node with working DNS."""
+"""Brings an instance from any state to Ready nodes with working DNS."""
 
 from __future__ import annotations
 
@@ -10,13 +10,25 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from embedded import toolchain
-from embedded.cluster import cgroups, configuration, csi, dns, kwok, network, processes, stopping, supervisor
+from embedded.cluster import (
+    cgroups,
+    configuration,
+    csi,
+    dns,
+    joining,
+    kwok,
+    network,
+    node_network,
+    processes,
+    stopping,
+    supervisor,
+)
 from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.pki import NODE_NAME
-from embedded.cluster.places import Places
+from embedded.cluster.nodes import Node
+from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor
@@ -30,24 +42,25 @@ _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods, and a starting cluster writes some files."""
 
 
-def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
+def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: bool, nodes: int | None) -> None:
     """Idempotent: a cluster that runs with the same configuration is only checked; any other is restarted."""
     with only_one(instance):
         try:
-            _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage)
+            _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
         except OSError as error:
             raise Fault(f"{error.filename or instance.home}: {error.strerror or error}") from None
 
 
-def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool) -> None:
+def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool, nodes: int | None) -> None:
     alive = processes.find(at.instance)
     if alive is None:
         _check_space(at)
     else:
         _refuse_other_home(at, alive)
     step.note("certificates and configuration")
-    wanted = configuration.write(at, simulated_nodes=simulated_nodes, storage=storage)
-    outdated = _outdated(at, alive, wanted) if alive else ""
+    had = len(of_nodes(at.instance))
+    wanted = configuration.write(at, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
+    outdated = _outdated(at, alive, wanted, had) if alive else ""
     if outdated:
         print(f"The cluster restarts: {outdated}.", file=sys.stderr, flush=True)
     if alive is None or outdated:
@@ -56,14 +69,21 @@ def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool) -> N
     _converge(at, alive, wanted, step)
 
 
-def _outdated(at: Places, alive: Alive, wanted: Configuration) -> str:
-    """Why a running cluster has to restart; empty if it does not."""
+def _outdated(at: Places, alive: Alive, wanted: Configuration, had: int) -> str:
+    """Why a running cluster has to restart; empty if it does not. `had`: the number of nodes in its files."""
     fingerprint = alive.identity(at).get("fingerprint")
     if not fingerprint:
         return "its start was interrupted"
+    if had != len(wanted.nodes):
+        return f"its number of real nodes changes from {had} to {len(wanted.nodes)}, which divide this machine"
     if fingerprint != wanted.fingerprint:
         return "its configuration, its programs or its code changed since it started"
-    return "" if network.is_whole(at.instance) else "the host lost its routes to it"
+    is_whole = network.is_whole(at.instance) and all(map(node_network.has_route, _further(wanted)))
+    return "" if is_whole else "the host lost its routes to it"
+
+
+def _further(wanted: Configuration) -> list[Node]:
+    return [at.node for at in wanted.nodes if not at.node.is_first]
 
 
 def _check_space(at: Places) -> None:
@@ -86,7 +106,10 @@ def _refuse_other_home(at: Places, alive: Alive) -> None:
 
 def _launch(at: Places, wanted: Configuration) -> Alive:
     network.check_addresses(at.instance)
+    node_network.check_addresses(_further(wanted))
     network.create(at.instance)
+    for node in _further(wanted):
+        node_network.route_from_host(node)
     cgroups.create(at.instance)
     processes.launch(at.instance, wanted.fingerprint)
     end = time.monotonic() + 120
@@ -109,19 +132,21 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
     supervised = Supervisor(alive.path(at.supervisor_socket))
     wait = Wait(at, supervised)
     supervised.start(wanted.of_stage(0))
-    with ThreadPoolExecutor(1) as pool:
-        add_ons = pool.submit(_import_add_ons, at, alive, wait, step)
+    with ThreadPoolExecutor(len(wanted.nodes)) as pool:
+        beside = [pool.submit(_import_add_ons, at, alive, wait, step)]
         step.note("etcd and the API server")
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
         supervised.start(wanted.of_stage(1))
-        step.note("node and DNS")
+        step.note("node and DNS" if len(wanted.nodes) == 1 else "nodes and DNS")
         api = Patient(Api(kubeconfig.connect(kubeconfig.load(str(at.instance.kubeconfig)))))
+        beside += [pool.submit(joining.join, one, wait, api, step) for one in wanted.nodes if not one.node.is_first]
         for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")
         supervised.start(wanted.of_stage(2))
-        add_ons.result()
-    wait.until("the node", lambda: api.node_is_ready(supervised.states()["kubelet"].started), "kubelet")
-    wait.until("the node's labels", api.applied(_node_labels()), "kube-apiserver")
+        for each in beside:
+            each.result()
+    joining.wait_for(at, supervised, wait, api)
+    joining.forget(at, wanted.nodes, wait, api)
     wait.until("the cluster's DNS", lambda: dns.answers(at.instance), "kube-proxy")
     # A restarted process counts as running once it has stayed up for a second.
     wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
@@ -136,12 +161,6 @@ def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:
     store = ImageStore(at, alive)
     wait.until("containerd", store.answers, "containerd")
     store.load((SANDBOX_IMAGE, dns.IMAGE), step)
-
-
-def _node_labels() -> dict[str, Any]:
-    """The label by which queues select the node: the flavor without accelerators of components/queues/flavors.py."""
-    labels = {"tensorplane.dev/flavor": "cpu", "tensorplane.dev/accelerator": "none"}
-    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": NODE_NAME, "labels": labels}}
 
 
 def _kubelet_access() -> dict[str, Any]:

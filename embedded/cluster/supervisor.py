@@ -20,8 +20,8 @@ from embedded.fault import Fault
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
 
 
-def render(at: Places, components: list[Component]) -> str:
-    """supervisord.conf. Nothing starts by itself: `start` starts the stages in order."""
+def render(at: Places, components: list[Component], *, autostart: bool = False) -> str:
+    """supervisord.conf. Without `autostart`, nothing starts by itself: `start` starts the stages in order."""
     head = f"""[unix_http_server]
 file={at.supervisor_socket}
 chmod=0700
@@ -39,10 +39,10 @@ loglevel=warn
 [rpcinterface:supervisor]
 supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
 """
-    return head.replace("%", "%%") + "".join(_program(at, component) for component in components)
+    return head.replace("%", "%%") + "".join(_program(at, component, autostart) for component in components)
 
 
-def _program(at: Places, component: Component) -> str:
+def _program(at: Places, component: Component, autostart: bool) -> str:
     # A small heap matters more here than the collector's processor time; with GOMEMLIMIT alone, it would double.
     environment = {
         "GOMEMLIMIT": f"{component.memory_mib}MiB",
@@ -53,10 +53,11 @@ def _program(at: Places, component: Component) -> str:
     settings = {
         "command": shlex.join(component.command(at.programs)),
         "environment": ",".join(f'{name}="{value}"' for name, value in environment.items()),
-        "autostart": "false",
+        "autostart": str(autostart).lower(),
         "autorestart": "true",
         "startsecs": "1",
         "startretries": "2",
+        **({"stopsignal": component.stop_signal} if component.stop_signal != "TERM" else {}),
         "redirect_stderr": "true",
         "stdout_logfile": str(log(at, component.name)),
         "stdout_logfile_maxbytes": "5MB",
@@ -130,6 +131,10 @@ class Supervisor:
                 except xmlrpc.client.Fault as fault:
                     if "ALREADY_STARTED" not in fault.faultString:
                         raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
+
+    def stop(self, name: str, *, wait: bool = True) -> None:
+        """Asks one to end and does not start it again. `wait`: return once it has ended."""
+        self._ask("stopProcess", name, wait)
 
 
 class CrashWatch:

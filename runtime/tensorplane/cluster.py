@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from tensorplane import seeds
+from tensorplane import first_step, seeds
 from tensorplane.keras import repair
 
 
@@ -103,7 +103,8 @@ def _of_gpus() -> tf.distribute.Strategy:
 @functools.cache
 def _of_workers() -> tf.distribute.Strategy:
     try:
-        return tf.distribute.MultiWorkerMirroredStrategy()
+        with first_step.connecting():
+            return tf.distribute.MultiWorkerMirroredStrategy()
     except RuntimeError as error:
         if "at program startup" not in str(error):
             raise

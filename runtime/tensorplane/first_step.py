@@ -2,12 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
+from collections.abc import Iterator
+from pathlib import Path
 
 VARIABLE = "TENSORPLANE_STEPS"
 """Variable with the file of the record, set by the launcher."""
+CONNECTING = "connecting"
 _WIDTH = 32
+
+
+@contextlib.contextmanager
+def connecting() -> Iterator[None]:
+    """Record that in this block the process waits for other workers: TensorFlow holds the interpreter meanwhile, so the
+    process cannot answer a signal, and has nothing to save.
+    """
+    _note(CONNECTING)
+    try:
+        yield
+    finally:
+        _note("")
+
+
+def read(path: Path) -> str:
+    """The record; empty without one."""
+    return path.read_text().strip() if path.exists() else ""
 
 
 def expected() -> None:

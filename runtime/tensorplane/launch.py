@@ -32,10 +32,10 @@ _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
 from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
-from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver  # noqa: E402
+from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
 from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
-from tensorplane.numbered import is_superseded  # noqa: E402
+from tensorplane.numbered import bar_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.stop import EXIT_SAVED  # noqa: E402
@@ -107,15 +107,20 @@ class _Launcher:
 
     def __init__(self) -> None:
         self._child: subprocess.Popen[bytes] | None = None
+        self._steps: Path | None = None
+        """Where the job's command records its steps."""
         self._kept = KeptLog.of_pod()
         self.stopped = False
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(name, self._pass_on)
 
     def _pass_on(self, number: int, _: object) -> None:
-        self.stopped = self.stopped or number in (signal.SIGTERM, signal.SIGINT)
+        asked = number in (signal.SIGTERM, signal.SIGINT)
+        self.stopped = self.stopped or asked
         if self._child:
             self._child.send_signal(number)
+            if asked and self._steps and first_step.read(self._steps) == first_step.CONNECTING:
+                self._child.kill()  # it could not answer before its peers do, and nothing is lost
 
     def end(self, number: int) -> None:
         """End the command that runs, as if the pod was asked to stop."""
@@ -192,10 +197,16 @@ class _Launcher:
 
     def _run(self, command: Sequence[str], steps: Path) -> _Ended:
         steps.unlink(missing_ok=True)
+        self._steps = steps
         began = time.monotonic()
         malloc = {name: str(size) for name, size in MALLOC.items()}
         code, last = self.execute(command, {**malloc, **os.environ, first_step.VARIABLE: str(steps)})
-        progress = steps.read_text().strip() if steps.exists() else ""
+        self._steps = None
+        progress = first_step.read(steps)
+        if progress == first_step.CONNECTING:
+            if self.stopped and code == 128 + signal.SIGKILL:
+                return _Ended(EXIT_SAVED, b"", early=_BEFORE)
+            progress = ""
         early = _BEFORE if progress == "expected" else ""
         step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
@@ -227,14 +238,15 @@ def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:
         print(f"tensorplane: run {Path(os.environ[RUN]).name} has finished; nothing to do", flush=True)
         return 0
     if WRITES not in os.environ or not is_first:
-        return _counted(_launched(launcher, command, steps))
+        return _counted(_launched(launcher, command, steps), Path(os.environ[RUN]))
     try:
         folder = run.take_over(__version__)
         os.environ["CHECKPOINT_DIR"] = str(folder)
+        _bar_former_gangs(then)
         if not finished:
             deadline = RunDeadline.of(run, folder)
-            if code := _in_time(launcher, deadline, lambda: _counted(_launched(launcher, command, steps))):
-                return code
+            if code := _in_time(launcher, deadline, lambda: _counted(_launched(launcher, command, steps), folder)):
+                return code if is_ours() else EXIT_SAVED
             run.finish(folder)
         code = _done(launcher, then)
         if then and code == 0:
@@ -243,6 +255,17 @@ def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:
         print(f"tensorplane: {reason}", file=sys.stderr, flush=True)
         return EXIT_SAVED
     return code
+
+
+def _bar_former_gangs(then: OnSuccess | None) -> None:
+    """Keep what a gang before this one has not published yet from being published, as far as the settings say where.
+
+    Raises TakenOver if another gang has started meanwhile.
+    """
+    if publisher := lineage.run():
+        model, elsewhere = os.environ.get("MODEL_DIR"), then.publish_to if then else None
+        for base in ([Path(model)] if model else []) + ([elsewhere] if elsewhere else []):
+            bar_former(base, publisher, is_ours=is_ours)
 
 
 def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:
@@ -302,9 +325,12 @@ def _is_back() -> bool:
     return model is not None and is_superseded(Path(model), run=Path(os.environ[RUN]).name)
 
 
-def _counted(ended: _Ended) -> int:
-    """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that."""
-    failures = Failures(Path(os.environ[RUN]), os.uname().nodename)
+def _counted(ended: _Ended, folder: Path) -> int:
+    """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that.
+
+    `folder`: the run's, where this pod writes.
+    """
+    failures = Failures(folder, os.uname().nodename)
     if ended.code == 0:
         failures.forget()
     if ended.step is None or not ended.may_be_poison:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from tensorplane import code_archive, content, lineage, numbered, of_job
+from tensorplane.checkpoints import run_folder
 
 
 @overload
@@ -36,7 +37,7 @@ def publish(
     version is returned. If other runs have published since, the settings returned to this run, and its model becomes
     the newest again. Outside a job, each call publishes another version.
 
-    Raises ValueError without a folder.
+    Raises ValueError without a folder, and TakenOver if another gang of the run has started meanwhile.
     """
     if write := _writer(model):
         # Imports TensorFlow, which the model has done before.
@@ -73,7 +74,7 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
         code_archive.write(draft / lineage.CODE)
         _describe_content(draft)
 
-    return numbered.add(described, base, run)
+    return numbered.add(described, base, run, is_ours=run_folder.is_ours)
 
 
 def _describe_content(draft: Path) -> None:
@@ -101,4 +102,5 @@ def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
             raise ValueError(f"{base / str(version)} is a version of run {owner}, not of {run}")
         version = max(own)
     source = base / str(version)
-    return numbered.add(lambda draft: shutil.copytree(source, draft), target, run or owner or uuid.uuid4().hex)
+    publisher = run or owner or uuid.uuid4().hex
+    return numbered.add(lambda draft: shutil.copytree(source, draft), target, publisher, is_ours=run_folder.is_ours)

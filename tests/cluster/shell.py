@@ -9,9 +9,7 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.stream import stream
 
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
+from embedded import cluster
 from embedded.images import debian
 from embedded.images.layer import Recipe
 from embedded.images.oci import Image
@@ -32,12 +30,10 @@ def _busybox(root: Path, step: Step) -> None:
 
 
 def load_image(instance: Instance, step: Step) -> None:
-    """Builds the image, once per machine, and imports it."""
+    """Builds the image, once per machine, and imports it into every node."""
     recipe = Recipe("test-shell", _busybox, sources=("debian.py",))
     image = Image(IMAGE, (recipe,), entrypoint=("/bin/busybox",))
-    alive = processes.find(instance)
-    assert alive, "the cluster is not running"
-    ImageStore(Places(instance), alive).add(IMAGE, image.build(step), step)
+    cluster.load_archive(instance, image.build(step), [IMAGE], step)
 
 
 def execute(instance: Instance, pod: str, *command: str) -> tuple[int, str]:

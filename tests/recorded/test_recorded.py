@@ -21,7 +21,7 @@ EXPECTED = (
     Expected("replace", _CODE, r"queue\.quota-return", "code named by its content; its workload mounts the new one"),
     Expected("replace", _CODE, r"volume\.snapshots", "code named by its content; its CronJobs mount the new one"),
     Expected("replace", _CODE, ".*-ceph-mirrors-.*", "code named by its content; its Deployment mounts the new one"),
-    Expected("create", _CODE, "tensorplane-library", "one library for all jobs; kept runs have their own"),
+    Expected("create", _CODE, "tensorplane-library-.*", "one library for all jobs; kept runs have their own"),
     Expected("update", "pulumi:providers:kubernetes", ".*", "enableConfigMapMutable: ConfigMaps change in place"),
     Expected("create", _CODE, ".*-(models|options)", "configuration files of model servers, which had flags before"),
     *(
@@ -84,6 +84,19 @@ EXPECTED = (
             "kubernetes:kueue.x-k8s.io/v1beta2:Cohort",
             "kubernetes:rbac.authorization.k8s.io/v1:ClusterRole",
             "kubernetes:rbac.authorization.k8s.io/v1:ClusterRoleBinding",
+        )
+    ),
+    *(
+        Expected("create", f"kubernetes:{kind}", r"(.*\.)?nodes\.lost(\..*)?", "lost nodes are handled")
+        for kind in (
+            "apps/v1:Deployment",
+            "core/v1:ConfigMap",
+            "core/v1:ServiceAccount",
+            "networking.k8s.io/v1:NetworkPolicy",
+            "rbac.authorization.k8s.io/v1:ClusterRole",
+            "rbac.authorization.k8s.io/v1:ClusterRoleBinding",
+            "rbac.authorization.k8s.io/v1:Role",
+            "rbac.authorization.k8s.io/v1:RoleBinding",
         )
     ),
     Expected("update", "gcp:container/cluster:Cluster", "cluster", "GKE changes authenticatorGroupsConfig in place"),

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane import gpus, launch, stop
+from tensorplane import first_step, gpus, launch, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launcher import WRITES, argv, by_path, launched, of_run, run, started
-from tests.runtime.launching import LIBRARY
+from tests.runtime.launching import LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads import sources
 from workloads.manifests import job_set
@@ -107,6 +107,17 @@ def test_the_command_is_asked_to_stop_and_its_end_counts(tmp_path: Path) -> None
         assert child.stdout and child.stdout.readline() == "ready\n"
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENT_SECONDS) == 75
+
+
+def test_a_worker_that_waits_for_the_others_ends_at_once_when_it_is_asked_to(tmp_path: Path) -> None:
+    """TensorFlow answers no signal meanwhile; a pod would take its whole grace period."""
+    (tmp_path / "train.py").write_text("import tensorplane\ntensorplane.StopRequest()\ntensorplane.strategy()\n")
+    arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"))
+    first, _ = environments(2)
+    with started(arguments, **first, PYTHONPATH=str(LIBRARY)) as child:
+        eventually(lambda: first_step.read(tmp_path / "steps") == first_step.CONNECTING)
+        child.send_signal(signal.SIGTERM)
+        assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED
 
 
 def test_all_that_the_command_says_comes_through(tmp_path: Path) -> None:
@@ -277,6 +288,41 @@ def test_a_writer_that_wakes_up_late_changes_nothing(tmp_path: Path) -> None:
     assert "FileNotFoundError" in said
     assert (tmp_path / "digits-1" / "checkpoint").read_text() == "1"
     assert not (tmp_path / "digits-1" / "run.json").read_text().count("finished")
+
+
+@pytest.mark.parametrize("publishes", [True, False])
+def test_a_chief_that_wakes_up_between_write_and_rename_publishes_nothing(tmp_path: Path, publishes: bool) -> None:
+    """Neither beside the model of the gang that replaced it, nor before that has one."""
+    go, models = tmp_path / "go", tmp_path / "models"
+    (tmp_path / "late").mkdir()
+    waits = f"print('written', flush=True)\n    while not Path({str(go)!r}).exists(): time.sleep(0.01)"
+    script = tmp_path / "late.py"
+    script.write_text(_PUBLISHES.format(text="former", then=waits))
+    env = {RUN: str(tmp_path / "digits-1"), **WRITES, "MODEL_DIR": str(models), "PYTHONPATH": str(LIBRARY)}
+    env["TENSORPLANE_LINEAGE"] = '{"run": "digits-1"}'
+    with started(argv(tmp_path / "late", sys.executable, str(script)), **env) as late:
+        assert late.stdout
+        assert late.stdout.readline() == "written\n"
+        program = _PUBLISHES.format(text="new", then="pass") if publishes else "raise SystemExit(90)"
+        assert of_run(tmp_path, program, **env).returncode == (0 if publishes else 90)
+        go.touch()
+        _, said = late.communicate(timeout=PATIENT_SECONDS)
+    assert late.returncode == stop.EXIT_SAVED, said
+    assert "TakenOver" in said
+    published = ["new"] if publishes else []
+    assert [path.read_text() for path in sorted(models.rglob("saved_model.pb"))] == published
+
+
+_PUBLISHES = """
+import time
+from pathlib import Path
+from tensorplane import publish
+def write(folder):
+    folder.mkdir()
+    (folder / "saved_model.pb").write_text("{text}")
+    {then}
+publish(write)
+"""
 
 
 @pytest.mark.parametrize(("own", "expected"), [({}, str(32 << 20)), ({"MALLOC_MMAP_THRESHOLD_": "1000"}, "1000")])

@@ -45,16 +45,16 @@ def own_home(folder: Path, name: str = "test") -> Iterator[Instance]:
 
 @contextlib.contextmanager
 def running(
-    folder: Path, name: str = "test", *, simulated_nodes: bool = False, storage: bool = False
+    folder: Path, name: str = "test", *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1
 ) -> Iterator[Instance]:
-    """The same, started: node Ready, DNS answering, images of add-ons not loaded yet."""
+    """The same, started: nodes Ready, DNS answering, images of add-ons not loaded yet."""
     with own_home(folder, name) as instance:
         # In the cache already, unless this test is run alone.
         tools = toolchain.tasks(cluster=True, pulumi=False, simulated_nodes=simulated_nodes, storage=storage)
         for task in (*tools, *images.tasks()):
             if task.name in ("debian packages", "csi", "kwok", "gpu charts", "image add-ons"):
                 task.run(Step(task.name))
-        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes, storage=storage)
+        cluster.start(instance, Step("cluster"), simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
         _prefer(instance)
         yield instance
 

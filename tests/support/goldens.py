@@ -54,7 +54,15 @@ def of(rendered: Rendered) -> Golden:
 def row_of(registered: Registered) -> Row:
     """A resource as the goldens have it."""
     inputs = neutral(registered.inputs)
-    return {"type": registered.type, "name": registered.name, "inputs": inputs, "options": dict(registered.options)}
+    options = {key: named(each) for key, each in registered.options.items()}
+    return {"type": registered.type, "name": named(registered.name), "inputs": inputs, "options": options}
+
+
+def named(names: Any) -> Any:
+    """Names of resources, without the hash of tensorplane's library."""
+    if isinstance(names, list):
+        return [named(each) for each in names]
+    return _LIBRARY.sub("-library-<hash>", names) if isinstance(names, str) else names
 
 
 @functools.cache

@@ -1,6 +1,7 @@
 """Training jobs: a strategy's pods as a JobSet with TF_CONFIG, admitted by a queue, restarted as a gang."""
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 from typing import Any, ClassVar, Literal, cast
 
 import pulumi
@@ -14,11 +15,13 @@ from components.base.model import Name
 from components.cost import pods as pods_cost
 from components.queues.room import PodSet
 from workloads import deployed_runs, packages, pod_sets
-from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.base import Declared, Library, Platform, Workload, WorkloadArgs, created
 from workloads.checks import of_team, queueing
 from workloads.checks import training_job as checks
 from workloads.job_facts import facts_of
 from workloads.manifests import metrics
+from workloads.manifests.files import Bundle
+from workloads.manifests.run import Recorded
 from workloads.manifests.training_job import JobManifest, plan
 from workloads.owner import Owner
 from workloads.role import total
@@ -121,10 +124,10 @@ class TrainingJob(Workload):
         kept = pulumi.Output.unsecret(made.apply(lambda manifest: manifest.run.kept))
         as_deployed = deployed_runs.unchanged(kept)
         if library:
-            # The pods of a run that is kept mount the library that was deployed with it.
-            kept.apply(lambda kept: owner.config_map(known.own_library, as_deployed) if kept else None)
+            keep_library = partial(_keep_library, library, owner, known.own_library, as_deployed)
+            made.apply(lambda manifest: keep_library(manifest.run))
         needed: list[pulumi.Resource] = [
-            *([library] if library else []),
+            *([library.current] if library else []),
             *(owner.config_map(content, as_deployed) for content in known.own_bundles()),
             owner.service_account(),
             owner.allow_peers(),
@@ -152,6 +155,17 @@ class TrainingJob(Workload):
             gpus=props["gpus"],
         )
         self.register_outputs(encrypted.concealed(dict(self.outputs)))
+
+
+def _keep_library(
+    shared: Library, owner: Owner, own: Bundle, as_deployed: pulumi.ResourceOptions, run: Recorded
+) -> None:
+    """The pods of a run that is kept mount the library that was deployed with it: one of its own, or a shared one."""
+    if run.kept and run.library:
+        if own.name.startswith(f"{run.library}-"):
+            owner.config_map(own, as_deployed)
+        else:
+            shared.keep(run.library)
 
 
 def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) -> registered.TrainingJob:

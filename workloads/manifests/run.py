@@ -1,10 +1,13 @@
 """The run of a job: the same one until a setting changes that decides its result."""
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from components.base.names import digest_of
+from workloads.manifests.files import Bundle
+from workloads.manifests.objects import Manifest
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,10 @@ class Recorded:
     manifest: str = ""
     """Hash of its JobSet, without the library."""
     kept: bool = False
-    """Whether the JobSet is still that of a version that did not record runs."""
+    """Whether its JobSet stays as it is deployed: nothing differs but tensorplane's library, if that."""
+    library: str | None = None
+    """Pulumi's name of the ConfigMap with the library that its pods mount; None for a run from a version that did not
+    record it."""
 
 
 @dataclass(frozen=True)
@@ -44,11 +50,29 @@ def of(job: str, decisive: Decisive, recorded: Recorded | None) -> str:
     return decisive.name(job)
 
 
-def keeps(name: str, manifest: str, recorded: Recorded | None) -> bool:
-    """Whether to keep the JobSet of a version that did not record runs.
+def hash_of(job_set: Manifest, library: Bundle) -> str:
+    """A hash of a JobSet that does not depend on the library's content and list of files."""
+    text = json.dumps(job_set, sort_keys=True)
+    for of_library in (library.name, library.items):
+        text = text.replace(json.dumps(of_library, sort_keys=True), "")
+    return digest_of(text)
 
-    A JobSet is immutable, so any difference would start a finished run again. It is kept until a setting changes.
+
+def keeps(name: str, manifest: str, recorded: Recorded | None) -> bool:
+    """Whether a JobSet stays as it is deployed, with the library that it mounts.
+
+    A JobSet is immutable, so a new library would replace it: a running gang would restart for an update of tensorplane,
+    and a finished run would start again. It is kept until a setting changes, as is one of a version that did not record
+    runs.
     """
     if recorded is None or recorded.name != name:
         return False
-    return recorded.decisive is None or (recorded.kept and recorded.manifest == manifest)
+    return recorded.decisive is None or recorded.manifest == manifest
+
+
+def library_of(recorded: Recorded, job: str) -> str:
+    """Pulumi's name of the ConfigMap with the library that the pods of a kept run mount."""
+    if recorded.library:
+        return recorded.library
+    # Versions that did not record runs had one for each job.
+    return f"{job}-runtime" if recorded.decisive is None or recorded.kept else "tensorplane-library"

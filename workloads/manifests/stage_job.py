@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from components.base.labels import FENCED
 from workloads.manifests import pod
 from workloads.manifests.objects import Manifest
 from workloads.manifests.pod import VolumeMount
@@ -43,6 +44,8 @@ def _metadata(metadata: Mapping[str, Any], mounts: Sequence[VolumeMount]) -> dic
     labels = {**pod.meeting_of(mounts), **{key: value for mount in mounts for key, value in mount.labels.items()}}
     annotations = {key: value for mount in mounts for key, value in mount.annotations.items()}
     all_annotations = {**metadata.get("annotations", {}), **annotations}
+    # The program writes its output itself.
+    all_annotations.pop(FENCED, None)
     made = {**metadata, "labels": {**metadata["labels"], **labels}}
     return {**made, "annotations": all_annotations} if all_annotations else made
 

@@ -7,9 +7,9 @@ For a stack's training jobs, and for other code that creates jobs, such as a swe
         apply(each)
 """
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from components import versions
@@ -18,6 +18,7 @@ from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.manifests import (
     data_service,
+    fence,
     job_set,
     launcher,
     lineage,
@@ -40,6 +41,7 @@ from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings, SecretKey
 
 _REQUIREMENTS = "requirements.txt"
+_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -100,6 +102,11 @@ class Facts:
     def mounted_library(self) -> Bundle:
         """The library that the pods mount."""
         return shared_library(self.library) if self.shares_library else self.own_library
+
+    @property
+    def library_resource(self) -> str:
+        """Pulumi's name of the ConfigMap with that library."""
+        return self.mounted_library.name if self.shares_library else f"{self.name}-runtime"
 
     @property
     def own_library(self) -> Bundle:
@@ -163,7 +170,7 @@ def plan(
     decisive = _decisive(settings, facts, image, variables)
     name = run.of(owner.name, decisive, recorded)
 
-    def job_set_with(variables: Sequence[Mapping[str, Any]]) -> Manifest:
+    def job_set_with(variables: Sequence[Mapping[str, Any]], annotations: Mapping[str, str] = _NONE) -> Manifest:
         return {
             "apiVersion": versions.JOBSET_API,
             "kind": "JobSet",
@@ -171,14 +178,16 @@ def plan(
             "spec": job_set.spec(
                 name,
                 roles,
-                lambda role: _template(name, role, settings, facts, image, variables),
+                lambda role: _template(name, role, settings, facts, image, variables, annotations),
                 max_restarts=settings.max_restarts,
                 deadline_seconds=settings.deadline_seconds,
             ),
         }
 
-    # The lineage repeats what is elsewhere in the JobSet, and must not replace those of earlier versions.
-    manifest = _without_library(job_set_with(variables), facts)
+    # The lineage repeats what is elsewhere in the JobSet. That and later additions must not replace earlier ones.
+    manifest = run.hash_of(job_set_with(variables), facts.mounted_library)
+    kept = run.keeps(name, manifest, recorded)
+    library = run.library_of(recorded, owner.name) if kept and recorded else facts.library_resource
     return JobManifest(
         service_account=objects.service_account(owner),
         config_maps=[objects.config_map(owner, content) for content in facts.own_bundles()],
@@ -187,8 +196,11 @@ def plan(
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
             *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
         ],
-        job_set=job_set_with([*_lineage(settings, facts, facts.publisher or name, decisive, secret), *variables]),
-        run=Recorded(name, decisive.hashes, manifest, run.keeps(name, manifest, recorded)),
+        job_set=job_set_with(
+            [*_lineage(settings, facts, facts.publisher or name, decisive, secret), *variables],
+            fence.annotations(settings, facts.volumes),
+        ),
+        run=Recorded(name, decisive.hashes, manifest, kept, library),
     )
 
 
@@ -225,16 +237,14 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, variables: Sequen
     )
 
 
-def _without_library(job: Manifest, facts: Facts) -> str:
-    """A hash of the JobSet that does not depend on the library's content and list of files."""
-    library, text = facts.mounted_library, json.dumps(job, sort_keys=True)
-    for of_library in (library.name, library.items):
-        text = text.replace(json.dumps(of_library, sort_keys=True), "")
-    return digest_of(text)
-
-
 def _template(
-    name: str, role: Role, settings: JobSettings, facts: Facts, image: str, variables: Sequence[Mapping[str, Any]]
+    name: str,
+    role: Role,
+    settings: JobSettings,
+    facts: Facts,
+    image: str,
+    variables: Sequence[Mapping[str, Any]],
+    annotations: Mapping[str, str],
 ) -> dict[str, Any]:
     """The pods of one role. `variables`: the settings' own."""
     owner, placement, of_streams = facts.identity, facts.placement[role.name], in_pod(facts.streams)
@@ -274,7 +284,7 @@ def _template(
         facts.account or owner.name,
         {**owner.labels, **of_streams.labels},
         container,
-        annotations={**placement.annotations, **metrics.annotations(settings)},
+        annotations={**placement.annotations, **metrics.annotations(settings), **annotations},
         grace_seconds=settings.grace_seconds,
         restart_policy="Never",
         placement=_placed(placement, role),

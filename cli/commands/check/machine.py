@@ -1,9 +1,11 @@
-"""Settings compared with this machine, which is the node of the embedded cluster that runs on it."""
+"""Settings compared with this machine, whose parts are the nodes of the embedded cluster that runs on it."""
 
 from __future__ import annotations
 
 from cli.commands.check import node_sizes
 from components.base.faults import Note
+from components.clusters.embedded import Embedded
+from embedded import cluster
 from embedded.fault import Fault
 from embedded.paths import Instance
 from stack import ResolvedStack
@@ -16,6 +18,12 @@ def has_cluster() -> bool:
 
 def compare(resolved: ResolvedStack) -> list[Note]:
     """Raise a Fault with a line for each pod that this machine cannot hold. There are no notes."""
-    if lines := [str(fault) for fault in node_sizes.faults(resolved, node_sizes.of_machine)]:
+    if lines := [str(fault) for fault in node_sizes.faults(resolved, lambda: node_sizes.of_machine(_nodes(resolved)))]:
         raise Fault(*lines)
     return []
+
+
+def _nodes(resolved: ResolvedStack) -> int:
+    settings = resolved.config.cluster
+    asked = settings.nodes if isinstance(settings, Embedded) else None
+    return asked or len(cluster.node_names(Instance.current()))

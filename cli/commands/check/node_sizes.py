@@ -37,10 +37,10 @@ def of_nodes(api: Kube) -> list[Room]:
     return [_room(node) for node in api.items(_NODES)]
 
 
-def of_machine() -> list[Room]:
-    """The size of this machine, which is the node of the embedded cluster that runs on it."""
+def of_machine(nodes: int = 1) -> list[Room]:
+    """The sizes of the embedded cluster's nodes, among which this machine is divided."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    return [((os.cpu_count() or 1) * 1000, int(memory / quantities.MIB))]
+    return [((os.cpu_count() or 1) * 1000 // nodes, int(memory / quantities.MIB / nodes))] * nodes
 
 
 def _room(node: Mapping[str, Any]) -> Room:
@@ -61,5 +61,6 @@ def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Fault]:
         ("memoryGib", needs[1], memory, f"{memory / 1024:.4g} GiB"),
     ):
         if requested > allocatable:
-            reason = f"this machine has only {shown} for pods"
+            where = "this machine" if len(rooms) == 1 else "each node of this machine"
+            reason = f"{where} has only {shown} for pods"
             yield Fault((*at, key), f"{reason}; set less, or deploy to a larger cluster")

@@ -3,10 +3,11 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pulumi
 import pulumi_kubernetes as k8s
+from pydantic import Field
 
 from components import versions
 from components.base.faults import Fault
@@ -20,7 +21,7 @@ from components.node_groups.shape import Shape
 from components.node_groups.site import NodeTraits
 
 NODE = "tensorplane"
-"""Name of the cluster's only node that runs pods. It belongs to no node group."""
+"""Name of the cluster's first node that runs pods. It belongs to no node group; further ones are NODE-2 and so on."""
 _NODE_NAME_LIMIT = 63
 
 
@@ -37,6 +38,10 @@ class Embedded(ClusterArgs):
 
     kind: Literal["embedded"] = "embedded"
 
+    nodes: Annotated[int, Field(ge=1, le=4)] | None = None
+    """Number of real nodes, which divide this machine's processors and memory, for trials of drains and of lost nodes.
+    By default, a new cluster has 1, and an existing one keeps its nodes. A change restarts the cluster."""
+
     volume_backend: ClassVar[str] = "embedded"
     storage_is_its_own: ClassVar[bool] = True
     stream_broker: ClassVar[str | None] = "embedded"
@@ -48,11 +53,17 @@ class Embedded(ClusterArgs):
     gpu_support: ClassVar[GpuSupport] = GpuSupport(("plugin", "present"), simulated=True)
 
     @property
+    def has_one_node(self) -> bool:
+        return (self.nodes or 1) == 1
+
+    @property
     def storage_classes(self) -> tuple[str, ...]:
         return ("tensorplane-embedded",)
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         for name, shape in groups.items():
+            if name == NODE and (self.nodes or 1) > 1:
+                yield Fault(("nodeGroups", name), "the cluster's own nodes have names like this; choose another name")
             # The node's name is also the value of a label.
             longest = f"{name}-{simulated_nodes.count(shape) - 1}"
             if len(longest) > _NODE_NAME_LIMIT:

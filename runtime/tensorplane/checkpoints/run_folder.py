@@ -15,10 +15,11 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,12 @@ _ATTEMPTS = 100
 
 class TakenOver(Exception):
     """Another gang has taken the run over."""
+
+
+def is_ours(environment: Mapping[str, str] = os.environ) -> bool:
+    """Whether no other gang has taken over the run that this pod's launcher has taken over, if it has one."""
+    run, folder = environment.get(RUN), environment.get("CHECKPOINT_DIR")
+    return not run or not folder or folder == run or Path(folder).exists()
 
 
 class RunFolder:

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+from tensorplane.checkpoints.run_folder import TakenOver
 from tensorplane.datasets import Refused, lasting
 from tensorplane.datasets.refused import Gone, shortened
 from tensorplane.stages.description import Stage
@@ -47,7 +48,7 @@ if __name__ == "__main__":
     _, step, *arguments = sys.argv
     try:
         STEPS[step](Stage.parse(os.environ["STAGE"]), *arguments)
-    except Gone as error:
+    except (Gone, TakenOver) as error:
         sys.exit(str(error))
     except Refused as error:
         print(error, file=sys.stderr)

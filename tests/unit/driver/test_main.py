@@ -19,7 +19,7 @@ def test_a_wrong_instance_is_one_line() -> None:
     argv = [sys.executable, "-m", "driver", "status"]
     done = subprocess.run(argv, cwd=PROJECT, env=environment, capture_output=True, text=True)
     assert done.returncode == 1
-    names = "dev, test, bench, e2e, test-2, e2e-2, test-3, e2e-3, test-4, e2e-4, test-5, e2e-5"
+    names = "dev, test, bench, e2e, test-2, e2e-2, test-3, e2e-3, test-4, e2e-4, test-5, e2e-5, test-6, e2e-6"
     assert done.stderr == f"TENSORPLANE_INSTANCE: unknown instance 'prod'; choose one of {names}\n"
 
 

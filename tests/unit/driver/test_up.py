@@ -105,3 +105,14 @@ def test_what_other_stacks_have_is_compared_before_an_update(
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {{{written}}}")
     settings = stack_settings.StackSettings("dev", tmp_path, project=tmp_path)
     assert up._meets_others(Target(context, Instance("test")), settings) is expected
+
+
+@pytest.mark.parametrize(
+    ("cluster", "nodes"),
+    [({}, None), ({"kind": "embedded"}, None), ({"nodes": 2}, 2), ({"nodes": "3"}, 3), ({"nodes": "many"}, None)],
+)
+def test_the_number_of_real_nodes_is_that_of_the_settings_if_they_state_one(
+    monkeypatch: pytest.MonkeyPatch, cluster: dict[str, Any], nodes: int | None
+) -> None:
+    monkeypatch.setattr(stack_settings.StackSettings, "section", lambda _, name: cluster if name == "cluster" else {})
+    assert up._nodes(Target("", Instance("test"))) == nodes

@@ -52,6 +52,14 @@ def test_each_missing_thing_is_one_line(machine: Machine, said: tuple[str, ...])
     assert all(part in found[0] for part in said), found[0]
 
 
+def test_further_nodes_need_memory_and_addresses_of_their_own() -> None:
+    route = Route(ipaddress.IPv4Network("10.200.1.0/24"), "vpn")
+    assert _faults(replace(FIT, routes=(route,))) == []
+    found = faults(replace(FIT, routes=(route,)), DEV, FIRST_MIB, nodes=2)
+    assert [line.partition(":")[0] for line in found] == ["memory", "addresses"]
+    assert "10.200.1.0/24 on vpn overlaps 10.200.1.0/24, required for pods" in found[1]
+
+
 def test_all_are_said_at_once() -> None:
     bare = Machine(is_root=False, architecture="mips", cgroup_version=0, has_apt=False, free_mib={"/": 1})
     assert [line.partition(":")[0] for line in _faults(bare)] == [

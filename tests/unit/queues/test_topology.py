@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from components.base.labels import FENCED
 from tests.support.faults import faults_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Registered
@@ -41,7 +42,7 @@ def pods_of(found: list[Registered]) -> dict[str, str]:
     (job,) = of_kind(found, "JobSet").values()
     (replicated,) = job["spec"]["replicatedJobs"]
     annotations: dict[str, str] = replicated["template"]["spec"]["template"]["metadata"].get("annotations", {})
-    return annotations
+    return {key: value for key, value in annotations.items() if key != FENCED}
 
 
 def test_kinds_with_gpus_have_the_levels_and_others_have_none() -> None:

@@ -15,6 +15,7 @@ from grafana_foundation_sdk.cog.encoder import JSONEncoder
 from grafana_foundation_sdk.cog.plugins import register_default_plugins
 from grafana_foundation_sdk.models import dashboard as grafana
 
+from components.base.labels import FENCED
 from components.queues import training_dashboard
 from tensorplane import metrics
 from tests.support import rendering
@@ -96,7 +97,8 @@ def test_the_setting_creates_it_and_a_port_of_metrics_opens_the_pods_to_promethe
     policy = built.one("NetworkPolicy", "digits-clients").inputs["spec"]
     assert policy["ingress"] == [{"ports": [{"protocol": "TCP", "port": 9100}]}]
     pod = built.one("JobSet", "digits").inputs["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
-    assert pod["metadata"]["annotations"] == {"prometheus.io/scrape": "true", "prometheus.io/port": "9100"}
+    scraped = {"prometheus.io/scrape": "true", "prometheus.io/port": "9100"}
+    assert pod["metadata"]["annotations"] == {**scraped, FENCED: "true"}
 
 
 def _built(tree: dict[str, Any]) -> rendering.Rendered:

@@ -27,8 +27,8 @@ class TestAsPulumiRunsIt:
         assert message.split("\n") == [
             "tensorplane:cluster: invalid value 'kind'; use a map of settings",
             "tensorplane:volumez: unknown setting; allowed here: acknowledge, cluster, cohorts, controllers, "
-            "datasets, gpuRuntime, gpusInOtherNamespaces, namespace, nodeGroups, platform, queues, streams, teams, "
-            "topology, volumes, workloads (did you mean volumes?)",
+            "datasets, gpuRuntime, gpusInOtherNamespaces, namespace, nodeGroups, nodes, platform, queues, streams, "
+            "teams, topology, volumes, workloads (did you mean volumes?)",
         ]
 
     def test_a_prefix_that_nothing_reads_is_a_fault(self) -> None:

@@ -72,7 +72,8 @@ def test_an_update_does_not_reset_what_the_autoscaler_has_set() -> None:
 def test_pods_of_a_scaled_server_are_spread_and_not_all_evicted_at_once() -> None:
     rendered = rendered_tree(_tree(scaling={"max": 2, "cpu": 70}))
     assert rendered.one("PodDisruptionBudget").inputs["spec"]["maxUnavailable"] == 1
-    assert rendered.one("Deployment").inputs["spec"]["template"]["spec"]["topologySpreadConstraints"]
+    server = rendered.one("Deployment", "server")
+    assert server.inputs["spec"]["template"]["spec"]["topologySpreadConstraints"]
 
 
 @pytest.mark.parametrize(("cluster", "installed"), [("existing", True), ("eks", True), ("gke", False)])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pulumi
@@ -10,7 +11,8 @@ import pytest
 
 from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
-from workloads import deployed_runs
+from workloads import deployed_runs, sources
+from workloads.manifests.files import shared_library
 from workloads.manifests.run import Recorded
 
 JOB: Mapping[str, Any] = {
@@ -53,7 +55,7 @@ def test_jobs_mount_one_config_map_and_are_replaced_before_it_is_deleted(tree: d
     assert mounted(rendered) == {"one": name, "two": name}
     assert namespace == rendered.one("JobSet", "one").inputs["metadata"]["namespace"]
     for job in rendered.all("JobSet"):
-        assert "ConfigMap tensorplane-library" in job.options["dependsOn"]
+        assert f"ConfigMap {name}" in job.options["dependsOn"]
 
 
 def test_without_jobs_there_is_none(tree: dict[str, Any]) -> None:
@@ -66,9 +68,10 @@ def test_the_job_of_a_team_has_its_own_in_the_teams_namespace(tree: dict[str, An
     tree["workloads"]["two"] |= {"team": "vision", "queue": "research"}
     rendered = rendered_tree(tree)
     found = libraries(rendered)
-    assert set(found) == {"tensorplane-library", "two-runtime"}
+    shared = shared_library(sources.library()).name
+    assert set(found) == {shared, "two-runtime"}
     assert found["two-runtime"][1] == "vision"
-    assert mounted(rendered) == {"one": found["tensorplane-library"][0], "two": found["two-runtime"][0]}
+    assert mounted(rendered) == {"one": shared, "two": found["two-runtime"][0]}
 
 
 def test_the_jobs_of_a_workload_stack_have_their_own() -> None:
@@ -76,11 +79,32 @@ def test_the_jobs_of_a_workload_stack_have_their_own() -> None:
     rendered = rendered_file(PROJECT / "examples" / "workload-stack.yaml")
     names = {name for name, _ in libraries(rendered).values()}
     assert names >= set(mounted(rendered).values())
-    assert "tensorplane-library" not in libraries(rendered)
+    assert not [name for name in libraries(rendered) if name.startswith("tensorplane-library")]
 
 
-def test_a_run_that_is_kept_keeps_its_library(tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Runs of versions that recorded none stay as they were deployed, with a ConfigMap of their own."""
-    runs = pulumi.Output.from_input({"one": Recorded("one-1a2b3c4d")})
-    monkeypatch.setattr(deployed_runs, "recorded", lambda workloads, deployed: runs)
-    assert set(libraries(rendered_anew(tree))) == {"tensorplane-library", "one-runtime"}
+@pytest.mark.parametrize(
+    ("recorded", "library"),
+    [
+        (Recorded("one-1a2b3c4d"), "one-runtime"),
+        (Recorded("one-1a2b3c4d", {}, library="tensorplane-library-0a1b2c3d"), "tensorplane-library-0a1b2c3d"),
+        (Recorded("one-1a2b3c4d", {}), "tensorplane-library"),
+    ],
+    ids=["of a version that recorded no runs", "of this version", "of the version between them"],
+)
+def test_runs_that_are_kept_keep_their_library(
+    tree: dict[str, Any], monkeypatch: pytest.MonkeyPatch, recorded: Recorded, library: str
+) -> None:
+    """The same one of several runs is there once."""
+    runs = {name: _as_planned(tree, name, recorded) for name in ("one", "two")}
+    monkeypatch.setattr(deployed_runs, "recorded", lambda workloads, deployed: pulumi.Output.from_input(runs))
+    current = shared_library(sources.library()).name
+    expected = {library, library.replace("one-", "two-"), current}
+    assert set(libraries(rendered_anew(tree))) == expected
+
+
+def _as_planned(tree: dict[str, Any], name: str, recorded: Recorded) -> Recorded:
+    """The run of a job as this stack has it, with the library of another version."""
+    if recorded.decisive is None:
+        return recorded
+    outputs = rendered_tree(tree).exports["workloads"][name]["run"]
+    return replace(recorded, name=outputs["name"], decisive=outputs["decisive"], manifest=outputs["manifest"])

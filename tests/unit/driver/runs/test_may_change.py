@@ -26,7 +26,6 @@ def exported(*config_maps: str, namespace: bool = True) -> dict[str, Any]:
 
 
 LIBRARY = shared_library(sources.library()).name
-OWN_LIBRARY = bundle("digits-runtime", sources.library()).name
 CODE = bundle("digits-files", sources.read(FILES)).name
 
 
@@ -36,25 +35,13 @@ CODE = bundle("digits-files", sources.read(FILES)).name
         ([LIBRARY, CODE], FILES, False),
         ([LIBRARY], {}, False),
         ([LIBRARY, "digits-files-0a1b2c3d"], FILES, True),
-        (["tensorplane-library-0a1b2c3d", CODE], FILES, True),
-        ([OWN_LIBRARY, CODE], FILES, True),
+        (["tensorplane-library-0a1b2c3d", CODE], FILES, False),
         ([LIBRARY, CODE], {"train.py": {"secure": "v1:x"}}, True),
     ],
-    ids=["the same", "none", "other files", "another library", "of a version without a shared one", "encrypted"],
+    ids=["the same", "none", "other files", "another library", "encrypted"],
 )
 def test_code_differs_by_its_content(deployed: list[str], files: dict[str, Any], differs: bool) -> None:
     assert may_change.code_differs(exported(*deployed), {"digits": {"files": files}}) == differs
-
-
-@pytest.mark.parametrize(
-    ("namespace", "team"), [(True, {"team": "vision"}), (False, {})], ids=["of a team", "of a workload stack"]
-)
-def test_a_job_that_shares_its_namespace_with_other_stacks_has_its_own_library(
-    namespace: bool, team: dict[str, str]
-) -> None:
-    deployed = {library: exported(library, namespace=namespace) for library in (LIBRARY, OWN_LIBRARY)}
-    differs = {library: may_change.code_differs(export, {"digits": team}) for library, export in deployed.items()}
-    assert differs == {LIBRARY: True, OWN_LIBRARY: False}
 
 
 def test_a_stack_without_training_jobs_has_none() -> None:

@@ -40,15 +40,28 @@ def test_another_image_is_another_run(recorded: Recorded) -> None:
         (BEFORE, "m1", True),
         (ADOPTED, "m1", True),
         (ADOPTED, "m2", False),
-        (replace(ADOPTED, kept=False), "m1", False),
-        (OURS, "m1", False),
+        (OURS, "m1", True),
+        (OURS, "m2", False),
     ],
 )
-def test_the_job_set_of_a_version_before_stays_until_a_setting_changes(
+def test_a_job_set_stays_as_it_is_deployed_until_a_setting_changes(
     recorded: Recorded | None, manifest: str, kept: bool
 ) -> None:
     name = recorded.name if recorded else "digits-1"
     assert run.keeps(name, manifest, recorded) is kept
+
+
+@pytest.mark.parametrize(
+    ("recorded", "library"),
+    [
+        (BEFORE, "digits-runtime"),
+        (ADOPTED, "digits-runtime"),
+        (OURS, "tensorplane-library"),
+        (replace(ADOPTED, library="tensorplane-library-0a1b2c3d"), "tensorplane-library-0a1b2c3d"),
+    ],
+)
+def test_a_kept_run_has_the_library_of_the_version_that_deployed_it(recorded: Recorded, library: str) -> None:
+    assert run.library_of(recorded, "digits") == library
 
 
 def test_another_run_keeps_nothing() -> None:

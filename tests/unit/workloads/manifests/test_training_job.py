@@ -146,7 +146,7 @@ class TestSecrets:
             before.setattr(training_job, "in_order", list)
             former = planned(env=env)
         settings = JobSettings.model_validate({**SETTINGS, "env": env})
-        assert plan(settings, facts(), image=IMAGE, recorded=former.run) == former
+        assert plan(settings, facts(), image=IMAGE, recorded=former.run).job_set == former.job_set
         assert planned(env=env).run.name != former.run.name
 
     def test_a_value_that_another_resource_produces_is_refused_outside_of_it(self) -> None:

@@ -89,7 +89,7 @@ def test_a_stage_larger_than_the_machine_of_the_embedded_cluster_is_refused_with
     (tmp_path / "Pulumi.dev.yaml").write_text(_STAGE)
     monkeypatch.setattr(stack_config, "file", lambda _: tmp_path / "Pulumi.dev.yaml")
     monkeypatch.setattr(machine, "has_cluster", lambda: started)
-    monkeypatch.setattr(node_sizes, "of_machine", lambda: [(2000, 8192)])
+    monkeypatch.setattr(node_sizes, "of_machine", lambda _: [(2000, 8192)])
     assert commands.main(["check", *words]) == int(refused)
     line = "tensorplane:workloads.large.stages.all.resources.cpus: this machine has only 2 cores for pods"
     assert (line in capsys.readouterr().err) == refused
@@ -99,3 +99,13 @@ def test_the_size_of_this_machine_is_that_of_its_only_node() -> None:
     ((cores, memory),) = node_sizes.of_machine()
     assert cores >= 1000
     assert memory > 128
+    assert node_sizes.of_machine(2) == [(cores // 2, memory // 2)] * 2
+
+
+def test_a_pod_larger_than_each_of_several_nodes_is_one_line() -> None:
+    tree = copy.deepcopy(settings_of(PROJECT / "Pulumi.dev.yaml").tree)
+    del tree["workloads"]["digits"]["queue"]
+    put(tree, "workloads/digits/resources/cpus", 2)
+    config = stack.load(Settings(tree))
+    [fault] = node_sizes.faults(config, lambda: [(1000, 4096), (1000, 4096)])
+    assert "cpus: each node of this machine has only 1 cores for pods" in str(fault)

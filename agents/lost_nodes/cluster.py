@@ -1,0 +1,106 @@
+"""Nodes, their heartbeats and the pods on them, by requests to the API server."""
+
+from __future__ import annotations
+
+import sys
+import urllib.error
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from agents.api import CONFLICT, NOT_FOUND, ApiServer
+from agents.lost_nodes.nodes import Node
+from agents.lost_nodes.pods import Fate, Pod, ended
+
+TAINT = "tensorplane.dev/lost"
+_LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The cluster, and the namespaces whose pods are the stack's."""
+
+    server: ApiServer
+    namespaces: Sequence[str]
+
+    def nodes(self) -> dict[str, Node]:
+        """The nodes that send heartbeats."""
+        # resourceVersion 0: from the API server's cache, which is as new as its watch of etcd.
+        leases = self.server.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
+        renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") for lease in leases}
+        nodes = self.server.send("GET", "api/v1/nodes?resourceVersion=0")["items"]
+        return {
+            name: Node(at, _is_unknown(node), _is_tainted(node))
+            for node in nodes
+            if (at := renewed.get(name := node["metadata"]["name"]))
+        }
+
+    def taint(self, node: str, *, lost: bool) -> None:
+        """Keep new pods off a node that is lost before Kubernetes gives it up, and let them on it again."""
+        change = {"key": TAINT, "effect": "NoSchedule"} if lost else {"$patch": "delete", "key": TAINT}
+        body = {"spec": {"taints": [change]}}
+        self.server.send("PATCH", f"api/v1/nodes/{node}", body, content_type=ApiServer.STRATEGIC_MERGE)
+        print(f"{node}: {'lost; it gets no pods' if lost else 'back; it gets pods again'}", flush=True)
+
+    def pods(self, node: str) -> Iterator[Pod]:
+        """The stack's pods on a node."""
+        for namespace in self.namespaces:
+            yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
+
+    def do(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
+        """End or replace a pod, unless it is another one by now."""
+        about = pod["metadata"]
+        path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
+        try:
+            if fate is Fate.END:
+                status = {"metadata": same, "status": ended(node, silent)}
+                self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
+            grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
+            self.server.send("DELETE", path, {"preconditions": same, **grace})
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND):
+                raise
+            return
+        self._say(fate, pod, node, silent)
+
+    def _say(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
+        about = pod["metadata"]
+        what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
+        message = f"{what}: node {node} has sent no heartbeat for {silent:.0f} s"
+        print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        event = {
+            "metadata": {"generateName": f"{about['name']}.", "namespace": about["namespace"]},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "name": about["name"],
+                "namespace": about["namespace"],
+                "uid": about["uid"],
+            },
+            "type": "Warning",
+            "reason": "NodeLost",
+            "message": message,
+            "source": {"component": "tensorplane-lost-nodes"},
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+        }
+        try:
+            self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", event)
+        except OSError as error:  # the log has it
+            print(f"{about['namespace']}/{about['name']}: no event: {error}", file=sys.stderr, flush=True)
+
+
+def _pods(namespace: str) -> str:
+    return f"api/v1/namespaces/{namespace}/pods"
+
+
+def _is_unknown(node: Any) -> bool:
+    conditions = node.get("status", {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "Unknown" for each in conditions)
+
+
+def _is_tainted(node: Any) -> bool:
+    return any(each["key"] == TAINT for each in node["spec"].get("taints") or ())

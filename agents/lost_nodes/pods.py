@@ -1,0 +1,47 @@
+"""What becomes of a pod on a lost node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+Pod = Mapping[str, Any]
+
+FENCED = "tensorplane.dev/fenced"
+"""Annotation of pods whatever of which is left on a lost node changes nothing that others see."""
+REPLACED_AFTER = 60.0
+"""Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
+_ENDED = ("Succeeded", "Failed")
+
+
+class Fate(Enum):
+    """What to do with a pod."""
+
+    END = "end by force"
+    REPLACE = "delete, so that another one starts"
+    LEAVE = "leave"
+
+
+def fate(pod: Pod, silent: float) -> Fate:
+    """What to do with a pod on a node without heartbeats for so many seconds."""
+    if pod.get("status", {}).get("phase") in _ENDED:
+        return Fate.LEAVE
+    if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
+        return Fate.END
+    # A Deployment starts another pod at once; a Job waits for the end of this one.
+    is_replaced = any(owner["kind"] == "ReplicaSet" for owner in pod["metadata"].get("ownerReferences") or ())
+    if is_replaced and silent >= REPLACED_AFTER and "deletionTimestamp" not in pod["metadata"]:
+        return Fate.REPLACE
+    return Fate.LEAVE
+
+
+def ended(node: str, silent: float) -> dict[str, Any]:
+    """The status of a pod that is ended by force: one that the node took along, not a failure of its own."""
+    message = f"node {node} has sent no heartbeat for {silent:.0f} s"
+    return {
+        "phase": "Failed",
+        "reason": "NodeLost",
+        "message": message,
+        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "NodeLost", "message": message}],
+    }

@@ -1,0 +1,93 @@
+"""The agent that ends or replaces the stack's pods on lost nodes (`agents/lost_nodes`): settings, rights, Deployment.
+
+Kubernetes gives a node up after 40 to 50 seconds without heartbeats, leaves its pods for another five minutes, and then
+waits for their end, which a node that is cut off never reports. The agent ends those at once for which that is safe, as
+their annotation says. It runs elsewhere after ten seconds if its own node is lost.
+"""
+
+from collections.abc import Mapping
+from typing import Annotated
+
+import pulumi
+import pulumi_kubernetes as k8s
+from pydantic import Field
+
+from components.agent import TO_API_SERVER, Agent, Resources, Rights
+from components.base import agent_facts, facts
+from components.base.model import Model
+from components.clusters.component import Cluster
+from components.namespace import Namespace
+
+ACCOUNT = "nodes.lost"
+"""Its service account. No workload can have it: their names hold no dot."""
+_LEASES = "kube-node-lease"
+_NODES: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch"]},
+)
+_HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},
+)
+_PODS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
+    {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "delete"]},
+    {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
+    {"api_groups": [""], "resources": ["events"], "verbs": ["create"]},
+)
+_TOLERATED_SECONDS = 10
+
+
+class NodesArgs(Model):
+    """Settings of all nodes."""
+
+    lost_after_seconds: Annotated[int | None, Field(ge=20, le=3600)] = None
+    """Seconds without a heartbeat after which a node is lost, at least 26 in effect: kubelets send one every 10 s. By
+    default, when Kubernetes sets its condition Ready to Unknown, which takes 40 to 50 s."""
+
+
+class LostNodes(pulumi.ComponentResource):
+    """One per stack whose cluster has several nodes."""
+
+    def __init__(
+        self,
+        args: NodesArgs,
+        *,
+        cluster: Cluster,
+        namespace: Namespace,
+        teams: Mapping[str, pulumi.Input[str]],
+        opts: pulumi.ResourceOptions,
+    ) -> None:
+        """`teams`: the teams' namespaces, by the teams' names."""
+        super().__init__(facts.LOST_NODES, ACCOUNT, dict(agent_facts.LostNodes(teams=sorted(teams))), opts)
+        stack = namespace.plain_name
+        agent = Agent(
+            "lost_nodes",
+            name=ACCOUNT,
+            component="lost-nodes",
+            namespace=namespace.name,
+            image=cluster.args.images.python,
+            resources=Resources(cpu="10m", memory="48Mi", memory_limit="256Mi"),
+            rights=[
+                Rights(f"{stack}.{ACCOUNT}", _NODES),
+                Rights(f"{stack}.{ACCOUNT}", _HEARTBEATS, _LEASES, resource_name=f"{ACCOUNT}.heartbeats"),
+                Rights(ACCOUNT, _PODS, namespace.name),
+                *(Rights(ACCOUNT, _PODS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
+            ],
+            egress=[TO_API_SERVER],
+            opts=pulumi.ResourceOptions(parent=self),
+        )
+        after = args.lost_after_seconds
+        env: list[k8s.core.v1.EnvVarArgsDict] = [{"name": "LOST_AFTER_SECONDS", "value": str(after)}] if after else []
+        pod = agent.pod([namespace.name, *teams.values()], env=env)
+        agent.deployment({**pod, "tolerations": _tolerations()})
+        self.register_outputs({})
+
+
+def _tolerations() -> "list[k8s.core.v1.TolerationArgsDict]":
+    return [
+        {
+            "key": f"node.kubernetes.io/{condition}",
+            "operator": "Exists",
+            "effect": "NoExecute",
+            "toleration_seconds": _TOLERATED_SECONDS,
+        }
+        for condition in ("not-ready", "unreachable")
+    ]

@@ -1,0 +1,65 @@
+"""Brings a real node from a started kubelet to one that runs pods, and removes what is left of one that ended."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Collection
+from typing import Any
+
+from embedded.cluster import processes, supervisor
+from embedded.cluster.image_store import ImageStore
+from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.nodes import MOST, Node
+from embedded.cluster.places import Places
+from embedded.cluster.readiness import Patient, Wait
+from embedded.cluster.supervisor import Supervisor
+from embedded.fault import Fault
+from embedded.step import Step
+
+
+def join(at: Places, of_first: Wait, api: Patient, step: Step) -> None:
+    """Waits until a further node is ready and its programs run."""
+    node = f"node {at.node.name}"
+    of_first.until(node, lambda: _answers(at), at.node.part)
+    alive = processes.find_node(at.node)
+    if alive is None:
+        raise Fault(f"{node}: ended while it started (log: {supervisor.log(Places(at.instance), at.node.part)})")
+    socket = alive.path(at.supervisor_socket)
+    wait, store = Wait(at, Supervisor(socket)), ImageStore(at, alive)
+    wait.until(f"containerd of {node}", store.answers, "containerd")
+    store.load([SANDBOX_IMAGE], step)
+    wait_for(at, Supervisor(socket), wait, api)
+    wait.until(node, lambda: supervisor.all_running(socket), "supervisord")
+
+
+def wait_for(at: Places, supervised: Supervisor, wait: Wait, api: Patient) -> None:
+    """Waits until the node's kubelet reports it as ready, and labels it."""
+    name = at.node.name
+    what = "the node" if at.node.is_first else f"node {name}"
+    wait.until(what, lambda: api.node_is_ready(name, supervised.states()["kubelet"].started), "kubelet")
+    wait.until(f"{what}'s labels", api.applied(_labels(at.node)), "kube-apiserver")
+
+
+def forget(at: Places, kept: Collection[Places], wait: Wait, api: Patient) -> None:
+    """Removes the Node objects and the folders of nodes that an earlier start had, and that have ended."""
+    every = (Places(at.instance, number) for number in range(2, MOST + 1))
+    for one in every:
+        if one not in kept and one.own.exists():
+            wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")
+            for log in at.logs.glob(f"{one.node.part}.log*"):
+                log.unlink()
+            shutil.rmtree(one.own)
+
+
+def _answers(at: Places) -> bool:
+    with contextlib.suppress(OSError):
+        alive = processes.find_node(at.node)
+        return alive is not None and bool(Supervisor(alive.path(at.supervisor_socket)).states())
+    return False
+
+
+def _labels(node: Node) -> dict[str, Any]:
+    """The label by which queues select the node: the flavor without accelerators of components/queues/flavors.py."""
+    labels = {"tensorplane.dev/flavor": "cpu", "tensorplane.dev/accelerator": "none"}
+    return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": node.name, "labels": labels}}

@@ -1,0 +1,64 @@
+"""The processes that make a further node: one in the first node's namespaces, and the first one inside the node's own.
+
+The one creates the network and the cgroups anew and becomes `unshare`, whose end is that of the other. The other
+prepares mounts and kernel settings, then becomes a supervisord, which starts the node's programs by itself.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from embedded.cluster import cgroups, node_network, places
+from embedded.cluster.host import run
+from embedded.cluster.nodes import Node
+from embedded.cluster.places import Places
+from embedded.paths import Instance
+
+_INSIDE = "inside"
+_STAND_INS = Path("/run/sysctl")
+"""The first node's files in place of the machine's kernel settings."""
+
+
+def main(name: str, number: str, where: str = "") -> None:
+    """Never returns: another program replaces this process."""
+    at = Places(Instance(name), int(number))
+    if where == _INSIDE:
+        _prepare(at)
+        _become(sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config))
+    _join(at.node)
+    node_network.create(at.node)
+    _become(
+        *("nsenter", f"--net={node_network.path(at.node)}"),
+        *("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc"),
+        *(sys.executable, "-m", "embedded.cluster.node_process", name, number, _INSIDE),
+    )
+
+
+def _become(*command: str) -> None:
+    os.execvp(command[0], command)  # noqa: S606
+
+
+def _join(node: Node) -> None:
+    # Those of pods that ended with an earlier start of the node.
+    cgroups.remove(node.group)
+    cgroups.create(node.group)
+    cgroups.join(node.group)
+
+
+def _prepare(at: Places) -> None:
+    run("mount", "--make-rshared", "/")
+    for stand_in in _STAND_INS.iterdir():
+        run("mount", "--bind", str(stand_in), f"/proc/sys/{stand_in.name.replace('.', '/')}")
+    # The first node's, with all that is mounted below; what it mounts from now on would follow.
+    run("umount", "--lazy", "/run")
+    run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
+    at.kubelet_root.mkdir(mode=0o700, parents=True)
+    for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
+        run("mount", "--bind", str(source), str(target))
+    node_network.set_kernel()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,149 @@
+"""The real nodes of a test's cluster, which a test can stop, kill and cut off.
+
+```python
+with cluster_fixture.running(folder, storage=True, nodes=2) as instance:
+    lost = RealNode(instance, 2)
+    lost.stop()         # SIGSTOP to its kubelet; its containers go on. `lost.cont()` undoes it.
+    lost.cut("in")      # it hears nothing; "out": nobody hears it; "both". `lost.mend()` undoes it.
+    lost.kill("containerd")          # as by kill -9; supervised as everything, it comes back after a moment
+    lost.kill("containerd", stays_dead=True)     # until `lost.revive("containerd")`
+    lost.kill()         # all of its processes, mounts and network at once, as a machine without power; it starts again
+    lost.kill(stays_dead=True)       # until `lost.revive()`
+```
+
+The first node has the control plane: it can be stopped, and its programs killed, but without the cluster it has no end
+and no link. What a test leaves undone ends with the cluster.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import Literal
+
+from driver.kube import Kube
+from embedded.cluster import cgroups, processes
+from embedded.cluster.host import run
+from embedded.cluster.network import UPLINK
+from embedded.cluster.nodes import Node
+from embedded.cluster.places import Places
+from embedded.cluster.processes import Alive
+from embedded.cluster.supervisor import Supervisor
+from embedded.paths import Instance
+from tests.support.processes import is_alive
+from tests.support.waiting import eventually
+
+Program = Literal["kubelet", "containerd", "kube-proxy", "csi-driver"]
+Direction = Literal["in", "out", "both"]
+# Before any rule that could let a packet pass.
+_CUT = """
+table netdev {table} {{
+  chain cut {{ type filter hook ingress device {device} priority -500; policy drop; }}
+}}
+"""
+
+
+class RealNode:
+    """One of them, by its number, from 1."""
+
+    def __init__(self, instance: Instance, number: int) -> None:
+        self._first, self._at = Places(instance), Places(instance, number)
+        self._node = Node(instance, number)
+        self.name = self._node.name
+
+    @property
+    def pids(self) -> set[int]:
+        """Its processes, with those of its pods; of the first node, everything's."""
+        return cgroups.processes(self._node.group)
+
+    def pid(self, program: Program) -> int:
+        """The number of one of its programs on this machine."""
+        [found] = self._found(program)
+        return found
+
+    def runs(self, program: Program) -> bool:
+        """Whether one of its programs runs, or is paused."""
+        return any(map(is_alive, self._found(program)))
+
+    def _found(self, program: Program) -> list[int]:
+        # supervisord numbers processes as its namespace does. Another node's can have the same number.
+        inner = self._supervised().states()[program].pid
+        deep = 2 if self._node.is_first else 3
+        return [pid for pid in self.pids if processes.numbers(pid)[deep - 1 :] == [inner]]
+
+    def network(self) -> tuple[str, ...]:
+        """What runs a command in its network namespace, where its link to the first node is `uplink`."""
+        return "nsenter", "-t", str(self._alive().pid), "-n"
+
+    def stop(self, program: Program = "kubelet") -> None:
+        """Pauses a program. Its containers do not depend on it."""
+        os.kill(self.pid(program), signal.SIGSTOP)
+
+    def cont(self, program: Program = "kubelet") -> None:
+        """Lets a paused program go on where it was."""
+        os.kill(self.pid(program), signal.SIGCONT)
+
+    def cut(self, direction: Direction = "both") -> None:
+        """Drops every packet of its link, connections that are open included; `in`: those to the node."""
+        if direction in ("in", "both"):
+            run(*self.network(), "nft", "-f", "-", stdin=_CUT.format(table=self._node.part, device=UPLINK))
+        if direction in ("out", "both"):
+            text = _CUT.format(table=self._node.part, device=self._node.part)
+            run(*RealNode(self._node.instance, 1).network(), "nft", "-f", "-", stdin=text)
+
+    def mend(self) -> None:
+        """Undoes every cut."""
+        for network in (self.network(), RealNode(self._node.instance, 1).network()):
+            # Deleting what is absent would be an error.
+            once = f"add table netdev {self._node.part}\ndelete table netdev {self._node.part}\n"
+            run(*network, "nft", "-f", "-", stdin=once)
+
+    def kill(self, program: Program | None = None, *, stays_dead: bool = False) -> None:
+        """Ends a program, or the whole node, as by kill -9. Returns once that is gone."""
+        if program:
+            pid = self.pid(program)
+            if stays_dead:
+                # supervisord asks it to end, and must be told before it is dead, or would start it again.
+                os.kill(pid, signal.SIGSTOP)
+                self._supervised().stop(program, wait=False)
+            os.kill(pid, signal.SIGKILL)
+            eventually(lambda: not is_alive(pid))
+        elif stays_dead:
+            self._above().stop(self._node.part)
+            eventually(lambda: not self.pids)
+        else:
+            former = self._alive()
+            os.kill(former.pid, signal.SIGKILL)
+            eventually(lambda: not is_alive(former.pid))
+
+    def revive(self, program: Program | None = None) -> None:
+        """Lets what stays dead start again. Does not wait for it."""
+        if program:
+            self._supervised().start([program])
+        else:
+            self._above().start([self._node.part])
+
+    def until(self, kube: Kube, *, ready: bool) -> None:
+        """Waits until the control plane takes it as ready, or as lost."""
+
+        def status() -> str:
+            node = kube.get(f"/api/v1/nodes/{self.name}") or {}
+            found = [one for one in node.get("status", {}).get("conditions", ()) if one["type"] == "Ready"]
+            return str(found[0]["status"]) if found else "unknown"
+
+        eventually(lambda: (status() == "True") is ready, about=status)
+
+    def _alive(self) -> Alive:
+        alive = processes.find_node(self._node)
+        assert alive, f"{self.name} does not run"
+        return alive
+
+    def _supervised(self) -> Supervisor:
+        return Supervisor(self._alive().path(self._at.supervisor_socket))
+
+    def _above(self) -> Supervisor:
+        """What runs the node as a whole."""
+        assert not self._node.is_first, "the first node ends with the cluster"
+        alive = processes.find(self._node.instance)
+        assert alive, "the cluster does not run"
+        return Supervisor(alive.path(self._first.supervisor_socket))

@@ -1,0 +1,160 @@
+"""Which nodes count as lost, by a simulation of kubelets, and what becomes of the pods on them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from agents.lost_nodes.nodes import Heartbeats, Node
+from agents.lost_nodes.pods import FENCED, Fate, fate
+from tests.support import counts
+
+_DRAWS = counts.of(quick=100, nightly=5000)
+_PERIOD, _LOOK = 10.0, 2.0
+_GRACE = 50.0
+"""When Kubernetes gives a node up."""
+
+
+@dataclass
+class _World:
+    """Nodes whose kubelets renew their Leases, some of which die and come back."""
+
+    count: int
+    seed: int
+    dead: Mapping[int, tuple[float, float]] = field(default_factory=dict)
+    """When a node dies, and when it is back."""
+    away: tuple[float, float] = (0.0, 0.0)
+    """While the control plane is away: no heartbeat arrives, and nobody can look."""
+
+    def lost(self, until: float, lost_after: float | None = None) -> list[tuple[float, str]]:
+        """When each node is first said to be lost."""
+        draw = random.Random(self.seed)
+        heartbeats, found, told = Heartbeats(lost_after), list[tuple[float, str]](), set[str]()
+        due = [draw.uniform(0, _PERIOD) for _ in range(self.count)]
+        renewed, clock = ["0"] * self.count, 0.0
+        given_up_at = [0.0] * self.count
+        while clock < until:
+            for node in range(self.count):
+                while due[node] <= clock:
+                    if not self._is_dead(node, due[node]) and not self._is_away(due[node]):
+                        renewed[node], given_up_at[node] = f"{due[node]}", due[node] + _GRACE
+                    # As kubelets do it: a little more than the period, and soon again after a failure.
+                    due[node] += draw.uniform(1, 7) if self._is_away(due[node]) else _PERIOD * draw.uniform(1, 1.04)
+            if not self._is_away(clock):
+                nodes = {f"n{node}": Node(renewed[node], clock > given_up_at[node]) for node in range(self.count)}
+                for name in heartbeats.lost(nodes, clock):
+                    if name not in told:
+                        told.add(name)
+                        found.append((clock, name))
+            clock += _LOOK * draw.uniform(0.9, 1.2)
+        return found
+
+    def _is_dead(self, node: int, at: float) -> bool:
+        died, back = self.dead.get(node, (0.0, 0.0))
+        return died <= at < back
+
+    def _is_away(self, at: float) -> bool:
+        return self.away[0] <= at < self.away[1]
+
+
+_SEEDS = st.integers(0, 10**6)
+
+
+@pytest.mark.counted
+@settings(max_examples=_DRAWS, deadline=None)
+@given(count=st.integers(2, 40), seed=_SEEDS, at=st.floats(60, 100), lost_after=st.sampled_from([None, 20.0, 60.0]))
+def test_one_node_that_dies_is_lost_in_time_and_no_other(
+    count: int, seed: int, at: float, lost_after: float | None
+) -> None:
+    found = _World(count, seed, {0: (at, 1e9)}).lost(at + 120, lost_after)
+    ((when, name),) = found
+    assert name == "n0"
+    silent = max(lost_after or _GRACE, 26)
+    assert silent - 1.04 * _PERIOD <= when - at <= silent + 2 * _LOOK + 1, "counted from the last heartbeat"
+
+
+@pytest.mark.counted
+@settings(max_examples=_DRAWS, deadline=None)
+@given(
+    count=st.integers(2, 40),
+    seed=_SEEDS,
+    share=st.floats(0.34, 1),
+    spread=st.floats(0, 20),
+    lost_after=st.sampled_from([None, 20.0]),
+    restarted=st.booleans(),
+)
+def test_of_nodes_that_fall_silent_together_none_is_lost(
+    count: int, seed: int, share: float, spread: float, lost_after: float | None, restarted: bool
+) -> None:
+    draw = random.Random(seed)
+    together = max(2, int(share * count) + 1)
+    born = 0.0 if restarted else 60.0
+    spread = spread if lost_after is None else 0
+    dead = {node: (born + draw.uniform(0, spread), 600.0) for node in range(min(together, count))}
+    assert _World(count, seed, dead).lost(900, lost_after) == []
+
+
+@pytest.mark.counted
+@settings(max_examples=_DRAWS, deadline=None)
+@given(count=st.integers(1, 40), seed=_SEEDS, length=st.floats(1, 300), lost_after=st.sampled_from([None, 20.0, 30.0]))
+def test_while_the_control_plane_is_away_no_node_is_lost(
+    count: int, seed: int, length: float, lost_after: float | None
+) -> None:
+    assert _World(count, seed, away=(50.0, 50.0 + length)).lost(700, lost_after) == []
+
+
+def test_a_single_node_is_never_lost() -> None:
+    assert _World(1, 7, {0: (60, 1e9)}).lost(400) == []
+
+
+def test_nodes_that_are_dead_for_long_do_not_count() -> None:
+    """Two of five have been off for an hour; a third one dies."""
+    dead = {0: (0.0, 1e9), 1: (400.0, 1e9), 2: (900.0, 1e9)}
+    assert [name for _, name in _World(5, 3, dead).lost(1100)] == ["n0", "n1", "n2"]
+
+
+def test_a_node_that_is_back_is_not_lost() -> None:
+    world = _World(3, 5, {0: (60.0, 130.0)})
+    assert [name for _, name in world.lost(1000)] == ["n0"]
+    heartbeats, clock = Heartbeats(20), 0
+    for clock in range(0, 60, 2):
+        alive = {"a": Node("0", False), "b": Node(str(clock // 10), False)}
+        lost = heartbeats.lost(alive, clock)
+    assert set(lost) == {"a"}
+    assert (heartbeats.is_back("a", clock), heartbeats.is_back("b", clock)) == (False, True)
+    assert heartbeats.lost({"a": Node("59", False), "b": Node("6", False)}, 61) == {}
+    assert heartbeats.is_back("a", 61)
+
+
+def _pod(
+    *, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False
+) -> dict[str, object]:
+    annotations = {FENCED: "true"} if fenced else {}
+    about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner}]}
+    return {"metadata": {**about, **({"deletionTimestamp": "x"} if leaving else {})}, "status": {"phase": phase}}
+
+
+@pytest.mark.parametrize(
+    ("pod", "silent", "expected"),
+    [
+        (_pod(fenced=True), 26, Fate.END),
+        (_pod(fenced=True, leaving=True), 26, Fate.END),
+        (_pod(fenced=True, phase="Pending"), 26, Fate.END),
+        (_pod(fenced=True, phase="Succeeded"), 26, Fate.LEAVE),
+        (_pod(fenced=True, phase="Failed"), 26, Fate.LEAVE),
+        (_pod(), 1000, Fate.LEAVE),
+        (_pod(owner="ReplicaSet"), 59, Fate.LEAVE),
+        (_pod(owner="ReplicaSet"), 60, Fate.REPLACE),
+        (_pod(owner="ReplicaSet", leaving=True), 90, Fate.LEAVE),
+        (_pod(owner="DaemonSet"), 1000, Fate.LEAVE),
+    ],
+)
+def test_fenced_pods_are_ended_at_once_and_those_of_deployments_replaced_after_a_minute(
+    pod: dict[str, object], silent: float, expected: Fate
+) -> None:
+    assert fate(pod, silent) is expected

@@ -1,0 +1,28 @@
+"""Whether a job's pods may be ended by force once their node is lost.
+
+A pod that is cut off runs on beside the one that replaces it. That changes nothing that others see if the library alone
+writes on its volumes: whoever takes the run over fences its checkpoints and its versions of the model. What a program
+writes elsewhere nobody fences.
+"""
+
+from collections.abc import Mapping
+
+from components.base.labels import FENCED
+from workloads.manifests.launcher import PYTHON
+from workloads.manifests.mounts import Mountable
+from workloads.settings.training_job import JobSettings
+
+
+def annotations(settings: JobSettings, volumes: Mapping[str, Mountable]) -> dict[str, str]:
+    """The annotation of pods that may be ended so; none for others."""
+    return {FENCED: "true"} if is_fenced(settings, volumes) else {}
+
+
+def is_fenced(settings: JobSettings, volumes: Mapping[str, Mountable]) -> bool:
+    """Whether every volume that the pods write is shared by nodes, and has checkpoints or a model of the job."""
+    if settings.checkpoints is None or not PYTHON.fullmatch(settings.program[0]):
+        return False
+    fenced = {place.volume for place in (settings.checkpoints, settings.model) if place}
+    return all(
+        mount.read_only or (name in fenced and not volumes[name].one_node) for name, mount in settings.volumes.items()
+    )
