@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from stack_view.view import Seen, View
 
 from gpu_usage import autoscalers, charts, declared, embedded, multipliers, objects, unseen
-from gpu_usage.manifest import Manifest, UncountableError, UnseenError, whole_number
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError, items, number, whole_number
 
 # Components whose `gpus` are requests. Others with that output have capacity (queues, node groups).
 WORKLOADS = frozenset(
@@ -171,10 +171,12 @@ class Usage:
         """The number that a workload registers; without one, its pods are counted."""
         if any(name == "gpus" for name in workload.body):
             try:
-                return whole_number(workload.body["gpus"], ("gpus",))
+                gpus = whole_number(workload.body["gpus"], ("gpus",))
             except UncountableError as reason:
                 remedy = "give `gpus` as a plain number in the workload's settings"
                 raise UncountableError(reason.problem, remedy) from None
+            # TPU chips are none of its GPUs.
+            return max(gpus, sum(number(each, "gpus", 0) for each in items(workload.body, "requests")))
         if not self.has_pods(workload):
             problem = "it registers no `gpus`, and has no pods that could be counted instead"
             raise UncountableError(problem, "register `gpus` as an output of the component")
