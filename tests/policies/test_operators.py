@@ -56,6 +56,10 @@ def datadog(kind: str = "DatadogPodAutoscaler", group: str = "datadoghq.com/v1al
     return raw(f"{group}:{kind}", "x", {"targetRef": {"kind": "Deployment", "name": "web"}, **spec})
 
 
+def named(name: str, resource: Resource) -> Resource:
+    return {**resource, "name": name, "props": {**resource["props"], "metadata": {"name": name}}}
+
+
 OF_DEPLOYMENT = {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
 MODEL = {"model": {"modelFormat": {"name": "onnx"}, **CONTAINER}}
 
@@ -229,9 +233,38 @@ UNBOUNDED: dict[str, tuple[list[Resource], str]] = {
         [rollout(**OF_DEPLOYMENT)],
         "it runs pods of Deployment web, which this stack does not declare",
     ),
+    "a patch of Ray's workers": (
+        [
+            raw("ray.io/v1:RayCluster", "web", ray({"replicas": 1, **GPU})),
+            raw("ray.io/v1:RayClusterPatch", "web", {"workerGroupSpecs": [{"groupName": "a", "replicas": 20}]}),
+        ],
+        "it patches `spec.workerGroupSpecs.0.replicas`",
+    ),
+    "a patch of a group's size": (
+        [
+            named("web", leaders(1)),
+            raw("leaderworkerset.x-k8s.io/v1:LeaderWorkerSetPatch", "web", {"leaderWorkerTemplate": {"size": 40}}),
+        ],
+        "it patches `spec.leaderWorkerTemplate.size`",
+    ),
+    "a patch of a Knative service": (
+        [
+            {
+                **knative(max_scale="1"),
+                "name": "web",
+                "props": {**knative(max_scale="1")["props"], "metadata": {"name": "web"}},
+            },
+            raw(
+                "serving.knative.dev/v1:ServicePatch",
+                "web",
+                {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}},
+            ),
+        ],
+        "it patches `spec.template.metadata.annotations.autoscaling.knative.dev/max-scale`",
+    ),
     "a patch of the surge": (
         [DEPLOYMENT, raw("apps/v1:DeploymentPatch", "web", {"strategy": {"rollingUpdate": {"maxSurge": 9}}})],
-        "it patches `spec.strategy`",
+        "it patches `spec.strategy.rollingUpdate.maxSurge`",
     ),
     "a part of a GPU that is filled in": (
         [raw("apps/v1:Deployment", "x", shared(gpu_fraction="{{ part }}"))],
