@@ -103,7 +103,9 @@ def raised(manifest: Manifest, replicas: int) -> Manifest:
 def scaled(target: Manifest, scaler: Manifest) -> Manifest:
     """The target with all the replicas that the scaler may run."""
     if copies(scaler):
-        return raised(target, 2 * number(part(target.body, "spec"), "replicas", 1, ("spec",)))
+        replicas, path = number(part(target.body, "spec"), "replicas", 1, ("spec",)), ("spec", "autoscalerRef")
+        own = part(part(part(scaler.body, "spec"), "autoscalerRef", ("spec",)), "primaryScalerReplicas", path)
+        return raised(target, replicas + max(replicas, number(own, "maxReplicas", 0, path)))
     return raised(target, most(scaler))
 
 

@@ -37,6 +37,14 @@ _KINDS: Mapping[tuple[str, str], str] = {
     ("operators.coreos.com", "Subscription"): "the Operator Lifecycle Manager",
     ("olm.operatorframework.io", "ClusterExtension"): "the Operator Lifecycle Manager",
     ("trainer.kubeflow.org", "TrainJob"): "Kubeflow Trainer",
+    **dict.fromkeys(
+        (
+            ("policy.karmada.io", f"{scope}{kind}Policy")
+            for scope in ("", "Cluster")
+            for kind in ("Propagation", "Override")
+        ),
+        "Karmada",
+    ),
     ("kubeai.org", "Model"): "KubeAI",
     ("kaito.sh", "Workspace"): "KAITO",
 }

@@ -23,13 +23,12 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     by_accelerator: Counter[str] = Counter()
     is_unlimited = "maxGpus" not in config and embedded.home(view) is not None
     for each in node_groups.of(view, config["machines"]):
-        if isinstance(each, Group) and is_unlimited and not each.is_of_cloud:
-            by_accelerator[each.accelerator] += each.gpus  # simulated
-        elif isinstance(each, Group):
-            by_group[each.name] += each.gpus
-            by_accelerator[each.accelerator] += each.gpus
-        else:
+        if not isinstance(each, Group):
             yield each
+            continue
+        by_accelerator[each.accelerator] += each.gpus
+        if each.is_of_cloud or not is_unlimited:
+            by_group[each.name] += each.gpus
     most = config.get("maxGpus", _GPUS)
     if by_group.total() > most:
         problem = f"the node groups have {by_group.total()} accelerators when they are full"

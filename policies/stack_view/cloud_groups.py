@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from gpu_usage.manifest import UncountableError, whole_number
+from gpu_usage.manifest import UNKNOWN, UncountableError, unknown, whole_number
 
 from stack_view.view import Seen, at, known, maps
 
-Machines = Mapping[str, int]
+Machines = Mapping[str, int] | None
+"""Accelerators of machines by their types; None where only matters whether they have any, which then count as one."""
 
 # Families with accelerators, by cloud. What a new one is named must not hide it: these match by their first letters.
 _AWS = re.compile(r"(p|g|gr|trn|inf|dl|vt|f)\d.*")
@@ -49,7 +50,7 @@ class Read:
 
 
 def _eks(body: Mapping[str, Any], machines: Machines) -> Read:
-    types = [str(each) for each in known(body, "instanceTypes") or ()]
+    types = _words(body, "instanceTypes")
     if not types and at(body, "launchTemplate") is not None:
         raise UncountableError("its machines are those of a launch template", "name them in its `instanceTypes`")
     sizes = known(body, "scalingConfig") or {}
@@ -110,10 +111,10 @@ def _karpenter(body: Mapping[str, Any], machines: Machines) -> Read:
     spec = known(body, "spec") or {}
     template = at(spec, "template", "spec") or {}
     chosen = [one for one in maps(template, "requirements") if at(one, "operator") in (None, "In")]
-    wanted = {at(one, "key"): [str(each) for each in known(one, "values") or ()] for one in chosen}
+    wanted = {at(one, "key"): _words(one, "values") for one in chosen}
     return Read(
         "karpenter",
-        _limited(spec, wanted),
+        _limited(spec, wanted, machines),
         "spot" in wanted.get(_CAPACITY, ()),
         0,
         1,
@@ -122,11 +123,13 @@ def _karpenter(body: Mapping[str, Any], machines: Machines) -> Read:
     )
 
 
-def _limited(spec: Mapping[str, Any], wanted: Mapping[Any, list[str]]) -> int:
+def _limited(spec: Mapping[str, Any], wanted: Mapping[Any, list[str]], machines: Machines) -> int:
     """The accelerators of all nodes of a pool."""
     if any(wanted.get(key) and not any(map(having.fullmatch, wanted[key])) for key, having in _REQUIRED.items()):
         return 0
     limit = known(spec, "limits", _GPU)
+    if limit is None and machines is None:
+        return 1
     if limit is None:
         problem = "Karpenter may start machines with GPUs for it, without a limit"
         raise UncountableError(problem, f"set `spec.limits` of {_GPU}, or name categories of machines without GPUs")
@@ -134,9 +137,11 @@ def _limited(spec: Mapping[str, Any], wanted: Mapping[Any, list[str]]) -> int:
 
 
 def _accelerators(machine: str, family: re.Pattern[str], machines: Machines) -> int:
-    if machine in machines:
+    if machines and machine in machines:
         return whole_number(machines[machine], ("machines", machine))
     if family.fullmatch(machine):
+        if machines is None:
+            return 1
         problem = f"how many accelerators a {machine} has is not known here"
         raise UncountableError(problem, f'state it in the configuration of fleet-gpus: "machines": {{"{machine}": …}}')
     return 0
@@ -147,6 +152,14 @@ def _taints(owner: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         (str(one.get("key")), str(one.get("value", "")), _EFFECTS.get(str(one.get("effect")), ""))
         for one in maps(owner, "taints")
     ]
+
+
+def _words(owner: Mapping[str, Any], key: str) -> list[str]:
+    """A list of words, of which the update may know none: any may be a machine with accelerators."""
+    found = list(known(owner, key) or ())
+    if UNKNOWN in found:
+        raise unknown((key,))
+    return [str(each) for each in found]
 
 
 def _count(owner: Mapping[str, Any], key: str) -> int:

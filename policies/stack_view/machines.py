@@ -7,21 +7,26 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from gpu_usage import accelerators
 from gpu_usage.manifest import Path, dotted
 
 from stack_view.view import Seen
 
-_FIELDS = re.compile(r"(.*\.)?(.*(type|size|shape|sku|plan|flavor|machine)s?|sku\.name)", re.IGNORECASE)
+_FIELDS = re.compile(
+    r"(.*\.)?(.*(type|size|shape|sku|plan|flavor|machine|platform|preset)(s|id|name)?|sku\.name)", re.IGNORECASE
+)
 """Those that name a machine."""
 _MACHINES = (
     # As AWS, Google and Azure spell them. `ml.` is SageMaker's.
     re.compile(r"(ml\.)?(p|g|gr|trn|inf|dl|vt|f)\d\w*(-\w+)?\.(\d*xlarge|large|medium|metal(-\w+)?)"),
     re.compile(r"(.*/)?(a[2-9]|g[2-9]|ct\d)\w*-(high|mega|ultra|standard|max)\w*-\w+"),
-    re.compile(r"Standard_N[A-Z]+\d\w*", re.IGNORECASE),
+    re.compile(r"Standard_N[A-Z]+\d\w*|(Consumption-GPU-)?N[A-Z]\d+-\w+", re.IGNORECASE),
 )
-_OF_OTHERS = re.compile(r".*(gpu|[hab][12]00|l40|rtx|mi300|\.\w*gn\d).*", re.IGNORECASE)
+_FAMILY = re.compile(r"(p|g|gr|trn|inf|dl|vt|f)\d\w*")
+"""Of AWS' machines, which it then chooses itself."""
+_OF_OTHERS = re.compile(r".*(gpu|[hab][12]00|l40|rtx|mi300|\.\w*gn\d).*|(gn|gt|pnv)\d.*|l4-.*", re.IGNORECASE)
 """As smaller clouds name machines and their sizes, after the accelerator."""
-_ATTACHED = re.compile(r"guestAccelerators?|accelerators|acceleratorTypes?|gpus", re.IGNORECASE)
+_ATTACHED = re.compile(r"guestAccelerators?|accelerators|accelerator(Type|Count)s?|gpus", re.IGNORECASE)
 _LARGE = re.compile(r"(aws|gcp|azure|aws-native|azure-native|google-native)(-\w+)?")
 _GROUPS = re.compile(
     r"(.*\.)?(cluster\.x-k8s\.io|kops\.k8s\.io|machine\.openshift\.io|upbound\.io|services\.k8s\.aws)"
@@ -55,13 +60,15 @@ def _in(value: Any, path: Path, is_large: bool) -> Iterator[tuple[str, str]]:
     """Path and machine of each field. `is_large`: of a cloud whose machines have known names."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if _ATTACHED.fullmatch(key) and inner not in (None, 0, [], "", "0"):
+            is_accelerator = _ATTACHED.fullmatch(key) or accelerators.is_named(key)
+            if is_accelerator and inner not in (None, 0, [], {}, "", "0"):
                 yield dotted((*path, key)), "attached"
             yield from _in(inner, (*path, key), is_large)
     elif isinstance(value, list):
         for each in value:
             yield from _in(each, path, is_large)
     elif isinstance(value, str) and _FIELDS.fullmatch(dotted(path)):
-        patterns = _MACHINES if is_large else (_OF_OTHERS,)
-        if any(pattern.fullmatch(value) for pattern in patterns):
+        is_family = path[-1].lower().startswith("instancetype") and _FAMILY.fullmatch(value)
+        patterns = _MACHINES if is_large else (*_MACHINES, _OF_OTHERS)
+        if is_family or any(pattern.fullmatch(value) for pattern in patterns):
             yield dotted(path), value

@@ -60,7 +60,7 @@ class Group:
         return self.accelerator.split(", ") if self.is_of_cloud else []
 
 
-def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, Finding]]:
+def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Seen, Finding]]:
     """The groups, and the resources that may be groups with accelerators but do not tell how many."""
     for seen in view.all:
         try:
@@ -74,8 +74,8 @@ def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, 
 
 @lru_cache(maxsize=1)
 def groups(view: View) -> list[Group]:
-    """The groups whose accelerators are known. fleet-gpus refuses the others."""
-    return [each for each in of(view, {}) if isinstance(each, Group)]
+    """The groups, those of a machine with an unknown number of accelerators with one a node. fleet-gpus asks for it."""
+    return [each for each in of(view, None) if isinstance(each, Group)]
 
 
 def _ours(seen: Seen) -> Group:

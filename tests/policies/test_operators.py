@@ -101,6 +101,26 @@ OPERATORS: dict[str, tuple[list[Resource], int]] = {
     ),
     "a rollout": ([rollout(replicas=4, strategy={"canary": {"maxSurge": "25%"}}, **GPU)], 4),
     "a rollout with traffic": ([rollout(replicas=4, strategy={"canary": {"trafficRouting": {"istio": {}}}}, **GPU)], 8),
+    "a rollout with a scale of its own": (
+        [
+            rollout(
+                replicas=1,
+                strategy={"canary": {"trafficRouting": {}, "steps": [{"setCanaryScale": {"replicas": 9}}]}},
+                **GPU,
+            )
+        ],
+        10,
+    ),
+    "a rollout with experiments": (
+        [
+            rollout(
+                replicas=1,
+                strategy={"canary": {"steps": [{"experiment": {"templates": [{"replicas": 3}, {}]}}, {"pause": {}}]}},
+                **GPU,
+            )
+        ],
+        5,
+    ),
     "a rollout of two colors": ([rollout(replicas=4, strategy={"blueGreen": {"previewReplicaCount": 1}}, **GPU)], 5),
     "a rollout of a deployment": ([IDLE, rollout(replicas=3, **OF_DEPLOYMENT)], 3),
     "a rollout beside its deployment": ([rollout(replicas=3, **OF_DEPLOYMENT), DEPLOYMENT], 4),
@@ -123,6 +143,13 @@ OPERATORS: dict[str, tuple[list[Resource], int]] = {
     "a copy of autoscaled pods": (
         [datadog("Canary", "flagger.app/v1beta1"), DEPLOYMENT, {**scaler(maxReplicas=3), "name": "y"}],
         6,
+    ),
+    "a copy with a maximum of its own": (
+        [
+            datadog("Canary", "flagger.app/v1beta1", autoscalerRef={"primaryScalerReplicas": {"maxReplicas": 9}}),
+            DEPLOYMENT,
+        ],
+        10,
     ),
     "parts of GPUs": ([raw("apps/v1:Deployment", "x", {"replicas": 4, **shared(gpu_fraction="0.5")})], 4),
     "parts of GPUs in MiB": ([raw("batch/v1:Job", "x", {"parallelism": 2, **shared(gpu_memory="2000")})], 2),

@@ -90,6 +90,10 @@ UNSEEN: dict[str, tuple[list[Resource], str]] = {
         f"Cluster API {APPLIES}",
     ),
     "a chart of Sveltos": ([raw("config.projectsveltos.io/v1beta1:ClusterProfile", "x", {})], f"Sveltos {APPLIES}"),
+    "copies in other clusters": (
+        [raw("policy.karmada.io/v1alpha1:PropagationPolicy", "x", {"placement": {}})],
+        f"Karmada {APPLIES}",
+    ),
     "an operator": ([raw("operators.coreos.com/v1alpha1:Subscription", "x", {})], f"Lifecycle Manager {APPLIES}"),
     "a job of a runtime of Kubeflow's trainer": (
         [raw("trainer.kubeflow.org/v1alpha1:TrainJob", "x", {"runtimeRef": {"name": "a"}, "trainer": {"numNodes": 4}})],
