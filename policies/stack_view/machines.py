@@ -51,8 +51,7 @@ def of(seen: Seen) -> Machine | None:
     provider = seen.type.partition(":")[0]
     if provider in ("pulumi", "tensorplane") or (seen.manifest and not _GROUPS.fullmatch(seen.manifest.group)):
         return None
-    is_large = _LARGE.fullmatch(provider) is not None or seen.manifest is not None
-    found = next(_in(seen.body, (), is_large), None)
+    found = next(_in(seen.body, (), is_large=_LARGE.fullmatch(provider) is not None), None)
     return found and Machine(*found, _NODE_GROUPS.get(provider.partition("-")[0], "node group"))
 
 
