@@ -210,6 +210,10 @@ class WorkloadArgs(Variant, family=True):
         """Its pods, grouped by equal ones."""
         raise NotImplementedError
 
+    def pods_by_queue(self) -> Iterator[tuple[str | None, list[PodSet]]]:
+        """Its pods with the queue that they wait in; None without one."""
+        yield next(iter(self.queues()), None), self.pod_sets()
+
     def mounts(self) -> Mapping[str, Key]:
         """The volumes that its settings mount, with the key of each mount relative to the workload."""
         return {}

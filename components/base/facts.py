@@ -16,6 +16,8 @@ import pulumi
 from components.base.pipeline_facts import Pipeline as Pipeline
 from components.base.pipeline_facts import PipelineOutputs as PipelineOutputs
 from components.base.pipeline_facts import PipelineStage as PipelineStage
+from components.base.request_facts import Request as Request
+from components.base.request_facts import Requests as Requests
 from components.base.run_facts import Run as Run
 
 VERSION = 1

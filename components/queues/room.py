@@ -58,6 +58,8 @@ class Room:
     """Node labels of the topology's levels, from wide to narrow, by their names in the settings."""
     borrows_at_once: bool = False
     """Whether the queue borrows in the first flavor with room; others try their own quota of all flavors before."""
+    priority: str = "normal"
+    """The queue's."""
     lent: frozenset[str] = frozenset()
     """The flavors whose guaranteed GPUs other queues may hold until Kueue reclaims them."""
 
@@ -142,6 +144,7 @@ def of(
             tuple((each, lending.obtainable(lends, name, each)) for each in quotas[name]),
             levels,
             borrows_at_once=args.priority == "high",
+            priority=args.priority,
             lent=frozenset(_lent(name, args, quotas[name], borrowers)),
         )
         for name, args in queues.items()

@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from gpu_usage.manifest import UNKNOWN, Path, UncountableError, dotted, unknown, whole_number
+from gpu_usage.manifest import UNKNOWN, Path, UncountableError, UnseenError, dotted, unknown, whole_number
 
 # Network interfaces, devices of the kernel, enclaves: what else device plugins offer.
 _HARMLESS = re.compile(
@@ -34,7 +34,11 @@ _VENDORS = (
     r"|(?:volcano\.sh|aliyun\.com|tencent\.com)(?:/|~1)v?(?:gpu|cuda)[\w-]*|deviceclass\.resource\.kubernetes\.io/.+"
 )
 _NAMED = re.compile(_VENDORS)
-_NAMED_AS_KEY = re.compile(rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)""")
+_NAMED_AS_KEY = re.compile(
+    rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)"""
+    # Settings of Spark, which has no prefix of a vendor.
+    r"|spark\.(?:driver|executor)\.resource\.\w+\.amount\b"
+)
 # Shares of devices, in addition to their number or instead of it, as vendors and HAMi, Koordinator, Volcano name them.
 _UNIT = r"(gpu|cuda|[dg]cu|mlu|[nx]pu)"
 # In hundredths of a device: 800 of tencent.com/vcuda-core are eight. A neuroncore is a device.
@@ -99,6 +103,8 @@ def _is_share(name: str) -> bool:
 
 def _devices(name: str, amount: Any, path: Path) -> int:
     """Devices of a resource: its number, or as many as have such a share."""
+    if isinstance(amount, dict):  # `{{ gpus }}` in YAML
+        raise UnseenError(f"`{dotted(path)}` is filled in later", "write it as a plain number")
     if not _is_share(name):
         return whole_number(amount, path)
     if amount is UNKNOWN:

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from gpu_usage.manifest import UNKNOWN, Manifest, Path, UncountableError, number, part, unknown, whole_number
+from gpu_usage import multipliers
+from gpu_usage.manifest import (
+    UNKNOWN,
+    Manifest,
+    Path,
+    UncountableError,
+    UnseenError,
+    dotted,
+    number,
+    part,
+    unknown,
+    whole_number,
+)
 from gpu_usage.most_pods import ROLLOUT
 
 # KEDA's default, and its annotation that overrides the maximum.
@@ -19,6 +31,9 @@ _NUMBERS = frozenset(
         *("replicatedJobs", "tasks", "jobTemplate", "jobTargetRef", "maxExecutors", "dynamicAllocation"),
     }
 )
+# The same deeper inside kinds whose pods are counted.
+_INSIDE = _NUMBERS | {"minReplicas", "numOfHosts", "size", "maxSurge", "previewReplicaCount", "pipelineParallelSize"}
+_OF_KNATIVE = "autoscaling.knative.dev/"
 # Where autoscalers have their maximum: Kubernetes', KEDA's, Datadog's, Google's, that of KEDA's HTTP add-on.
 _BOUNDS: tuple[Path, ...] = (
     ("maxReplicas",),
@@ -41,7 +56,8 @@ def scales(manifest: Manifest) -> bool:
     if not isinstance(spec, dict):
         return False
     if manifest.is_patch:
-        return bool(_NUMBERS & spec.keys()) or _surges(spec)
+        is_counted = manifest.type in multipliers.COUNTED
+        return bool(_NUMBERS & spec.keys()) or (is_counted and next(_numbers(spec), None) is not None)
     if "targetRef" in spec and not _is_scaler(manifest, spec):
         return False
     return any(key in spec for key in _TARGETS)
@@ -56,8 +72,14 @@ def _is_scaler(manifest: Manifest, spec: Mapping[str, Any]) -> bool:
     return copies(manifest) or _NAMES.fullmatch(manifest.kind) is not None or _bound(spec) is not None
 
 
-def _surges(spec: Mapping[str, Any]) -> bool:
-    return "maxSurge" in part(part(spec, "strategy", ("spec",)), "rollingUpdate", ("spec", "strategy"))
+def _numbers(value: Any, path: Path = ("spec",)) -> Iterator[Path]:
+    """Paths of what decides how many pods an object runs, at any depth."""
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, each in inner:
+        here = (*path, str(key))
+        if key in _INSIDE or str(key).startswith(_OF_KNATIVE):
+            yield here
+        yield from _numbers(each, here)
 
 
 def _bound(spec: Mapping[str, Any]) -> tuple[Path, Any] | None:
@@ -81,7 +103,9 @@ def raised(manifest: Manifest, replicas: int) -> Manifest:
 def scaled(target: Manifest, scaler: Manifest) -> Manifest:
     """The target with all the replicas that the scaler may run."""
     if copies(scaler):
-        return raised(target, 2 * number(part(target.body, "spec"), "replicas", 1, ("spec",)))
+        replicas, path = number(part(target.body, "spec"), "replicas", 1, ("spec",)), ("spec", "autoscalerRef")
+        own = part(part(part(scaler.body, "spec"), "autoscalerRef", ("spec",)), "primaryScalerReplicas", path)
+        return raised(target, replicas + max(replicas, number(own, "maxReplicas", 0, path)))
     return raised(target, most(scaler))
 
 
@@ -89,15 +113,15 @@ def most(scaler: Manifest) -> int:
     """The maximum number of replicas that the scaler sets."""
     spec = part(scaler.body, "spec")
     if scaler.is_patch:
-        others = sorted(_NUMBERS & spec.keys() - {"replicas"}) or (["strategy"] if _surges(spec) else [])
-        if others:
-            raise UncountableError(
-                f"it patches `spec.{others[0]}`, which this rule does not count", "set it in the object itself"
-            )
+        for path in sorted(each for each in _numbers(spec) if each != ("spec", "replicas")):
+            problem = f"it patches `{dotted(path)}`, which this rule does not count"
+            raise UncountableError(problem, "set it in the object itself")
         return number(spec, "replicas", 1, ("spec",))
     bound = _bound(spec)
     if bound is None and scaler.group not in _KEDA:
-        raise UncountableError("it scales without a maximum", "set `spec.maxReplicas`")
+        # Kubernetes' own has one; others may have it elsewhere, so that only the user knows it.
+        error = UncountableError if scaler.group == "autoscaling" else UnseenError
+        raise error("it scales without a maximum", "set `spec.maxReplicas`")
     stated = whole_number(bound[1], bound[0]) if bound else _MOST
     return max(stated, number(scaler.annotations, _PAUSED, 0, ("metadata", "annotations")))
 
@@ -116,7 +140,7 @@ def targets(scaler: Manifest, manifests: Iterable[Manifest]) -> list[Manifest]:
         return found
     verb = "patches" if scaler.is_patch else "runs pods of" if scaler.type == ROLLOUT else "scales"
     problem = f"it {verb} {kind} {name}, which this stack does not declare, so its GPUs are not known here"
-    raise UncountableError(problem, f"declare the {kind} in this stack, with a plain name")
+    raise UnseenError(problem, f"declare the {kind} in this stack, with a plain name")
 
 
 def refers(manifest: Manifest) -> bool:

@@ -119,6 +119,8 @@ def whole_number(value: Any, path: Path) -> int:
     """A count in the formats of YAML, Kubernetes or Pulumi: 2, 2.0 or "2"."""
     if value is UNKNOWN:
         raise unknown(path)
+    if isinstance(value, str) and ("{{" in value or "$" in value):
+        raise UnseenError(f"`{dotted(path)}` is filled in later", "write it as a plain number")
     try:
         count = float(value)
     except (TypeError, ValueError, OverflowError):

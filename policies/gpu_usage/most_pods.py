@@ -69,10 +69,23 @@ def _rollout(manifest: Manifest) -> Body:
     if blue_green:
         more = number(blue_green, "previewReplicaCount", replicas, (*path, "blueGreen"))
     elif canary.get("trafficRouting"):  # the old pods stay until the new ones have all requests
-        more = replicas
+        more = max(replicas, _in_steps(canary, replicas, (*path, "canary")))
     else:
-        return _with_surge(manifest.body, canary, (*path, "canary"), _DEFAULT_SURGE)
+        body = _with_surge(manifest.body, canary, (*path, "canary"), _DEFAULT_SURGE)
+        spec, more = part(body, "spec"), _in_steps(canary, replicas, (*path, "canary"))
+        replicas = number(spec, "replicas", 1, ("spec",))
     return {**manifest.body, "spec": {**spec, "replicas": replicas + more}}
+
+
+def _in_steps(canary: Body, replicas: int, path: Path) -> int:
+    """The most pods that a step has beside the stable ones: those of its experiment, or of a scale that it sets."""
+    most = 0
+    for step in items(canary, "steps", path):
+        scale, at = part(step, "setCanaryScale", path), (*path, "setCanaryScale")
+        tried = items(part(step, "experiment", path), "templates", (*path, "experiment"))
+        own = number(scale, "replicas", 0, at) or math.ceil(replicas * number(scale, "weight", 0, at) / 100)
+        most = max(most, own + sum(number(each, "replicas", 1, (*path, "experiment")) for each in tried))
+    return most
 
 
 def _leader_worker_set(manifest: Manifest) -> Body:

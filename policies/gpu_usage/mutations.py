@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_usage import pods_in, text
 from gpu_usage.declared import Declared
-from gpu_usage.manifest import UNKNOWN, Manifest, Path, UncountableError, dotted, items, of, part, unknown
+from gpu_usage.manifest import UNKNOWN, Manifest, Path, UncountableError, UnseenError, dotted, items, of, part, unknown
 from gpu_usage.pods_in import Search
 
 _GATEKEEPER = frozenset(("mutations.gatekeeper.sh", kind) for kind in ("Assign", "AssignMetadata", "ModifySet"))
@@ -29,9 +29,16 @@ def refuse(policy: Manifest, declared: Declared) -> None:
     """Fault of a policy that gives GPUs to objects of others, or changes how many pods they run."""
     changes = _of_gatekeeper if policy.type in _GATEKEEPER else _of_kyverno
     for path, change in changes(part(policy.body, "spec")):
-        if any(each.gpus for each in Search(own_fields=True, declared=declared).demands(change, path)):
+        if _asks(change, path, declared):
             raise _gives_gpus(path)
         _refuse_runtime_and_numbers(change, path, declared)
+
+
+def _asks(change: Any, path: Path, declared: Declared) -> bool:
+    try:
+        return any(each.gpus for each in Search(own_fields=True, declared=declared).demands(change, path))
+    except UnseenError:  # of a number that is filled in for each object, so that nobody can state their sum
+        return True
 
 
 def copied(policy: Manifest) -> Iterator[Manifest]:

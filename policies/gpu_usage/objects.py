@@ -92,7 +92,7 @@ def _refuse_manifests(manifest: Manifest) -> None:
         shown.refuse_entry(key, text, (field, key))
         if pods_in.in_text(text, (field, key)):
             problem = f"`{field}.{key}` holds a manifest that requests GPUs, and who applies it is not known here"
-            raise UncountableError(problem, "declare its objects in the stack, or remove the GPUs")
+            raise UnseenError(problem, "declare its objects in the stack, or remove the GPUs")
 
 
 def _texts(body: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:

@@ -36,7 +36,7 @@ _BOUNDS = frozenset(
 _NO_REQUESTS = _WORDS | _BOUNDS
 _ANNOTATIONS = ("annotations", "podAnnotations")
 # In a text that is no Kubernetes object, such as a scheduler's configuration, other maps weigh and limit accelerators.
-_REQUESTS = ("resources", "overhead")
+_REQUESTS = re.compile(r"(extra_?)?resources?(_?(limits|guarantees|requests))?|overhead", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,7 @@ class Search:
 
     def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:
         """Requests by keys that are names of accelerators."""
-        if inside in _NO_REQUESTS or (self.is_text and inside not in _REQUESTS):
+        if inside in _NO_REQUESTS or (self.is_text and not _REQUESTS.fullmatch(inside)):
             return 0
         asks = accelerators.is_asked if inside == "overhead" else accelerators.is_named
         return sum(_quantity(value[key], (*path, key)) for key in value if asks(key))

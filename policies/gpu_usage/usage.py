@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 from stack_view.view import Seen, View
 
 from gpu_usage import autoscalers, charts, declared, embedded, multipliers, objects, unseen
-from gpu_usage.manifest import Manifest, UncountableError, UnseenError, whole_number
+from gpu_usage.manifest import Manifest, UncountableError, UnseenError, items, number, whole_number
 
 # Components whose `gpus` are requests. Others with that output have capacity (queues, node groups).
 WORKLOADS = frozenset(
@@ -42,6 +42,8 @@ class Usage:
         self.home = embedded.home(view)
         self.faults: list[tuple[Seen, UncountableError]] = []
         """Resources whose requests have no number, and why."""
+        self.elsewhere: set[str] = set()
+        """URNs of what runs pods of others that no preview shows, and whose GPUs are stated."""
         self.children: dict[str, list[Seen]] = defaultdict(list)
         self.manifests: dict[str, Manifest] = {}
         for seen in view.all:
@@ -96,7 +98,7 @@ class Usage:
         for seen in self.view.all:
             manifest = self.manifests.get(seen.urn)
             if manifest and autoscalers.refers(manifest):
-                self.ask(seen, partial(self.take_template, seen.urn, manifest))
+                self.ask(seen, partial(self.unless_stated, seen, partial(self.take_template, seen.urn, manifest)))
 
     def take_template(self, urn: str, manifest: Manifest) -> None:
         """Gives an object the template that it refers to; one with GPUs if there may be several."""
@@ -109,7 +111,16 @@ class Usage:
         scalers = [(seen, each) for seen in self.view.all if (each := self.manifests.get(seen.urn))]
         for seen, scaler in sorted(scalers, key=lambda one: autoscalers.copies(one[1])):
             if autoscalers.scales(scaler):
-                self.ask(seen, partial(self.raise_targets, scaler))
+                self.ask(seen, partial(self.unless_stated, seen, partial(self.raise_targets, scaler)))
+
+    def unless_stated(self, seen: Seen, take: Callable[[], None]) -> None:
+        """Takes what a resource refers to. If that is elsewhere, or has no maximum, its GPUs may be stated."""
+        try:
+            take()
+        except UnseenError:
+            if seen.who not in self.stated:
+                raise
+            self.elsewhere.add(seen.urn)
 
     def raise_targets(self, scaler: Manifest) -> None:
         """Applies the scaler's maximum to its targets."""
@@ -145,7 +156,9 @@ class Usage:
             charts.refuse_empty(seen.type, seen.body, has_objects=bool(self.children[seen.urn]))
             return 0
         try:
-            return self.counted(seen)
+            gpus = self.counted(seen)
+            if seen.urn not in self.elsewhere:
+                return gpus
         except UnseenError:
             if seen.who not in self.stated:
                 raise
@@ -171,10 +184,12 @@ class Usage:
         """The number that a workload registers; without one, its pods are counted."""
         if any(name == "gpus" for name in workload.body):
             try:
-                return whole_number(workload.body["gpus"], ("gpus",))
+                gpus = whole_number(workload.body["gpus"], ("gpus",))
             except UncountableError as reason:
                 remedy = "give `gpus` as a plain number in the workload's settings"
                 raise UncountableError(reason.problem, remedy) from None
+            # TPU chips are none of its GPUs.
+            return max(gpus, sum(number(each, "gpus", 0) for each in items(workload.body, "requests")))
         if not self.has_pods(workload):
             problem = "it registers no `gpus`, and has no pods that could be counted instead"
             raise UncountableError(problem, "register `gpus` as an output of the component")

@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
+from gpu_usage import embedded
 from stack_view import amounts, node_groups
 from stack_view.finding import Finding
 from stack_view.node_groups import Group
 from stack_view.rule import Config, Rule, Severity
-from stack_view.schemas import counts, number
+from stack_view.schemas import Schema, counts, number
 from stack_view.view import Seen, View
 
 _GPUS = 100
-# Machines of these clusters are not rented by the hour.
-_OWN = ("embedded", "existing")
+_PRICES: Schema = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}, "default": {}}
+"""Dollars per hour of a machine, by its type: of node groups that a program makes beside tensorplane's."""
 
 
 def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     by_group: Counter[str] = Counter()
     by_accelerator: Counter[str] = Counter()
+    is_unlimited = "maxGpus" not in config and embedded.home(view) is not None
     for each in node_groups.of(view, config["machines"]):
-        if isinstance(each, Group):
-            by_group[each.name] += each.gpus
-            by_accelerator[each.accelerator] += each.gpus
-        else:
+        if not isinstance(each, Group):
             yield each
-    most = config.get("maxGpus", view.unlimited or _GPUS)
+            continue
+        by_accelerator[each.accelerator] += each.gpus
+        if each.is_of_cloud or not is_unlimited:
+            by_group[each.name] += each.gpus
+    most = config.get("maxGpus", _GPUS)
     if by_group.total() > most:
         problem = f"the node groups have {by_group.total()} accelerators when they are full"
         remedy = f"lower `max` of a group, or raise maxGpus in {view.config}"
@@ -40,33 +43,51 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
 
 
 def _cost(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
-    yield from _priced(view, "when they are full", config["maxHourlyUsd"], {each.name: 1 for each in _groups(view)})
+    yield from _priced(view, "when they are full", config, {each.name: 1 for each in _groups(view)})
 
 
 def _idle(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     share = {each.name: each.smallest / each.largest for each in _groups(view) if each.largest}
-    yield from _priced(view, "while nothing runs", config["maxHourlyUsd"], share)
+    yield from _priced(view, "while nothing runs", config, share)
 
 
 def _groups(view: View) -> list[Group]:
     return node_groups.groups(view)
 
 
-def _priced(view: View, when: str, most: float, share: dict[str, float]) -> Iterator[tuple[Seen | None, Finding]]:
+def _priced(view: View, when: str, config: Config, share: dict[str, float]) -> Iterator[tuple[Seen | None, Finding]]:
     """Findings about prices. A rented machine without a price fails closed."""
-    usd: dict[str, float] = {}
+    most, usd = config["maxHourlyUsd"], dict[str, float]()
     for each in _groups(view):
-        if each.usd is not None:
-            usd[each.name] = each.usd * share.get(each.name, 0)
-        elif share.get(each.name) and view.cluster not in _OWN:
-            problem = "its price per hour is not known, so it has no ceiling"
-            yield each.seen, Finding(problem, "choose a machine and a region of the catalog (`make catalog`)")
+        price = _usd(each, config["machines"])
+        if price is not None:
+            usd[each.name] = price * share.get(each.name, 0)
+        elif share.get(each.name) and _is_rented(each, view):
+            yield each.seen, Finding("its price per hour is not known, so it has no ceiling", _remedy(each, view))
     total = sum(usd.values())
     if total > most:
         rounded = {name: round(price, 2) for name, price in usd.items()}
         remedy = f"choose fewer or cheaper machines, or raise maxHourlyUsd in {view.config}"
         problem = f"the node groups cost about {total:.2f} USD per hour {when}"
         yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.named(rounded)}): {remedy}", total)
+
+
+def _usd(group: Group, machines: Mapping[str, float]) -> float | None:
+    """The price of the full group per hour, of its dearest machine if the configuration states that of each."""
+    stated = [machines[each] for each in group.machines if each in machines]
+    return group.largest * max(stated) if stated and len(stated) == len(group.machines) else group.usd
+
+
+def _is_rented(group: Group, view: View) -> bool:
+    """Whether a cloud bills its machines by the hour. A component that only says so makes them nobody's own."""
+    return group.is_of_cloud or (view.cluster != "existing" and embedded.home(view) is None)
+
+
+def _remedy(group: Group, view: View) -> str:
+    if not group.is_of_cloud:
+        return "choose a machine and a region of the catalog (`make catalog`)"
+    stated = ", ".join(f'"{each}": …' for each in group.machines)
+    return f'state what one machine costs in {view.config}, as "machines": {{{stated}}} next to maxHourlyUsd'
 
 
 def _spot(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
@@ -106,7 +127,7 @@ POLICIES = [
         remedy="Choose fewer or cheaper machines.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"maxHourlyUsd": number(100)},
+        config={"maxHourlyUsd": number(100), "machines": _PRICES},
     ),
     Rule(
         _idle,
@@ -115,7 +136,7 @@ POLICIES = [
         remedy="Lower min of a node group.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-        config={"maxHourlyUsd": number(10)},
+        config={"maxHourlyUsd": number(10), "machines": _PRICES},
     ),
     Rule(
         _spot,

@@ -7,8 +7,8 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpu_usage import accelerators
-from gpu_usage.manifest import UncountableError, part
-from stack_view import cloud_groups, node_groups, placement, pods
+from gpu_usage.manifest import part
+from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Group, Taint
 from stack_view.rule import Config, Rule, Severity, of_each
@@ -18,8 +18,6 @@ from stack_view.view import Seen, View, at, known, maps
 _GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
 # GKE taints nodes with accelerators, and lets pods that request them tolerate it.
 _TAINTED_BY_GKE = "gcp:container/nodePool:NodePool"
-_GKE, _AKS = "gcp:container/cluster:Cluster", "azure-native:containerservice:ManagedCluster"
-_CLAIM, _KARPENTER = ("karpenter.sh", "NodeClaim"), "kubernetes:karpenter.sh/v1:NodePool"
 _DAEMON = ("apps", "DaemonSet")
 _FLAVOR = ("kueue.x-k8s.io", "ResourceFlavor")
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
@@ -79,35 +77,6 @@ def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]
         if each.gpus and not named:
             problem = "its nodes have accelerators and no taint for them, so that every pod may fill them"
             yield each.seen, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
-
-
-def _inside(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
-    for where, kind, pool in _pools_inside(seen):
-        if _may_have_accelerators(kind, pool):
-            problem = f"{where} may have accelerators, and no rule counts, prices or places those"
-            yield Finding(problem, f"declare it as a resource of its own ({kind.rpartition(':')[2]})")
-
-
-def _pools_inside(seen: Seen) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Pools of machines that are no resource of their own, each with the type whose fields it has."""
-    body = seen.body
-    if seen.type == _GKE:
-        for pool in maps(body, "nodePools"):
-            yield f"the pool {at(pool, 'name')} in `nodePools`", _TAINTED_BY_GKE, pool
-        if not known(body, "removeDefaultNodePool"):
-            yield "the pool of `nodeConfig`", _TAINTED_BY_GKE, {"nodeConfig": known(body, "nodeConfig")}
-    elif seen.type == _AKS:
-        for pool in maps(body, "agentPoolProfiles"):
-            yield f"the pool {at(pool, 'name')} in `agentPoolProfiles`", "azure-native:containerservice:AgentPool", pool
-    elif seen.manifest and seen.manifest.type == _CLAIM:
-        yield "the machine", _KARPENTER, {"spec": {"template": {"spec": known(body, "spec") or {}}}}
-
-
-def _may_have_accelerators(kind: str, pool: Mapping[str, Any]) -> bool:
-    try:
-        return cloud_groups.READERS[kind](pool, {}).gpus > 0
-    except UncountableError:
-        return True
 
 
 def _limits(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
@@ -177,14 +146,6 @@ POLICIES = [
         remedy="Add the accelerator's taint to the node group.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-    ),
-    Rule(
-        of_each(_inside),
-        name="gpu-node-pools",
-        description="Machines with accelerators are of node groups that are resources of their own.",
-        remedy="Declare the pool as a NodePool or AgentPool.",
-        severity=Severity.HIGH,
-        tags=["gpu", "fleet"],
     ),
     Rule(
         of_each(_limits),

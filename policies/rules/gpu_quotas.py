@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from gpu_usage.manifest import UncountableError
@@ -15,7 +15,8 @@ from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import Schema, counts
 from stack_view.view import Seen, View
 
-Groups = Callable[[Owners, Seen, Config], set[str]]
+Groups = Callable[[Owners, Seen, int, Config], Mapping[str, int]]
+"""GPUs of a resource by group."""
 
 
 def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
@@ -30,12 +31,12 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
     for seen in view.all:
         if gpus := usage.requests[seen.urn]:
             try:
-                told = groups(owners, seen, config)
+                told = groups(owners, seen, gpus, config)
             except UncountableError as fault:
                 yield seen, Finding(fault.problem, fault.remedy)
                 continue
-            for group in told:
-                found[group][seen.who] += gpus
+            for group, part in told.items():
+                found[group][seen.who] += part
     for group, requests in sorted(found.items()):
         limit = limits.get(group, limits.get("*", 0))
         if requests.total() > limit:

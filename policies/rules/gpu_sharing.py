@@ -45,6 +45,10 @@ def _sharing(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     shared = [each for each in groups if _shared(each)]
     for pod in pods.of(seen):
+        if pod.parts and _synchronous(pod):
+            problem = f"the workers of `{pod.where}` compute each step together on parts of GPUs, by their annotations"
+            yield Finding(problem, "request whole GPUs in `resources.limits`")
+            continue
         found = [each.name for each in shared if placement.takes(each, pod.spec, groups)]
         if pod.gpus and found and _synchronous(pod):
             problem = (

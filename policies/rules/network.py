@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
+from gpu_usage import embedded
 from gpu_usage.manifest import Manifest
 from stack_view import registered
 from stack_view.finding import Finding
@@ -25,13 +26,12 @@ _INTERNAL: Mapping[str, tuple[str, ...]] = {
     "cloud.google.com/load-balancer-type": ("internal",),
     "service.beta.kubernetes.io/azure-load-balancer-internal": ("true",),
 }
-# On a machine or in a private network, a load balancer has an address of that network.
-_PRIVATE = ("embedded",)
 
 
 def _balancers(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
-    if manifest is None or manifest.type != _SERVICE or view.cluster in _PRIVATE:
+    # On the embedded cluster, a load balancer has an address of this machine.
+    if manifest is None or manifest.type != _SERVICE or embedded.home(view):
         return
     if at(manifest.body, "spec", "type") == "LoadBalancer" and not (_is_internal(manifest) or _is_listed(seen, config)):
         remedy = "annotate it as internal in its cloud's words, or list NAMESPACE/NAME in `public`"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, UncountableError
+from gpu_usage.usage import WORKLOADS
 
 from stack_view import node_groups, placement, pods, registered
 from stack_view.node_groups import Group
@@ -16,7 +17,6 @@ from stack_view.view import Seen, View, at, known
 NONE = "none"
 """The group of what has no team, queue or named accelerator."""
 _NOTEBOOK = "tensorplane:index:Notebook"
-_PIPELINE = "tensorplane:index:Pipeline"
 _QUEUE = "tensorplane:index:Queue"
 _QUEUE_NAME = "kueue.x-k8s.io/queue-name"
 # Labels of nodes by which pods choose an accelerator where the stack has no node groups.
@@ -56,9 +56,9 @@ class Owners:
         return [pod.seen for pod in self.pods(seen)] or below or [seen]
 
 
-def namespaces(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
-    """The namespaces of a resource's pods."""
-    return {_namespace(one) for one in owners.objects(seen)}
+def namespaces(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+    """GPUs by the namespaces of a resource's pods. Here and below, where it does not tell a part, each has them all."""
+    return dict.fromkeys((_namespace(one) for one in owners.objects(seen)), gpus)
 
 
 def _namespace(one: Seen) -> str:
@@ -67,12 +67,13 @@ def _namespace(one: Seen) -> str:
     return _plain(own or "default", "metadata.namespace")
 
 
-def teams(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
-    """The teams of a resource's pods."""
-    return {_team(owners, one, config["label"]) for one in owners.objects(seen)}
+def teams(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+    """GPUs by the teams of a resource's pods."""
+    of_job = known(seen.body, "team") if seen.type in WORKLOADS else None
+    return dict.fromkeys((_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(seen)), gpus)
 
 
-def _team(owners: Owners, one: Seen, label: str) -> str:
+def _team(owners: Owners, one: Seen, label: str) -> str | None:
     own = at(one.body, "metadata", "labels", label)
     namespace = _namespace(one)
     of_namespace = [
@@ -83,28 +84,33 @@ def _team(owners: Owners, one: Seen, label: str) -> str:
     named = [*filter(None, [own, *of_namespace])]
     if named:
         return _plain(named[0], f"metadata.labels.{label}")
-    return registered.teams(owners.view).get(namespace, NONE)
+    return registered.teams(owners.view).get(namespace)
 
 
-def priorities(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
-    """The priorities of a resource's queues."""
-    queues = _registered(seen) or [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
-    of_stack = {queue.name: queue for queue in owners.view.of(_QUEUE)}
-    found = [of_stack.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in queues]
-    return {str(registered.of(queue, "priority")) if queue else NONE for queue in found} or {NONE}
+def priorities(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+    """GPUs by the priorities of a resource's queues."""
+    if seen.type in WORKLOADS:
+        return _registered(seen, lambda request: [request["priority"]])
+    queues = {queue.name: queue for queue in owners.view.of(_QUEUE)}
+    named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
+    found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in named]
+    return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NONE for queue in found), gpus)
 
 
-def _registered(seen: Seen) -> list[Any]:
-    """The queues that a workload of tensorplane registers: one, or those of a pipeline's stages with GPUs."""
-    if seen.type == _PIPELINE:
-        return list(registered.of(seen, "queues"))
-    queue = known(seen.body, "queue") if seen.type.startswith("tensorplane:") else None
-    return [queue] if queue else []
+def accelerators(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+    """GPUs by the accelerators that a resource's pods may get."""
+    if seen.type in WORKLOADS:
+        return _registered(seen, lambda request: request["accelerators"])
+    return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}, gpus)
 
 
-def accelerators(owners: Owners, seen: Seen, config: Mapping[str, Any]) -> set[str]:
-    """The accelerators that a resource's pods may get."""
-    return {each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}
+def _registered(workload: Seen, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:
+    """GPUs by the groups of the requests that a workload registers."""
+    found: Counter[str] = Counter()
+    for request in registered.of(workload, "requests"):
+        for group in [*filter(None, groups(request))] or [NONE]:
+            found[group] += int(request["gpus"])
+    return found
 
 
 def _accelerators(owners: Owners, pod: pods.Pod) -> set[str]:

@@ -49,14 +49,24 @@ class Group:
         """As in the settings."""
         return self.seen.name
 
+    @property
+    def is_of_cloud(self) -> bool:
+        """Whether a program makes it in a cloud, beside tensorplane's components."""
+        return self.seen.type != _OURS
 
-def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, Finding]]:
+    @property
+    def machines(self) -> list[str]:
+        """Types of its machines in its cloud; none of tensorplane's, which are named by their accelerator."""
+        return self.accelerator.split(", ") if self.is_of_cloud else []
+
+
+def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Seen, Finding]]:
     """The groups, and the resources that may be groups with accelerators but do not tell how many."""
     for seen in view.all:
         try:
             if seen.type == _OURS:
                 yield _ours(seen)
-            elif (read := cloud_groups.READERS.get(seen.type)) and not _is_owned(seen):
+            elif (read := cloud_groups.reader(seen)) and not is_owned(seen):
                 yield _of_cloud(seen, read(seen.body, machines))
         except UncountableError as fault:
             yield seen, Finding(fault.problem, fault.remedy)
@@ -64,8 +74,8 @@ def of(view: View, machines: Mapping[str, int]) -> Iterator[Group | tuple[Seen, 
 
 @lru_cache(maxsize=1)
 def groups(view: View) -> list[Group]:
-    """The groups whose accelerators are known. fleet-gpus refuses the others."""
-    return [each for each in of(view, {}) if isinstance(each, Group)]
+    """The groups, those of a machine with an unknown number of accelerators with one a node. fleet-gpus asks for it."""
+    return [each for each in of(view, None) if isinstance(each, Group)]
 
 
 def _ours(seen: Seen) -> Group:
@@ -98,7 +108,7 @@ def _written(taint: str) -> Taint:
     return Taint(key, value, effect)
 
 
-def _is_owned(seen: Seen) -> bool:
+def is_owned(seen: Seen) -> bool:
     """Whether a component of tensorplane made it, whose NodeGroup is counted."""
     parent = seen.parent
     while parent is not None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
-from gpu_usage import accelerators, pods
+from gpu_usage import accelerators, fractions, pods
 from gpu_usage.manifest import Manifest, Path, dotted, part
 
 from stack_view import argo
@@ -49,10 +49,31 @@ class Pod:
     @property
     def gpus(self) -> int:
         """Accelerators that one such pod requests, each container's sum; claims and shown devices are gpu-quota's."""
-        return sum(
+        return self.parts + sum(
             accelerators.asked(part(one, "resources", self.path), (*self.path, "resources"))
             for _, one in self.containers()
         )
+
+    @property
+    def parts(self) -> int:
+        """GPUs of which its annotations request a part."""
+        return fractions.asked(self.annotations, (*self.path, "metadata", "annotations"))
+
+    @cached_property
+    def annotations(self) -> Mapping[str, Any]:
+        """Those of the pod: beside its spec, or of a template of Argo with those for all templates."""
+        if self.manifest.type in argo.KINDS:
+            owners = [part(self.spec, key) for key in ("podMetadata", "metadata")]
+        else:
+            owners = [part(_at(self.manifest.body, self.path[:-1]), "metadata")]
+        return {key: value for owner in owners for key, value in part(owner, "annotations").items()}
+
+
+def _at(value: Any, path: Path) -> Mapping[str, Any]:
+    """The map at a path; empty if a list is there."""
+    for step in path:
+        value = value[int(step)] if isinstance(value, list) else value[step]
+    return value if isinstance(value, dict) else {}
 
 
 # Most rules ask for the pods of every object.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +16,8 @@ from stack_view.properties import plain
 _STACK = "pulumi:pulumi:Stack"
 _CLUSTER = "tensorplane:index:Cluster"
 _KUBERNETES = "kubernetes:"
+_OF_VERSION = re.compile(r"(azure-native:\w+)/v\d{8}\w*(:\w+)")
+"""Azure's resources, of which each version of its API has types of its own."""
 
 
 @dataclass(eq=False)
@@ -23,7 +25,7 @@ class Seen:
     """One resource, as a rule sees it."""
 
     type: str
-    """As Pulumi spells it."""
+    """As Pulumi spells it, without the version of Azure's API."""
     urn: str
     """Its identity in the stack."""
     name: str
@@ -112,13 +114,9 @@ class View:
 
     @cached_property
     def cluster(self) -> str:
-        """The kind of the stack's cluster; empty if it registers none."""
-        return next((str(one.body.get("kind", "")) for one in self.of(_CLUSTER)), "")
-
-    @property
-    def unlimited(self) -> float:
-        """Infinity on the embedded cluster, whose nodes with GPUs are simulated; else 0."""
-        return math.inf if self.cluster == "embedded" else 0
+        """The kind of the stack's cluster; empty if it registers none, or several kinds."""
+        kinds = {str(one.body.get("kind", "")) for one in self.of(_CLUSTER)}
+        return kinds.pop() if len(kinds) == 1 else ""
 
     @property
     def config(self) -> str:
@@ -138,7 +136,8 @@ def _seen(message: Any) -> Seen:
         problem = f"this rule cannot read it ({type(crash).__name__})"
         fault = UncountableError(problem, "write it as Kubernetes documents it")
     protected, hidden = message.options.protect, _is_hidden(message)
-    return Seen(message.type, message.urn, message.name, body, manifest, fault, protected, hidden)
+    token = _OF_VERSION.sub(r"\1\2", message.type)
+    return Seen(token, message.urn, message.name, body, manifest, fault, protected, hidden)
 
 
 def _is_hidden(message: Any) -> bool:

@@ -1,9 +1,9 @@
 """The cases of each rule in `cases/*.yaml`: what it refuses, in which words, and what it lets pass.
 
 A resource is `Kind name: …` with the pod spec of a Pod, Deployment, StatefulSet, DaemonSet or Job, the outputs of a
-component of ours, or `type name: …` with the properties of any other. `$namespace`, `$labels`, `$parent`, `$protect`
-and `$provider` (its settings) are set on the resource, which has no properties with `$empty`; `!unknown` is a value
-that only the update knows.
+component of ours, or `type name: …` with the properties of any other. `$namespace`, `$labels`, `$annotations`,
+`$parent`, `$protect` and `$provider` (its settings) are set on the resource, which has no properties with `$empty`;
+`!unknown` is a value that only the update knows.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ _PODS: Mapping[str, str] = {
     "DaemonSet": "kubernetes:apps/v1:DaemonSet",
     "Job": "kubernetes:batch/v1:Job",
 }
+_METADATA = ("namespace", "labels", "annotations")
 _BYSTANDERS: list[Resource] = [
     {"type": "aws:ec2/vpc:Vpc", "name": "bystander", "props": {"cidrBlock": "10.0.0.0/16", "tags": {"team": "ml"}}},
     {
@@ -78,13 +79,14 @@ def _resource(title: str, given: Any) -> Resource:
     kind, _, name = title.partition(" ")
     body = dict(given or {})
     set_on = {key: body.pop(f"${key}") for key in ("parent", "protect", "provider") if f"${key}" in body}
-    metadata = {"name": name, **{key: body.pop(f"${key}") for key in ("namespace", "labels") if f"${key}" in body}}
+    metadata = {"name": name, **{key: body.pop(f"${key}") for key in _METADATA if f"${key}" in body}}
     if f"tensorplane:index:{kind}" in registered():
         return {**workload(kind, name, **body), **set_on}
     token, props = kind, body
     if kind in _PODS:
         top = {key: body.pop(f"${key}") for key in ("replicas", "parallelism") if f"${key}" in body}
-        template = {"metadata": {"labels": metadata.get("labels", {})}, "spec": body}
+        annotations = {"annotations": metadata.pop("annotations")} if "annotations" in metadata else {}
+        template = {"metadata": {"labels": metadata.get("labels", {}), **annotations}, "spec": body}
         token, props = _PODS[kind], {"metadata": metadata, "spec": {**top, "template": template}}
     elif kind == "Pod":
         token, props = "kubernetes:core/v1:Pod", {"metadata": metadata, "spec": body}

@@ -50,6 +50,13 @@ def test_six_are_all_named(violations: Violations) -> None:
     assert len(violations(*stack)) == 6
 
 
+def test_tpu_chips_of_trials_count_although_they_are_no_gpus(violations: Violations) -> None:
+    """No object of the stack requests them: the sweep's controller makes the trials."""
+    requests = [{"gpus": 24.0, "priority": "", "accelerators": ["tpu-v5e"]}]
+    (message,) = violations(workload("Sweep", "search", gpus=0.0, requests=requests), maxGpus=23)
+    assert "request 24 GPUs; the quota is 23. search (Sweep): 24" in message
+
+
 def test_a_canary_counts_with_the_pods_that_its_controller_may_start(violations: Violations) -> None:
     """Its Deployment has none until a version is tried; the server registers the most of both."""
     stack = [

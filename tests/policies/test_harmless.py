@@ -147,6 +147,10 @@ def test_an_autoscaler_of_pods_without_gpus_passes(violations: Violations) -> No
     assert violations(web, patch("Deployment", replicas=3)) == []
 
 
+def test_a_patch_of_an_operators_sizes_passes(violations: Violations) -> None:
+    assert violations(raw("postgresql.cnpg.io/v1:ClusterPatch", "x", {"storage": {"size": "20Gi"}})) == []
+
+
 def test_a_long_word_is_read_in_no_time(violations: Violations) -> None:
     assert violations(config_map("limits" + "ab" * 500_000)) == []
 

@@ -89,7 +89,10 @@ ADDING: dict[str, tuple[list[Resource], str]] = {
     ),
     "Gatekeeper's number": ([assign(LIMITS, 4)], f"{GIVES} (`spec.location`)"),
     "Gatekeeper's limits": ([assign("spec.containers[name:*].resources.limits", {"amd.com/gpu": 1})], GIVES),
-    "Gatekeeper's number from a name": ([assign(LIMITS, assign={"fromMetadata": {"field": "name"}})], "is not a count"),
+    "Gatekeeper's number from a name": (
+        [assign(LIMITS, assign={"fromMetadata": {"field": "name"}})],
+        "it gives GPUs to objects at their admission",
+    ),
     "Gatekeeper's number from elsewhere": (
         [assign(LIMITS, assign={"externalData": {"provider": "x"}})],
         "is not known before the update",

@@ -56,6 +56,10 @@ def datadog(kind: str = "DatadogPodAutoscaler", group: str = "datadoghq.com/v1al
     return raw(f"{group}:{kind}", "x", {"targetRef": {"kind": "Deployment", "name": "web"}, **spec})
 
 
+def named(name: str, resource: Resource) -> Resource:
+    return {**resource, "name": name, "props": {**resource["props"], "metadata": {"name": name}}}
+
+
 OF_DEPLOYMENT = {"workloadRef": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}}
 MODEL = {"model": {"modelFormat": {"name": "onnx"}, **CONTAINER}}
 
@@ -97,6 +101,26 @@ OPERATORS: dict[str, tuple[list[Resource], int]] = {
     ),
     "a rollout": ([rollout(replicas=4, strategy={"canary": {"maxSurge": "25%"}}, **GPU)], 4),
     "a rollout with traffic": ([rollout(replicas=4, strategy={"canary": {"trafficRouting": {"istio": {}}}}, **GPU)], 8),
+    "a rollout with a scale of its own": (
+        [
+            rollout(
+                replicas=1,
+                strategy={"canary": {"trafficRouting": {}, "steps": [{"setCanaryScale": {"replicas": 9}}]}},
+                **GPU,
+            )
+        ],
+        10,
+    ),
+    "a rollout with experiments": (
+        [
+            rollout(
+                replicas=1,
+                strategy={"canary": {"steps": [{"experiment": {"templates": [{"replicas": 3}, {}]}}, {"pause": {}}]}},
+                **GPU,
+            )
+        ],
+        5,
+    ),
     "a rollout of two colors": ([rollout(replicas=4, strategy={"blueGreen": {"previewReplicaCount": 1}}, **GPU)], 5),
     "a rollout of a deployment": ([IDLE, rollout(replicas=3, **OF_DEPLOYMENT)], 3),
     "a rollout beside its deployment": ([rollout(replicas=3, **OF_DEPLOYMENT), DEPLOYMENT], 4),
@@ -119,6 +143,13 @@ OPERATORS: dict[str, tuple[list[Resource], int]] = {
     "a copy of autoscaled pods": (
         [datadog("Canary", "flagger.app/v1beta1"), DEPLOYMENT, {**scaler(maxReplicas=3), "name": "y"}],
         6,
+    ),
+    "a copy with a maximum of its own": (
+        [
+            datadog("Canary", "flagger.app/v1beta1", autoscalerRef={"primaryScalerReplicas": {"maxReplicas": 9}}),
+            DEPLOYMENT,
+        ],
+        10,
     ),
     "parts of GPUs": ([raw("apps/v1:Deployment", "x", {"replicas": 4, **shared(gpu_fraction="0.5")})], 4),
     "parts of GPUs in MiB": ([raw("batch/v1:Job", "x", {"parallelism": 2, **shared(gpu_memory="2000")})], 2),
@@ -229,9 +260,38 @@ UNBOUNDED: dict[str, tuple[list[Resource], str]] = {
         [rollout(**OF_DEPLOYMENT)],
         "it runs pods of Deployment web, which this stack does not declare",
     ),
+    "a patch of Ray's workers": (
+        [
+            raw("ray.io/v1:RayCluster", "web", ray({"replicas": 1, **GPU})),
+            raw("ray.io/v1:RayClusterPatch", "web", {"workerGroupSpecs": [{"groupName": "a", "replicas": 20}]}),
+        ],
+        "it patches `spec.workerGroupSpecs.0.replicas`",
+    ),
+    "a patch of a group's size": (
+        [
+            named("web", leaders(1)),
+            raw("leaderworkerset.x-k8s.io/v1:LeaderWorkerSetPatch", "web", {"leaderWorkerTemplate": {"size": 40}}),
+        ],
+        "it patches `spec.leaderWorkerTemplate.size`",
+    ),
+    "a patch of a Knative service": (
+        [
+            {
+                **knative(max_scale="1"),
+                "name": "web",
+                "props": {**knative(max_scale="1")["props"], "metadata": {"name": "web"}},
+            },
+            raw(
+                "serving.knative.dev/v1:ServicePatch",
+                "web",
+                {"template": {"metadata": {"annotations": {"autoscaling.knative.dev/max-scale": "9"}}}},
+            ),
+        ],
+        "it patches `spec.template.metadata.annotations.autoscaling.knative.dev/max-scale`",
+    ),
     "a patch of the surge": (
         [DEPLOYMENT, raw("apps/v1:DeploymentPatch", "web", {"strategy": {"rollingUpdate": {"maxSurge": 9}}})],
-        "it patches `spec.strategy`",
+        "it patches `spec.strategy.rollingUpdate.maxSurge`",
     ),
     "a part of a GPU that is filled in": (
         [raw("apps/v1:Deployment", "x", shared(gpu_fraction="{{ part }}"))],

@@ -43,6 +43,13 @@ def test_the_engine_sends_what_is_recorded_and_the_policies_pass(name: str, tmp_
             "priority normal requests 4 GPUs; its quota is 3 (photos (Pipeline): 4)",
         ),
         ("notebook", "priority", {"none": 8}, "priority normal requests 1 GPUs; its quota is 0 (desk (Notebook): 1)"),
+        ("notebook", "accelerator", {"none": 8}, "accelerator l4 requests 1 GPUs; its quota is 0 (desk (Notebook): 1)"),
+        (
+            "pipeline",
+            "accelerator",
+            {"none": 8},
+            "accelerator t4 requests 4 GPUs; its quota is 0 (photos (Pipeline): 4)",
+        ),
         ("notebook", "namespace", {}, "namespace tensorplane-dev requests 1 GPUs; its quota is 0 (desk (Notebook): 1)"),
     ],
 )

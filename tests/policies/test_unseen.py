@@ -77,6 +77,84 @@ UNSEEN: dict[str, tuple[list[Resource], str]] = {
     "an operator's field": ([thing(worker={"gpusPerNode": 8})], '"charts": {"x (Thing)": 0} next to maxGpus'),
     "an operator's field of Run:ai": ([thing(gpuDevicesRequest={"value": "2"})], "how many pods a Thing runs"),
     "an operator's field that is filled in": ([thing(num_gpus="{{ gpus }}")], "how many pods a Thing runs"),
+    "a folder of Config Sync": (
+        [raw("configsync.gke.io/v1beta1:RootSync", "x", {"git": {}})],
+        f"Config Sync {APPLIES}",
+    ),
+    "a folder of Config Sync by Google": (
+        [other("gcp:gkehub/featureMembership:FeatureMembership", configmanagement={"configSync": {}})],
+        f"Config Sync {APPLIES}",
+    ),
+    "a chart of Cluster API": (
+        [raw("addons.cluster.x-k8s.io/v1alpha1:HelmChartProxy", "x", {"chartName": "web"})],
+        f"Cluster API {APPLIES}",
+    ),
+    "a chart of Sveltos": ([raw("config.projectsveltos.io/v1beta1:ClusterProfile", "x", {})], f"Sveltos {APPLIES}"),
+    "copies in other clusters": (
+        [raw("policy.karmada.io/v1alpha1:PropagationPolicy", "x", {"placement": {}})],
+        f"Karmada {APPLIES}",
+    ),
+    "an operator": ([raw("operators.coreos.com/v1alpha1:Subscription", "x", {})], f"Lifecycle Manager {APPLIES}"),
+    "a job of a runtime of Kubeflow's trainer": (
+        [raw("trainer.kubeflow.org/v1alpha1:TrainJob", "x", {"runtimeRef": {"name": "a"}, "trainer": {"numNodes": 4}})],
+        f"Kubeflow Trainer {APPLIES}",
+    ),
+    "tasks from a repository": (
+        [raw("tekton.dev/v1:PipelineRun", "x", {"pipelineRef": {"resolver": "git"}})],
+        f"Tekton {APPLIES}",
+    ),
+    "objects from an address": (
+        [raw("argoproj.io/v1alpha1:Sensor", "x", {"triggers": [{"template": {"k8s": {"source": {"url": {}}}}}]})],
+        f"Argo {APPLIES}",
+    ),
+    "an add-on with GPUs": (
+        [other("aws:eks/addon:Addon", configurationValues='{"resources": {"limits": {"nvidia.com/gpu": 8}}}')],
+        f"the add-on {APPLIES}",
+    ),
+    "a script with a kubeconfig": (
+        [command("./deploy.sh", environment={"KUBECONFIG": "/k"})],
+        f"the command KUBECONFIG {APPLIES}",
+    ),
+    "a request to the API server": (
+        [command("curl -d @pod.json https://$API/api/v1/namespaces/a/pods")],
+        f"the command curl {APPLIES}",
+    ),
+    "an autoscaler with a maximum of its own": (
+        [
+            {**raw("apps/v1:Deployment", "web", template(pod(1)))},
+            raw(
+                "autoscaling.alibabacloud.com/v1beta1:CronHorizontalPodAutoscaler",
+                "x",
+                {"scaleTargetRef": {"kind": "Deployment", "name": "web"}, "jobs": [{"targetSize": 20}]},
+            ),
+        ],
+        "it scales without a maximum; set `spec.maxReplicas`, or state its GPUs",
+    ),
+    "an autoscaler of a chart's pods": ([scaler(maxReplicas=3)], "with a plain name, or state its GPUs"),
+    "a rollout of a chart's pods": (
+        [raw("argoproj.io/v1alpha1:Rollout", "x", {"workloadRef": {"kind": "Deployment", "name": "web"}})],
+        "with a plain name, or state its GPUs",
+    ),
+    "a manifest in a text": (
+        [flat("core/v1:Secret", "x", stringData={"values.yaml": "extraResource: {limits: {nvidia.com/gpu: '1'}}"})],
+        "`stringData.values.yaml` holds a manifest that requests GPUs",
+    ),
+    "a setting of a spawner in a text": (
+        [flat("core/v1:Secret", "x", stringData={"values.yaml": "extra_resource_limits: {nvidia.com/gpu: '8'}"})],
+        "`stringData.values.yaml` holds a manifest that requests GPUs",
+    ),
+    "settings of Spark in a text": (
+        [flat("core/v1:ConfigMap", "x", data={"spark.conf": "spark.executor.resource.gpu.amount 2\n"})],
+        "`data.spark.conf` holds a manifest that requests GPUs",
+    ),
+    "a template with a parameter": (
+        [flat("template.openshift.io/v1:Template", "x", objects=[{"spec": pod("${GPUS}")}])],
+        "is filled in later; write it as a plain number, or state its GPUs",
+    ),
+    "a template in a text": (
+        [thing(template="spec:\n  containers:\n  - resources:\n      limits:\n        nvidia.com/gpu: {{ .gpus }}\n")],
+        "is filled in later; write it as a plain number, or state its GPUs",
+    ),
     "DaemonSets": ([raw("apps/v1:DaemonSet", "x", template(pod(1)))], '"charts": {"x (DaemonSet)": 0}'),
 }
 
@@ -88,7 +166,13 @@ def test_it_is_refused_with_how_to_state_it(violations: Violations, stack: list[
     assert 'in policies/config.dev.json, for example "charts": {' in message
 
 
-@pytest.mark.parametrize("name", ["an application of Argo CD", "a command", "an operator's field", "DaemonSets"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("an application of Argo CD", "a command", "an operator's field", "DaemonSets", "a manifest in a text"),
+        *("an autoscaler of a chart's pods", "a rollout of a chart's pods", "a template with a parameter"),
+    ],
+)
 def test_it_counts_as_stated(violations: Violations, name: str) -> None:
     (resource,), _ = UNSEEN[name]
     who = f"x ({resource['type'].rpartition(':')[2]})"
@@ -119,6 +203,12 @@ def test_an_autoscaler_of_what_is_stated_passes(violations: Violations) -> None:
     assert message.startswith("web (Thing): it requests GPUs")
 
 
+def test_a_statement_hides_no_pods_that_an_autoscaler_adds(violations: Violations) -> None:
+    scaled = [raw("apps/v1:Deployment", "web", template(pod(1))), scaler(maxReplicas=8)]
+    (message,) = violations(*scaled, charts={"x (HorizontalPodAutoscaler)": 0})
+    assert "request 8 GPUs; the quota is 0" in message
+
+
 def test_a_statement_hides_nothing_that_can_be_counted(violations: Violations) -> None:
     (message,) = violations(raw("core/v1:Pod", "x", pod(1)), charts={"x (Pod)": 0})
     assert "request 1 GPUs; the quota is 0" in message
@@ -126,6 +216,13 @@ def test_a_statement_hides_nothing_that_can_be_counted(violations: Violations) -
 
 HARMLESS = {
     "a command": command("echo kubectlish && date"),
+    "a command that builds": command("docker build -t web . && docker push web && git describe"),
+    "another feature of Google's": other("gcp:gkehub/feature:Feature", spec={"multiclusteringress": {}}),
+    "an add-on": other("aws:eks/addon:Addon", configurationValues='{"resources": {"limits": {"cpu": "100m"}}}'),
+    "tasks of the cluster": raw("tekton.dev/v1:PipelineRun", "x", {"pipelineRef": {"resolver": "cluster"}}),
+    "a workflow with a repository": raw(
+        "argoproj.io/v1alpha1:Workflow", "x", {"templates": [{"inputs": {"artifacts": [{"git": {"repo": "a"}}]}}]}
+    ),
     "a bucket": other("aws:s3/bucket:Bucket", bucket="helm"),
     "a provider": other("pulumi:providers:helm"),
     "a project of Argo CD": raw("argoproj.io/v1alpha1:AppProject", "x", {"sourceRepos": ["*"]}),

@@ -12,7 +12,7 @@ from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
-from workloads import exposure, scaling, serving_network
+from workloads import exposure, gpu_requests, scaling, serving_network
 from workloads.base import Declared, Platform, Workload, WorkloadArgs
 from workloads.checks import model_server as checks
 from workloads.manifests import model_server as manifests
@@ -109,7 +109,7 @@ class ModelServer(Workload):
             self.outputs["outside"] = outside
         if args.page:
             self.outputs["page"] = _show(args.page, serving)
-        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+        self.register_outputs(encrypted.concealed({**self.outputs, **gpu_requests.of(args, platform.settings)}))
 
 
 def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Resource]]":

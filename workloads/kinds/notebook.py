@@ -10,10 +10,11 @@ from components.base import encrypted
 from components.base import facts as registered
 from components.base.faults import Fault, Key
 from components.queues.room import PodSet
-from workloads import packages, pod_sets
+from workloads import gpu_requests, packages, pod_sets
 from workloads.base import Declared, Platform, Workload, WorkloadArgs
 from workloads.checks import notebook as checks
 from workloads.manifests import notebook as manifests
+from workloads.platform_settings import PlatformSettings
 from workloads.settings.notebook import NotebookSettings
 
 
@@ -51,7 +52,7 @@ class NotebookArgs(NotebookSettings, WorkloadArgs):
         yield from checks.faults(self, name, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Notebook":
-        return Notebook(name, self, namespace=platform.settings.namespace, opts=opts)
+        return Notebook(name, self, platform=platform.settings, opts=opts)
 
 
 class Notebook(Workload):
@@ -59,12 +60,18 @@ class Notebook(Workload):
     update neither starts nor stops it."""
 
     def __init__(
-        self, name: str, args: NotebookArgs, *, namespace: str, opts: pulumi.ResourceOptions | None = None
+        self,
+        name: str,
+        args: NotebookArgs,
+        *,
+        platform: PlatformSettings,
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """`namespace`: in which it runs."""
         gpus = args.resources.gpus
         props = registered.Notebook(queue=args.queue, gpus=gpus)
         super().__init__(registered.NOTEBOOK, name, dict(props), opts)
         self.gpus = gpus
-        self.outputs = registered.NotebookOutputs(kind=args.kind, namespace=namespace, queue=args.queue, gpus=gpus)
-        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+        self.outputs = registered.NotebookOutputs(
+            kind=args.kind, namespace=platform.namespace, queue=args.queue, gpus=gpus
+        )
+        self.register_outputs(encrypted.concealed({**self.outputs, **gpu_requests.of(args, platform)}))

@@ -14,7 +14,7 @@ from components.base.faults import Fault, Key
 from components.base.names import digest_of
 from components.datasets.settings import DatasetArgs
 from components.queues.room import PodSet
-from workloads import executor, pod_sets, steps, triggers
+from workloads import executor, gpu_requests, pod_sets, steps, triggers
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import pipeline as checks
 from workloads.manifests import pipeline as manifests
@@ -55,6 +55,10 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         unqueued = [(stage, found) for stage, found in of_stages if not stage.queue_of_pods]
         # The checks refuse programs with GPUs without a queue.
         return [pods for stage, found in unqueued for pods in found if stage.job or not pods.gpus]
+
+    def pods_by_queue(self) -> Iterator[tuple[str | None, list[PodSet]]]:
+        for name, found in self.by_stage():
+            yield self.stages[name].queue_of_pods, found
 
     def by_stage(self) -> Iterator[tuple[str, list[PodSet]]]:
         """The pods of each stage."""
@@ -162,7 +166,7 @@ class Pipeline(Workload):
             gpus=gpus,
             queues=_queues_of_gpus(args),
         )
-        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+        self.register_outputs(encrypted.concealed({**self.outputs, **gpu_requests.of(args, platform.settings)}))
 
 
 def _queues_of_gpus(args: PipelineArgs) -> list[str]:

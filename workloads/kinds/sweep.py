@@ -16,7 +16,7 @@ from components.base.names import digest_of
 from components.queues.room import PodSet
 from components.sweep_controller import RUN, placeholder
 from stack_file import package_lock, sweep_packages
-from workloads import job_facts, packages, pod_sets, references
+from workloads import gpu_requests, job_facts, packages, pod_sets, references
 from workloads.base import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.checks import sweep as checks
 from workloads.checks.sweep import TRIAL
@@ -147,7 +147,7 @@ class Sweep(Workload):
         self.outputs = registered.SweepOutputs(
             kind=args.kind, run=run, queue=trial.queue, trials=props["trials"], gpus=props["gpus"]
         )
-        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+        self.register_outputs(encrypted.concealed({**self.outputs, **gpu_requests.of(args, platform.settings)}))
 
 
 def template_settings(args: SweepArgs) -> JobSettings:

@@ -14,7 +14,7 @@ from components.base.faults import Fault, Key
 from components.base.model import Name
 from components.cost import pods as pods_cost
 from components.queues.room import PodSet
-from workloads import deployed_runs, packages, pod_sets
+from workloads import deployed_runs, gpu_requests, packages, pod_sets
 from workloads.base import Declared, Library, Platform, Workload, WorkloadArgs, created
 from workloads.checks import of_team, queueing
 from workloads.checks import training_job as checks
@@ -154,7 +154,8 @@ class TrainingJob(Workload):
             pods=props["pods"],
             gpus=props["gpus"],
         )
-        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+        requests = gpu_requests.of(args, platform.settings, args.team)
+        self.register_outputs(encrypted.concealed({**self.outputs, **requests}))
 
 
 def _keep_library(
