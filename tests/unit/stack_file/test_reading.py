@@ -99,6 +99,9 @@ def test_numbers_whose_text_is_lost_are_remembered(tmp_path: Path) -> None:
         (".NaN", "line 3: Pulumi reads the value '.NaN' as another value; quote it"),
         ("18446744073709551616", "line 3: Pulumi reads the value '18446744073709551616' as another value"),
         ("!!float 5", "line 3: the value has a tag; remove it"),
+        ("!!set {a, b}", "line 3: the value has a tag; remove it"),
+        ("!!python/object/apply:os.system [id]", "line 3: the value has a tag; remove it"),
+        ("1.0e+300", "line 3: Pulumi reads the value '1.0e+300' as another value; use a smaller number, or quote it"),
     ],
 )
 def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, line: str) -> None:
@@ -120,11 +123,16 @@ def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, l
             "Pulumi.dev.yaml, line 1: '*y}' is an undefined alias; quote it if it is text",
         ),
         ("config: {x: &y [*y]}\n", "Pulumi.dev.yaml, line 1: an alias contains itself"),
-        ("config: {? [a] : b}\n", "Pulumi.dev.yaml, line 1: a key must be text"),
+        ("config: {? [a] : b}\n", "Pulumi.dev.yaml, line 1: a key must be text; quote it, or the value if it is a"),
+        (
+            "config:\n  a: {{ size }}\n",
+            "Pulumi.dev.yaml, line 2: a key must be text; quote it, or the value if it is a",
+        ),
+        ("%YAML 3.0\n---\nconfig: {}\n", "Pulumi.dev.yaml, line 1: the %YAML directive names a version other than"),
         ("config: {<<: 1}\n", "Pulumi.dev.yaml, line 1: << takes a map, or a list of maps"),
         ("config: {a: [}\n", "Pulumi.dev.yaml, line 1: did not find expected node content"),
         ("config: {}\n---\nconfig: {}\n", "Pulumi.dev.yaml, line 2: a second document begins with ---"),
-        ("config: {a: \x07}\n", "Pulumi.dev.yaml: unacceptable character #x0007"),
+        ("config: {a: \x07}\n", "Pulumi.dev.yaml, line 1: a control character (U+0007); remove it"),
         ("config: {a: é}\n".encode("latin-1"), "Pulumi.dev.yaml: the file is not UTF-8; save it as UTF-8"),
         ("config: {}\n".encode("utf-16"), "Pulumi.dev.yaml: the file is not UTF-8; save it as UTF-8"),
         (f"config: {'{a: ' * 900}1{'}' * 900}", "Pulumi.dev.yaml, line 1: nested deeper than 100 levels"),
