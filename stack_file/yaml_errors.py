@@ -12,6 +12,7 @@ _OTHERS = {
     "block sequence entries are not allowed in this context": "a list item `- ` must start a line; put it on a line of "
     "its own, or write [a, b]",
     "but found another document": "a second document begins with ---, and Pulumi reads one; remove the line",
+    "did not find expected node content": "a value is missing here, or a bracket before it is not closed; add it",
     "found incompatible YAML document": "the %YAML directive names a version other than 1.1 or 1.2; remove the line",
 }
 """What libyaml says, wherever it is in the line, and what to do."""

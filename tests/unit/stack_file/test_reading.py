@@ -130,7 +130,7 @@ def test_what_pulumi_refuses_or_rewrites_is_a_line(tmp_path: Path, value: str, l
         ),
         ("%YAML 3.0\n---\nconfig: {}\n", "Pulumi.dev.yaml, line 1: the %YAML directive names a version other than"),
         ("config: {<<: 1}\n", "Pulumi.dev.yaml, line 1: << takes a map, or a list of maps"),
-        ("config: {a: [}\n", "Pulumi.dev.yaml, line 1: did not find expected node content"),
+        ("config: {a: [}\n", "Pulumi.dev.yaml, line 1: a value is missing here, or a bracket before it"),
         ("config: {}\n---\nconfig: {}\n", "Pulumi.dev.yaml, line 2: a second document begins with ---"),
         ("config: {a: \x07}\n", "Pulumi.dev.yaml, line 1: a control character (U+0007); remove it"),
         ("config: {a: é}\n".encode("latin-1"), "Pulumi.dev.yaml: the file is not UTF-8; save it as UTF-8"),
