@@ -4,6 +4,7 @@ import re
 
 _QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]*|%)")
 _GIBIBYTES = {"m": 1 / 1024, "g": 1, "t": 1024}
+_PARTS = re.compile(r"([0-9]+(?:\.[0-9]+)?) ?([a-z]+) ?")
 _MINUTE, _HOUR, _DAY = 60, 3600, 86400
 _SECONDS = {
     **dict.fromkeys(("ms", "millis", "milliseconds"), 0.001),
@@ -26,7 +27,7 @@ def number(given: object, key: str, *, integer: bool = False) -> str:
     text = str(given).strip()
     found = _QUANTITY.fullmatch(text.lower())
     if not found:
-        return ""
+        return _written(_seconds(text) / _unit(key), integer) if _unit(key) and _seconds(text) else ""
     value, unit = float(found[1]), found[2]
     if key.lower().endswith("gib") and unit[:1] in _GIBIBYTES and unit[1:] in ("", "i", "b", "ib"):
         value *= _GIBIBYTES[unit[:1]]
@@ -35,10 +36,21 @@ def number(given: object, key: str, *, integer: bool = False) -> str:
     elif unit == "%" and not key.lower().endswith("gib"):
         value /= 1 if key in _PERCENTAGES else 100
     elif (time := _unit(key)) and unit in _SECONDS:
-        value *= _SECONDS[unit] / time
+        value = _seconds(text) / time
     elif len(unit) < 3 or unit.removesuffix("s") not in key.lower():
         return ""
+    return _written(value, integer)
+
+
+def _written(value: float, integer: bool) -> str:
     return "" if integer and not value.is_integer() else f"{value:.12g}"
+
+
+def _seconds(text: str) -> float:
+    """A time in one unit or several, such as `1h30m`; 0 if it is none."""
+    found, left = _PARTS.findall(text.lower()), _PARTS.sub("", text.lower())
+    is_time = found and not left and all(unit in _SECONDS for _, unit in found)
+    return sum(float(number) * _SECONDS[unit] for number, unit in found) if is_time else 0
 
 
 def _unit(key: str) -> float:
@@ -50,8 +62,7 @@ def duration(text: str, units: str) -> str:
     """A time in words or another unit as a number with one of these letters, the largest that fits; empty if it is
     unclear or none does.
     """
-    found = _QUANTITY.fullmatch(text.strip().lower())
-    seconds = float(found[1]) * _SECONDS.get(found[2], 0) if found else 0
+    seconds = _seconds(text.strip())
     fitting = [unit for unit in units if seconds and not seconds % _SECONDS[unit]]
     largest = max(fitting, key=_SECONDS.__getitem__, default="")
     return f"{seconds / _SECONDS[largest]:.0f}{largest}" if largest else ""

@@ -91,12 +91,7 @@ class Place:
     def accepts(self, value: Any) -> bool:
         """Whether the setting takes a value, as far as it alone decides."""
         check = _check_of(self.around, self.path[-1]) if self.around else None
-        try:
-            if check:
-                check.validate_python(value)
-        except ValidationError:
-            return False
-        return True
+        return check is None or _passes(check, value)
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
@@ -151,6 +146,24 @@ def _check_of(model: type[Model], key: str) -> TypeAdapter[Any] | None:
     """What validates a field of a model; None if it has none of this name."""
     found = next((info for name, info in fields(model) if key in (name, info.alias)), None)
     return TypeAdapter(found.rebuild_annotation()) if found else None
+
+
+def accepts(model: type[Model], value: Mapping[str, Any]) -> bool:
+    """Whether a map is valid as settings."""
+    return _passes(_check_of_model(model), value)
+
+
+@cache
+def _check_of_model(model: type[Model]) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def _passes(check: TypeAdapter[Any], value: Any) -> bool:
+    try:
+        check.validate_python(value)
+    except ValidationError:
+        return False
+    return True
 
 
 def _at(tree: Any, path: Iterable[str]) -> Any:

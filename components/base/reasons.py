@@ -7,7 +7,7 @@ from pydantic_core import ErrorDetails
 
 from components.base import field_docs, meant_value
 from components.base.annotations import variants
-from components.base.place import Place, fields
+from components.base.place import Place, accepts, fields
 from stack_file import PROJECT
 from stack_file.file_faults import some
 from stack_file.nearest import did_you_mean, nearest
@@ -81,8 +81,23 @@ def _no_map(detail: ErrorDetails, place: Place) -> str:
     ):
         return _invalid(_shown(given, place), f"a map of settings{_meant(f'{{{written[1]}: {written[2]}}}')}")
     field = next((field for name, field in fields(place.around) if place.path[-1] in (name, field.alias)), None)
-    near = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
-    return _invalid(_shown(given, place), f"a map of settings{f' (did you mean {{kind: {near[0]}}}?)' if near else ''}")
+    kinds = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
+    near = f"{{kind: {kinds[0]}}}" if kinds else _only_setting(given, place)
+    return _invalid(_shown(given, place), f"a map of settings{_meant(near)}")
+
+
+def _only_setting(given: object, place: Place) -> str:
+    """A map that says the same as the value of its only required setting; `{}` for true where it requires none."""
+    if len(place.expected) != 1:
+        return ""
+    ((model, _),) = place.expected
+    required = [info.alias or name for name, info in fields(model) if info.is_required()]
+    if not required:
+        return "{}" if given is True else ""
+    for value in (given, [given]) if len(required) == 1 else ():
+        if accepts(model, {required[0]: value}):
+            return f"{{{required[0]}: {'[…]' if isinstance(value, list) else '…'}}}"
+    return ""
 
 
 def _key_and_value(given: object) -> re.Match[str] | None:
@@ -97,6 +112,8 @@ def _no_list(detail: ErrorDetails, place: Place) -> str:
     if isinstance(given, str):
         items = re.split(r"[\s,]+", given.strip())
         near = f"[{', '.join(items)}]" if all(map(_PLAIN_ITEM.fullmatch, items)) and place.accepts(items) else ""
+    if not near and str(given).isdecimal() and place.accepts([int(str(given))]):
+        near = f"[{given}]"
     elif isinstance(given, Mapping) and place.accepts([given]):
         near = f"[{{{next(iter(given))}: …}}]"
     return _invalid(_shown(given, place), f"a list{_meant(near)}")
@@ -156,8 +173,12 @@ def choices(detail: ErrorDetails) -> list[str]:
 
 
 def _choice(detail: ErrorDetails, place: Place) -> str:
-    allowed = choices(detail)
-    return _invalid(_shown(detail["input"], place), f"{listed(allowed, 'or')}{did_you_mean(detail['input'], allowed)}")
+    allowed, given = choices(detail), detail["input"]
+    near = did_you_mean(given, allowed)
+    if "'" in detail["ctx"]["expected"] and isinstance(given, int | float):
+        # A number of these digits is another value than the text.
+        near = _meant(" or ".join(f'"{name}"' for name in nearest(given, allowed)))
+    return _invalid(_shown(given, place), f"{listed(allowed, 'or')}{near}")
 
 
 def _kind(detail: ErrorDetails, place: Place) -> str:

@@ -99,6 +99,13 @@ def test_a_number_with_its_unit_is_suggested_without_it() -> None:
         ("volumes/models/accessModes", "ReadWriteMany", "[ReadWriteMany]"),
         ("volumes/models", "sizeGib:2", "{sizeGib: 2}"),
         ("queues/training/gpus", "any=1", "{any: 1}"),
+        ("workloads/digits/deadlineSeconds", "1h30m", "5400"),
+        ("workloads/digits/egress", [{"cidr": "10.0.0.0/8", "ports": 443}], "[443]"),
+        ("teams/vision/budget", 1000, "{gpuHours: …}"),
+        ("volumes/models/placement", "us-west-2a", "{zones: […]}"),
+        ("volumes/models/snapshots", "0 3 * * *", "{schedule: …}"),
+        ("workloads/digits-server/page", True, "{}"),
+        ("volumes/models/backend", {"kind": "nfs", "server": "a", "folder": "/a", "version": 4.1}, '"4.1"'),
         ("workloads/digits/egress", {"cidr": "10.0.0.0/8"}, "[{cidr: …}]"),
     ],
 )
@@ -165,7 +172,7 @@ def _models(model: type[Model] = Model) -> Iterator[type[Model]]:
 def test_every_number_has_an_upper_limit() -> None:
     """Without one, a number in another unit is accepted, and the cluster refuses it or cannot keep it."""
     endless = []
-    for model in _models():
+    for model in [each for each in _models() if not each.__module__.startswith("tests.")]:
         for name, field in model.model_fields.items():
             upper = any(isinstance(one, annotated_types.Le | annotated_types.Lt) for one in field.metadata)
             upper = upper or re.search(r"\b(Le|Lt)\(|\b(le|lt)=", f"{field.annotation}") is not None
