@@ -34,7 +34,8 @@ def check_access(
     if volume and not access.may_mount(volume, account, read_only=read_only):
         lists = "readers or writers" if read_only else "writers"
         # Perhaps the name of another service account, perhaps a misspelt one.
-        similar = [one for one in (*(volume.readers or ()), *(volume.writers or ())) if is_close(account, [one])]
+        listed = {*(volume.readers or ()), *(volume.writers or ())} - {account}
+        similar = [one for one in sorted(listed) if is_close(account, [one])]
         have = f", which have {similar[0]}" if similar else ""
         reason = f"volume {name} does not allow {account} to mount it; add it to the volume's {lists}{have}"
         yield Fault(at, reason, given=(("volumes", name),))
