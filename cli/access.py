@@ -14,7 +14,7 @@ from cli.api_values import Object
 from cli.jobs import cancelled, in_cluster, named
 from cli.jobs.listed import Job
 from driver import advice
-from driver.kube import Kube
+from driver.kube import NO_KUBECONFIG, Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded.fault import Fault
@@ -103,10 +103,11 @@ def _namespace(team: str, context: str) -> str:
     """The namespace of a context of the user's kubeconfig; a Fault if it names none."""
     try:
         contexts, current = config.list_kube_config_contexts()
-    except config.ConfigException as error:
-        raise Fault(f"--team: {error}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`") from None
-    chosen = next((one for one in contexts if one["name"] == context), None) if context else current
-    namespace = ((chosen or {}).get("context") or {}).get("namespace")
+        chosen = next((one for one in contexts if one["name"] == context), None) if context else current
+        namespace = ((chosen or {}).get("context") or {}).get("namespace")
+    except NO_KUBECONFIG as error:
+        reason = str(error) if isinstance(error, config.ConfigException) else "your kubeconfig cannot be read"
+        raise Fault(f"--team: {reason}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`") from None
     if not namespace:
         raise Fault(
             f"--team: the context of your kubeconfig names no namespace; set that of team {team} with: kubectl config"

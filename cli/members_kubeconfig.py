@@ -25,13 +25,15 @@ def team(context: str = "") -> str | None:
     """The team of the user's kubeconfig, in its current context or in this one; None if it is not a member's."""
     from kubernetes import config
 
+    from driver.kube import NO_KUBECONFIG
+
     try:
         contexts, current = config.list_kube_config_contexts()
-    except (config.ConfigException, OSError, yaml.YAMLError):
+        chosen = next((one for one in contexts if one["name"] == context), None) if context else current
+        extensions = ((chosen or {}).get("context") or {}).get("extensions") or ()
+        return next((_team(one) for one in extensions if one.get("name") == _EXTENSION), None)
+    except (*NO_KUBECONFIG, OSError):
         return None  # commands about a stack may not need it
-    chosen = next((one for one in contexts if one["name"] == context), None) if context else current
-    extensions = ((chosen or {}).get("context") or {}).get("extensions") or ()
-    return next((_team(one) for one in extensions if one.get("name") == _EXTENSION), None)
 
 
 def _team(extension: dict[str, Any]) -> str | None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import errno
+import re
 import sys
 from collections.abc import Callable, Sequence
 
 from driver import interruption, unforeseen
 from embedded.causes import cause
 from embedded.fault import Fault
+
+_LONGEST_WORD = re.compile(r"\S{1001,}")
 
 
 def run(command: str, work: Callable[[], None]) -> int:
@@ -28,11 +31,17 @@ def run(command: str, work: Callable[[], None]) -> int:
 def lines(command: str, error: Exception) -> Sequence[str]:
     """What is said of an error: its faults, or one line with the place of the log."""
     if isinstance(error, Fault):
-        return error.lines
+        return [*map(_legible, error.lines)]
     if isinstance(error, OSError):
         # An error of our own file access: errors of the programs that we start arrive as a Fault.
         if known := cause([str(error)]):
             return [known]
         if error.filename or error.errno == errno.EPIPE:
-            return [f"{error.filename or 'this machine'}: {error.strerror or error}"]
+            return [_legible(f"{error.filename or 'this machine'}: {error.strerror or error}")]
     return [unforeseen.line(command, error)]
+
+
+def _legible(line: str) -> str:
+    """The line on one line of a terminal, which obeys no part of it: arguments, names and files may have anything."""
+    shown = "".join(each if each.isprintable() else repr(each)[1:-1] for each in line)
+    return _LONGEST_WORD.sub(lambda word: f"{word[0][:1000]}…", shown)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -31,6 +32,20 @@ _PODS = "Look with: kubectl get pods --all-namespaces"
 _WEBHOOK_SECONDS, _RETRY_SECONDS = 60, 1
 """How long a write waits for a controller that restarts, and how often it asks."""
 
+NO_KUBECONFIG = (ConfigException, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError)
+"""What Kubernetes' client raises for a file that is no kubeconfig, or lacks a context."""
+
+
+def unreadable(error: Exception) -> str:
+    """What is wrong with a kubeconfig, on one line, and what to do."""
+    said = " ".join(str(error).split()) if isinstance(error, ConfigException) else "it is not a kubeconfig"
+    return f"{said.rstrip('.')}; compare it with: kubectl config get-contexts"
+
+
+def _named(kubeconfig: Path | None, context: str | None) -> str:
+    file = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
+    return f"kubeconfig {file}, {f'context {context}' if context else 'its current context'}"
+
 
 class Kube:
     """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference."""
@@ -47,8 +62,8 @@ class Kube:
         """
         try:
             api = kubernetes_client.of_file(str(kubeconfig) if kubeconfig else None, context or None)
-        except ConfigException as error:
-            raise Fault(f"kubeconfig {kubeconfig or ''} context {context or '(current)'}: {error}") from None
+        except NO_KUBECONFIG as error:
+            raise Fault(f"{_named(kubeconfig, context)}: {unreadable(error)}") from None
         return cls(api, remedy)
 
     @classmethod
@@ -56,8 +71,8 @@ class Kube:
         """The cluster of a kubeconfig's content."""
         try:
             api = kubernetes_client.of_content(yaml.safe_load(kubeconfig))
-        except ConfigException as error:
-            raise Fault(f"the stack's kubeconfig: {error}") from None
+        except NO_KUBECONFIG as error:
+            raise Fault(f"the stack's kubeconfig: {unreadable(error)}") from None
         return cls(api, remedy)
 
     def get(self, path: str, **query: str) -> dict[str, Any] | None:

@@ -84,7 +84,7 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
     """Notes about settings without faults. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
-    yield from workload_check.notes(_by_path(resolved.workloads), config.cluster, fleet)
+    yield from workload_check.notes(_by_path(resolved.workloads), config.streams, config.cluster, fleet)
     if config.platform:
         return
     if config.workloads and not config.teams:

@@ -9,7 +9,7 @@ import base64
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from stack_file import yaml_errors
-from stack_file.file_faults import FileFault, Key
+from stack_file.file_faults import FileFault, Key, some
 
 PROJECT = "tensorplane"
 """The project's name: Pulumi takes a key without a prefix as the project's own."""
@@ -77,6 +77,9 @@ def read(file: Path) -> StackFile:
         return replace(found, name=file.name, folder=file.parent, faults=(*marked, *found.faults))
     except yaml.MarkedYAMLError as error:
         line, message = yaml_errors.explain(error, text)
+        raise Unreadable(f"{file.name}, line {line}: {message}") from None
+    except yaml.reader.ReaderError as error:
+        line, message = yaml_errors.control_character(error.character, error.position, text)
         raise Unreadable(f"{file.name}, line {line}: {message}") from None
     except yaml.YAMLError as error:
         raise Unreadable(f"{file.name}: {' '.join(str(error).split())}") from None
@@ -168,8 +171,11 @@ def _read(text: str) -> StackFile:
     config = content.pop("config", None)
     if not isinstance(config, dict):
         problem = "config is missing" if config is None else "config is not a map"
-        missing = FileFault(f"{problem}; put the settings below it")
-        return StackFile(others=tuple(content), faults=(*reading.faults, missing))
+        # Settings beside it are no other mistake. What Pulumi itself has there is text, or a list of environments.
+        beside = [] if config else [key for key, value in content.items() if isinstance(value, dict | Encrypted)]
+        inside = some(beside, "and") if beside else "the settings"
+        others = tuple(key for key in content if key not in beside)
+        return StackFile(others=others, faults=(*reading.faults, FileFault(f"{problem}; put {inside} below it")))
     made = _config(config, reading.faults)
     return StackFile("", made, tuple(content), tuple(reading.faults), reading.rewritten)
 
@@ -208,6 +214,7 @@ class _Reading:
         if id(node) in self._open:
             raise _problem("an alias contains itself", node)
         self._open.add(id(node))
+        self._refuse_tag(node, "value", at, _COLLECTIONS)
         if isinstance(node, yaml.SequenceNode):
             made: Any = [self.value(item, (*at, str(index))) for index, item in enumerate(node.value)]
         else:
@@ -242,7 +249,7 @@ class _Reading:
             made[name] = self.value(value, self._below(at, name))
         for other in merged:
             if not isinstance(other, yaml.MappingNode):
-                raise _problem("<< takes a map, or a list of maps", other)
+                raise _problem("<< takes a map, or a list of maps; write <<: *NAME of a map", other)
             made = {**self._merged(other, at), **made}
         return made
 
@@ -256,25 +263,29 @@ class _Reading:
 
     def _key(self, node: Any, around: Key) -> str:
         if not isinstance(node, yaml.ScalarNode):
-            raise _problem("a key must be text", node)
-        made, is_misread = self._resolved(node, "key")
+            raise _problem("a key must be text; quote it, or the value if it is a template's {{ … }}", node)
+        made, is_misread = self._resolved(node, "key", around)
         text = made if isinstance(made, str) else _text(made)
         if is_misread or text != node.value or made is None or isinstance(made, float):
             self._fault(node, _misread("key", node.value), key=self._below(around, text))
         return text
 
     def _scalar(self, node: Any, at: Key) -> Any:
-        made, is_misread = self._resolved(node, "value")
+        made, is_misread = self._resolved(node, "value", at)
         if is_misread:
             self._fault(node, _misread("value", node.value), value=at)
         if not isinstance(made, str) and made is not None and _text(made) != node.value:
             self.rewritten[at] = node.value
         return made
 
-    def _resolved(self, node: Any, what: str) -> tuple[Any, bool]:
+    def _refuse_tag(self, node: Any, what: str, at: Key, allowed: Container[str]) -> None:
+        if node.tag not in allowed:
+            # As a key's, the fault stands for those of what its value would be without the tag.
+            self._fault(node, f"the {what} has a tag; remove it", key=at)
+
+    def _resolved(self, node: Any, what: str, at: Key) -> tuple[Any, bool]:
         """What a scalar is here, and whether Pulumi makes something else of it."""
-        if node.tag not in ("plain", "tag:yaml.org,2002:str"):
-            self._fault(node, f"the {what} has a tag; remove it")
+        self._refuse_tag(node, what, at, _SCALARS)
         if node.tag != "plain" or node.style in _QUOTES:
             return node.value, False
         made = resolve(node.value)
@@ -284,7 +295,9 @@ class _Reading:
 
 
 def _misread(what: str, text: str) -> str:
-    return f"Pulumi reads the {what} {_shown(text)} as another value; quote it"
+    is_large = what == "value" and isinstance(resolve(text), int | float) and text.strip("+-")[0].isdigit()
+    remedy = "use a smaller number, or quote it if it is text" if is_large else "quote it"
+    return f"Pulumi reads the {what} {_shown(text)} as another value; {remedy}"
 
 
 _NAMED = {
@@ -297,6 +310,8 @@ _NAMED = {
 _INTEGER = re.compile(r"[-+]?(0[xX][0-9a-fA-F]+|0[bB][01]+|0[oO][0-7]+|0[0-7]*|[1-9][0-9]*)")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _TIME = re.compile(r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}([Tt ].*)?")
+_SCALARS = ("plain", "tag:yaml.org,2002:str")
+_COLLECTIONS = ("tag:yaml.org,2002:map", "tag:yaml.org,2002:seq")
 _QUOTES = ("'", '"', "|", ">")
 _LARGEST = 2**63
 """From here on JSON's numbers are not exact."""

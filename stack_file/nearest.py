@@ -7,6 +7,9 @@ _MOST = 3
 _FURTHER = 0.02
 """Maximum difference in similarity between the best suggestion and the others."""
 
+_CLOSE = 0.85
+"""Least similarity of a name that differs in a letter or two."""
+
 
 def nearest(text: object, names: Iterable[str]) -> list[str]:
     """Up to three similar names, the most similar first.
@@ -29,6 +32,11 @@ def _alike(typed: str, names: Iterable[str]) -> list[str]:
     alike = {name: difflib.SequenceMatcher(None, name, typed).ratio() for name in found}
     near = [name for name in found if alike[name] >= alike[found[0]] - _FURTHER]
     return sorted(near, key=lambda name: (-alike[name], name))
+
+
+def is_close(text: str, names: Iterable[str]) -> bool:
+    """Whether a name differs in a letter or two, as `cpu` from `cpus`."""
+    return bool(difflib.get_close_matches(text.lower(), [name.lower() for name in names], n=1, cutoff=_CLOSE))
 
 
 def did_you_mean(text: object, names: Iterable[str]) -> str:

@@ -6,6 +6,16 @@ from typing import Any
 
 _SPACES = re.compile(r"^\s*|[:-]\s+")
 """Where spaces matter: before a line's first word, and after what begins a value."""
+_OTHERS = {
+    "did not find expected <document start>": "it is indented less than the first line; start `config:` and its "
+    "sibling keys without spaces",
+    "block sequence entries are not allowed in this context": "a list item `- ` must start a line; put it on a line of "
+    "its own, or write [a, b]",
+    "but found another document": "a second document begins with ---, and Pulumi reads one; remove the line",
+    "did not find expected node content": "a value is missing here, or a bracket before it is not closed; add it",
+    "found incompatible YAML document": "the %YAML directive names a version other than 1.1 or 1.2; remove the line",
+}
+"""What libyaml says, wherever it is in the line, and what to do."""
 _COMMENT = re.compile(r"(^|\s)#.*")
 
 
@@ -28,6 +38,12 @@ def explain(error: Any, text: str) -> tuple[int, str]:
     return at + 1, _in_line(str(error.problem), lines[at], column, begun + 1)
 
 
+def control_character(character: int, position: int, text: str) -> tuple[int, str]:
+    """The number of the line with a character that no YAML file can have, from 1, and what is wrong with it."""
+    # libyaml counts bytes.
+    return text.encode()[:position].count(b"\n") + 1, f"a control character (U+{character:04X}); remove it"
+
+
 def without_comment(line: str) -> str:
     """A line up to its comment. What follows a # in quotes is taken for one, too."""
     return _COMMENT.sub("", line)
@@ -48,23 +64,18 @@ def _in_line(problem: str, line: str, column: int, begun: int) -> str:
             return "a tab; YAML indents with spaces"
         case "found character that cannot start any token":
             return f"text that starts with {rest[:1]} must be quoted; quote it"
-        case "did not find expected key" | "did not find expected '-' indicator" if first:
-            return "its indentation matches no line above; indent it like its sibling settings"
         case "did not find expected key" | "did not find expected '-' indicator":
+            if first:
+                return "its indentation matches no line above; indent it like its sibling settings"
             return f"{_shown(rest)} follows a complete value; quote the whole value, or remove it"
         case "did not find expected ',' or '}'" | "did not find expected ',' or ']'":
             bracket = "{" if "}" in problem else "["
-            return f"a comma is missing before {_shown(rest)}, or the {bracket} of line {begun} is not closed"
-        case "did not find expected <document start>":
-            return "it is indented less than the first line; start `config:` and its sibling keys without spaces"
-        case "block sequence entries are not allowed in this context":
-            return "a list item `- ` must start a line; put it on a line of its own, or write [a, b]"
+            problem = f"a comma is missing before {_shown(rest)}, or the {bracket} of line {begun} is not closed"
+            return f"{problem}; add the one that is missing"
         case "found undefined alias":
             return f"{_shown(rest)} is an undefined alias; quote it if it is text"
-        case "but found another document":
-            return "a second document begins with ---, and Pulumi reads one; remove the line"
         case _:
-            return problem
+            return _OTHERS.get(problem, f"{problem}; correct the line")
 
 
 def _no_map_here(lines: list[str], at: int) -> tuple[int, str]:

@@ -40,7 +40,7 @@ def problem(schedule: str) -> str | None:
     """What a schedule must have, if it is invalid; None if Kubernetes accepts it and it ever runs."""
     parts = MACROS.get(schedule, schedule).split()
     if len(parts) != len(_FIELDS):
-        return f"five fields (minute, hour, day of the month, month, day of the week) such as {_EXAMPLE}"
+        return f"five fields in UTC (minute, hour, day of the month, month, day of the week) such as {_EXAMPLE}"
     for field, part in zip(_FIELDS, parts, strict=True):
         try:
             set(_values(field, part))

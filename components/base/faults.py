@@ -189,7 +189,15 @@ def _place(detail: ErrorDetails, model: type[Model], tree: Mapping[str, Any], wr
 
 def details_of(error: ValidationError) -> list[ErrorDetails]:
     """pydantic's errors, without those of In[T]'s second type: "is not an Output" means nothing to authors of YAML."""
-    return [detail for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
+    return [located(detail) for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
+
+
+def located(detail: ErrorDetails) -> ErrorDetails:
+    """An error of a map, at the key whose value was refused, if there is one."""
+    at = detail.get("ctx", {}).get("at")
+    if not at:
+        return detail
+    return {**detail, "loc": (*detail["loc"], at), "input": detail["input"][at]}
 
 
 def left_to_pulumi(detail: ErrorDetails) -> bool:

@@ -99,9 +99,10 @@ class Model(BaseModel):
         return schema
 
 
-def refuse(allowed: str, near: str = "") -> NoReturn:
-    """Reject the value being validated. `allowed` describes valid values, `near` is the nearest one."""
-    raise PydanticCustomError("refused", "use {allowed}", {"allowed": allowed, "near": near})
+def refuse(allowed: str, near: str = "", at: str = "") -> NoReturn:
+    """Reject the value being validated. `allowed` describes valid values, `near` is the nearest one. `at`: the key
+    whose value is refused, where a map is validated."""
+    raise PydanticCustomError("refused", "use {allowed}", {"allowed": allowed, "near": near, "at": at})
 
 
 _LETTERS = frozenset("abcdefghijklmnopqrstuvwxyz")
@@ -122,9 +123,19 @@ def _name(value: str) -> str:
     return value
 
 
+_LOOK_ALIKE = str.maketrans("аеорсухіјѕһԁοιν", "aeopcyxijshdoiv")  # noqa: RUF001  # Cyrillic and Greek
+"""Letters of other alphabets by the Latin ones that look the same, in names that are copied or typed on a keyboard of
+theirs."""
+
+
 def _nearest_name(value: str) -> str:
-    characters = [c if c in _LETTERS | _DIGITS else "-" for c in value.lower()]
-    return "".join(characters).lstrip("-0123456789")[:NAME_LIMIT].rstrip("-")
+    """Empty where it would be another name: with letters of other alphabets, or too long."""
+    alike = unicodedata.normalize("NFKD", value.lower().translate(_LOOK_ALIKE))
+    plain = "".join(c for c in alike if not unicodedata.combining(c))
+    if any(c.isalnum() and c not in _LETTERS | _DIGITS for c in plain):
+        return ""
+    name = "".join(c if c in _LETTERS | _DIGITS else "-" for c in plain).lstrip("-0123456789").rstrip("-")
+    return name if len(name) <= NAME_LIMIT else ""
 
 
 Name = Annotated[str, AfterValidator(_name)]
@@ -197,7 +208,13 @@ _UNSEEN = ("\u200b", "\u2060", "\ufeff")
 """Characters without width, which come along where text is copied. Others, which join letters, belong to a language."""
 
 
+_CURLY = ("\u201c\u201d", "\u201e\u201c", "\u2018\u2019")
+"""Quotes of word processors around a text, which YAML takes for a part of it."""
+
+
 def _without_unseen(value: str) -> str:
+    if len(value) > 2 and value[0] + value[-1] in _CURLY:
+        refuse("text without typographic quotes around it", value[1:-1])
     if odd := next((character for character in _UNSEEN if character in value), ""):
         refuse(f"text without the invisible character U+{ord(odd):04X}", "".join(c for c in value if c not in _UNSEEN))
     return value

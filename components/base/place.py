@@ -1,18 +1,19 @@
 """Positions in the settings: pydantic locations as the paths that users write."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from types import NoneType, UnionType
-from typing import Annotated, Any, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
+from components.base import misplaced
+from components.base.annotations import is_model, models, options
 from components.base.family import Variant
 from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
 from components.base.moved import Moved
 from stack_file import PROJECT
-from stack_file.nearest import nearest
+from stack_file.nearest import is_close, nearest
 
 _MARKERS = ("[key]", LIST_TAG, MAP_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
 Key = tuple[str, ...]
@@ -29,6 +30,10 @@ class Place:
     """The map that contains it."""
     written: str = ""
     """The value as the file has it, where Pulumi writes it in another way."""
+    above: tuple[tuple[Key, type[Model]], ...] = ()
+    """The maps of settings around that of the last key, from the outermost inwards: their paths and models."""
+    expected: tuple[tuple[type[Model], str], ...] = ()
+    """The models that the value itself may be, with the kind of each where that selects one."""
 
     @property
     def key(self) -> str:
@@ -43,8 +48,16 @@ class Place:
             return ()
         free = {name for name in allowed if name not in self.siblings}
         missing = [name for name in self.required() if name in free]
-        names = nearest(self.key, free) or (missing if len(missing) == self._unknown == 1 else ())
+        # The very name of a setting elsewhere is not a misspelt one of here.
+        similar = [] if self.homes else nearest(self.key, free)
+        names = similar or (missing if len(missing) == self._unknown == 1 else ())
         return tuple((*self.path[:-1], name) for name in names)
+
+    @cached_property
+    def homes(self) -> list[str]:
+        """Where the setting of this name is, unless it is as good as one of here."""
+        found = misplaced.homes(self.key, self.around, self.siblings, self.above)
+        return [] if found and is_close(self.key, self.allowed()) else found
 
     @property
     def is_misplaced(self) -> bool:
@@ -78,39 +91,37 @@ class Place:
     def accepts(self, value: Any) -> bool:
         """Whether the setting takes a value, as far as it alone decides."""
         check = _check_of(self.around, self.path[-1]) if self.around else None
-        try:
-            if check:
-                check.validate_python(value)
-        except ValidationError:
-            return False
-        return True
+        return check is None or _passes(check, value)
 
     @classmethod
     def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
         """Follow a pydantic location through the models, without its markers for union members and dict keys."""
         path: list[str] = []
         around: type[Model] | None = None
+        above: list[tuple[Key, type[Model]]] = []
         here: Any = root
         for part in location:
-            options = list(_options(here))
-            variant = _variant(options, part)
+            choices = list(options(here))
+            variant = _variant(choices, part)
             if variant is not None:
                 here = variant
                 continue
-            container = next((option for option in options if _is_container(option)), None)
+            container = next((option for option in choices if _is_container(option)), None)
             if part == MAP_TAG:
-                here = next(filter(_is_model, options), here)
+                here = next(filter(is_model, choices), here)
             if container is None or part in _MARKERS:
                 continue
             here = _inside(container, str(part))
             if isinstance(part, int) and isinstance(_at(tree, path), Mapping | str):
                 # One item without its list: the model has it at position 0, the file at none.
                 continue
+            if around:
+                above.append((tuple(path[:-1]), around))
             path.append(str(part))
-            around = container if _is_model(container) else None
+            around = container if is_model(container) else None
         beside = _at(tree, path[:-1])
         siblings = beside if isinstance(beside, Mapping) else {}
-        return cls(tuple(path), around, siblings)
+        return cls(tuple(path), around, siblings, above=tuple(above), expected=tuple(models(here)))
 
 
 def written_path(path: Key, tree: Any) -> Key:
@@ -137,6 +148,24 @@ def _check_of(model: type[Model], key: str) -> TypeAdapter[Any] | None:
     return TypeAdapter(found.rebuild_annotation()) if found else None
 
 
+def accepts(model: type[Model], value: Mapping[str, Any]) -> bool:
+    """Whether a map is valid as settings."""
+    return _passes(_check_of_model(model), value)
+
+
+@cache
+def _check_of_model(model: type[Model]) -> TypeAdapter[Any]:
+    return TypeAdapter(model)
+
+
+def _passes(check: TypeAdapter[Any], value: Any) -> bool:
+    try:
+        check.validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
 def _at(tree: Any, path: Iterable[str]) -> Any:
     """What is at a path of a tree; None if nothing is."""
     for key in path:
@@ -152,35 +181,13 @@ def fields(model: type[Model] | None) -> Iterable[tuple[str, Any]]:
     return model.model_fields.items() if model else ()
 
 
-def variants(annotation: Any) -> Mapping[str, type[Model]]:
-    """The variants of the family that an annotation allows, by kind; none where it is no family."""
-    families = [option for option in _options(annotation) if isinstance(option, type) and issubclass(option, Variant)]
-    return next((option.variants for option in families if option.is_family), {})
-
-
-def _options(annotation: Any) -> Iterator[Any]:
-    """The types that an annotation allows, without None and what Annotated adds."""
-    origin = get_origin(annotation)
-    if origin is Annotated:
-        yield from _options(get_args(annotation)[0])
-    elif origin in (Union, UnionType):
-        for option in get_args(annotation):
-            yield from _options(option)
-    elif annotation is not NoneType:
-        yield annotation
-
-
-def _is_model(option: Any) -> bool:
-    return isinstance(option, type) and issubclass(option, Model)
-
-
 def _is_container(option: Any) -> bool:
-    return _is_model(option) or get_origin(option) in (dict, list, tuple)
+    return is_model(option) or get_origin(option) in (dict, list, tuple)
 
 
-def _variant(options: list[Any], part: int | str) -> type[Model] | None:
+def _variant(choices: list[Any], part: int | str) -> type[Model] | None:
     """The model that a part of a location stands for where it is a union's tag, the `kind` of one of its models."""
-    models: list[type[Model]] = [option for option in options if _is_model(option)]
+    models: list[type[Model]] = [option for option in choices if is_model(option)]
     for model in models:
         if issubclass(model, Variant) and model.is_family:
             if part in model.variants:
@@ -191,7 +198,7 @@ def _variant(options: list[Any], part: int | str) -> type[Model] | None:
 
 
 def _inside(container: Any, key: str) -> Any:
-    if _is_model(container):
+    if is_model(container):
         return next((f.annotation for n, f in container.model_fields.items() if key in (n, f.alias)), None)
     arguments = get_args(container)
     # A list's items, of which a tuple's type says no number, or a map's values.

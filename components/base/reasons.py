@@ -6,11 +6,17 @@ from collections.abc import Callable, Mapping
 from pydantic_core import ErrorDetails
 
 from components.base import field_docs, meant_value
-from components.base.place import Place, fields, variants
+from components.base.annotations import variants
+from components.base.place import Place, accepts, fields
+from stack_file import PROJECT
 from stack_file.file_faults import some
 from stack_file.nearest import did_you_mean, nearest
 
 _SHOWN = 60
+_WRAPPERS = ("config", PROJECT)
+"""Keys under which all settings are put by mistake."""
+_KEY_AND_VALUE = re.compile(r"([A-Za-z][\w.-]*?) *[:=\uff1a] *([\w./-]+)")
+_PLAIN_ITEM = re.compile(r"[A-Za-z][\w.:/@-]*")
 _FIRST_SENTENCE = re.compile(r"(.+?)(?:\.(?= )|\.?$)")
 
 
@@ -22,7 +28,12 @@ def of(detail: ErrorDetails, place: Place) -> str:
     allowed = _ALLOWED.get(detail["type"])
     if allowed is None:
         return f"invalid value {_shown(detail['input'], place)}; {detail['msg']}"
-    return _invalid(_shown(detail["input"], place), allowed.format(**detail.get("ctx", {})))
+    limits = {name: _with_commas(limit) for name, limit in detail.get("ctx", {}).items()}
+    return _invalid(_shown(detail["input"], place), allowed.format(**limits))
+
+
+def _with_commas(limit: object) -> str:
+    return f"{limit:,}" if isinstance(limit, int) else f"{limit:,.12g}" if isinstance(limit, float) else str(limit)
 
 
 def _invalid(shown: str, allowed: str) -> str:
@@ -44,8 +55,12 @@ def _shown(value: object, place: Place) -> str:
 
 
 def _unknown_key(detail: ErrorDetails, place: Place) -> str:
+    if place.path[-1:] == place.path and place.key in _WRAPPERS and isinstance(detail["input"], Mapping):
+        first = next(iter(detail["input"]), "volumes").removeprefix(f"{PROJECT}:")
+        return f"unknown setting; move its keys up beside it, with their prefix, such as {PROJECT}:{first}"
     names = [key[-1] for key in place.meant] or place.allowed()
-    near = "" if place.is_misplaced else did_you_mean(place.key, names) or _meant_as_kind(place.key, place)
+    near = "" if place.is_misplaced else _meant(", ".join(place.homes)) or did_you_mean(place.key, names)
+    near = near or _meant_as_kind(place.key, place)
     return f"unknown setting; allowed here: {', '.join(place.allowed())}{near}"
 
 
@@ -60,9 +75,57 @@ def _meant_as_kind(key: str, place: Place) -> str:
 def _no_map(detail: ErrorDetails, place: Place) -> str:
     """A variant is often written as its kind alone."""
     given = detail["input"]
+    written = _key_and_value(given)
+    if written and any(
+        written[1] == (field.alias or name) for model, _ in place.expected for name, field in fields(model)
+    ):
+        return _invalid(_shown(given, place), f"a map of settings{_meant(f'{{{written[1]}: {written[2]}}}')}")
     field = next((field for name, field in fields(place.around) if place.path[-1] in (name, field.alias)), None)
-    near = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
-    return _invalid(_shown(given, place), f"a map of settings{f' (did you mean {{kind: {near[0]}}}?)' if near else ''}")
+    kinds = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
+    near = f"{{kind: {kinds[0]}}}" if kinds else _only_setting(given, place)
+    return _invalid(_shown(given, place), f"a map of settings{_meant(near)}")
+
+
+def _only_setting(given: object, place: Place) -> str:
+    """A map that says the same as the value of its only required setting; `{}` for true where it requires none."""
+    if len(place.expected) != 1:
+        return ""
+    ((model, _),) = place.expected
+    required = [info.alias or name for name, info in fields(model) if info.is_required()]
+    if not required:
+        return "{}" if given is True else ""
+    for value in (given, [given]) if len(required) == 1 else ():
+        if accepts(model, {required[0]: value}):
+            return f"{{{required[0]}: {'[…]' if isinstance(value, list) else '…'}}}"
+    return ""
+
+
+def _key_and_value(given: object) -> re.Match[str] | None:
+    """A map of one key, written as text: without a space after its colon, or with another sign."""
+    return _KEY_AND_VALUE.fullmatch(given) if isinstance(given, str) else None
+
+
+def _no_list(detail: ErrorDetails, place: Place) -> str:
+    """One item is often written without its list, and several as one text."""
+    given = detail["input"]
+    near = ""
+    if isinstance(given, str):
+        items = re.split(r"[\s,]+", given.strip())
+        near = f"[{', '.join(items)}]" if all(map(_PLAIN_ITEM.fullmatch, items)) and place.accepts(items) else ""
+    if not near and str(given).isdecimal() and place.accepts([int(str(given))]):
+        near = f"[{given}]"
+    elif isinstance(given, Mapping) and place.accepts([given]):
+        near = f"[{{{next(iter(given))}: …}}]"
+    return _invalid(_shown(given, place), f"a list{_meant(near)}")
+
+
+def _no_dict(detail: ErrorDetails, place: Place) -> str:
+    given = detail["input"]
+    written = _key_and_value(given)
+    if written and place.accepts({written[1]: written[2]}):
+        return _invalid(_shown(given, place), f"a map of settings{_meant(f'{{{written[1]}: {written[2]}}}')}")
+    what = "a map, which has a name for each entry" if isinstance(given, list) else "a map of settings"
+    return _invalid(_shown(given, place), what)
 
 
 def _no_number(detail: ErrorDetails, place: Place) -> str:
@@ -110,8 +173,12 @@ def choices(detail: ErrorDetails) -> list[str]:
 
 
 def _choice(detail: ErrorDetails, place: Place) -> str:
-    allowed = choices(detail)
-    return _invalid(_shown(detail["input"], place), f"{listed(allowed, 'or')}{did_you_mean(detail['input'], allowed)}")
+    allowed, given = choices(detail), detail["input"]
+    near = did_you_mean(given, allowed)
+    if "'" in detail["ctx"]["expected"] and isinstance(given, int | float):
+        # A number of these digits is another value than the text.
+        near = _meant(" or ".join(f'"{name}"' for name in nearest(given, allowed)))
+    return _invalid(_shown(given, place), f"{listed(allowed, 'or')}{near}")
 
 
 def _kind(detail: ErrorDetails, place: Place) -> str:
@@ -121,7 +188,9 @@ def _kind(detail: ErrorDetails, place: Place) -> str:
 
 
 def _no_kind(detail: ErrorDetails, place: Place) -> str:
-    return "required setting is missing: it selects which other settings apply"
+    kinds = sorted(kind for _, kind in place.expected)
+    allowed = f"; use {listed(kinds, 'or')}" if kinds else ""
+    return f"required setting is missing: it selects which other settings apply{allowed}"
 
 
 def _refused(detail: ErrorDetails, place: Place) -> str:
@@ -154,19 +223,18 @@ _REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
     **dict.fromkeys(("int_parsing", "int_type"), _no_whole_number),
     **dict.fromkeys(("bool_parsing", "bool_type"), _no_boolean),
     "refused": _refused,
+    **dict.fromkeys(("list_type", "tuple_type"), _no_list),
     "too_short": _too_few,
+    "dict_type": _no_dict,
 }
 _ALLOWED = {
     "int_from_float": "a whole number",
     "finite_number": "a finite number",
     "string_type": "text (quote it if it looks like a number or boolean)",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "dict_type": "a map of settings",
-    "greater_than": "more than {gt:,.12g}",
-    "greater_than_equal": "{ge:,.12g} or more",
-    "less_than": "less than {lt:,.12g}",
-    "less_than_equal": "{le:,.12g} or less",
+    "greater_than": "more than {gt}",
+    "greater_than_equal": "{ge} or more",
+    "less_than": "less than {lt}",
+    "less_than_equal": "{le} or less",
     "too_long": "a list of at most {max_length}",
     "string_too_short": "some text",
     "string_too_long": "at most {max_length} characters",

@@ -288,7 +288,7 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
                 # Not what a change of the tree causes, nor what is in settings of a guessed kind.
                 if fault.path not in around and (*fault.among, "kind") not in changed:
                     found.setdefault(fault.path, fault)
-            for detail in error.errors(include_url=False):
+            for detail in map(faults.located, error.errors(include_url=False)):
                 place = Place.of(model, detail["loc"], tree)
                 mended = None if faults.left_to_pulumi(detail) else mending.mend(tree, place, detail)
                 for path in (place.path, mended or _remove(tree, place.path)):

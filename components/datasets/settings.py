@@ -50,7 +50,7 @@ class RetentionArgs(Model):
     """Which commits keep their files. The newest of each branch, labeled ones and inputs of other datasets on the
     volume always do, and history stays. With both keys, what either keeps."""
 
-    last: Annotated[int, Field(ge=1)] | None = None
+    last: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """So many of the newest commits of each branch."""
     days: Annotated[float, Field(gt=0, le=36500)] | None = None
     """Commits that are not older, in days."""

@@ -72,7 +72,7 @@ def _unusable(
     found = catalog.machine(cloud, name)
     if found is None:
         near = did_you_mean(name, catalog.machine_names(cloud))
-        return Fault(where, f"unknown machine {name!r} on {cloud}{near}")
+        return Fault(where, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
     asked = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
     if asked != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
         has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"

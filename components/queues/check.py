@@ -38,11 +38,18 @@ def faults(
     yield from _namespaces(teams)
 
 
-def notes(queues: Mapping[str, QueueArgs], **sections: Collection[str] | None) -> Iterator[Note]:
-    """Notes about sections that only apply to queues, in a stack without queues."""
-    for name, given in sections.items():
-        if given and not queues:
-            yield Note((name,), "is set but there are no queues, so it has no effect; declare queues, or remove it")
+def notes(
+    queues: Mapping[str, QueueArgs], teams: Collection[str], **sections: Collection[str] | None
+) -> Iterator[Note]:
+    """Notes about sections that only apply to queues, in a stack without queues, and about teams without one."""
+    if not queues:
+        for name, given in {"teams": teams, **sections}.items():
+            if given:
+                yield Note((name,), "is set but there are no queues, so it has no effect; declare queues, or remove it")
+        return
+    queued = {name for args in queues.values() for name in args.teams}
+    for name in [each for each in teams if each not in queued]:
+        yield Note(("teams", name), "no queue has the team, so its jobs cannot be queued; add it to teams of a queue")
 
 
 def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
@@ -54,7 +61,8 @@ def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
     for kind, count in args.lends.items():
         own = args.cpus if kind == CPU else args.gpus.get(kind, 0)
         if count > own:
-            reason = f"is {count}, but the queue's nominal quota is {own:g}; set {own:g} or less"
+            remedy = f"set {own:g} or less" if own else "remove it"
+            reason = f"is {count}, but the queue's nominal quota is {own:g}; {remedy}"
             yield Fault((*at, "lends", kind), reason, given=((*at, "gpus"), (*at, "lends", kind)))
 
 
@@ -141,11 +149,12 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
     holders = {queue: count for queue, count in held.items() if count}
     largest = max(holders, key=lambda queue: holders[queue])
     parts = ", ".join(f"{queue} {count:g}" for queue, count in holders.items())
-    room = max(0, most - (total - holders[largest]))
+    room = most - (total - holders[largest])
+    remedy = f"set {room:g} or less here" if room > 0 else "lower them"
     reason = f"the queues' quotas are {total:g} {unit} ({parts}), but the node groups have at most {most:g}"
     at = ("queues", largest, key, *([detail] if detail else []))
     others = tuple(("queues", queue) for queue in holders)
-    yield Fault(at, f"{reason}; set {room:g} or less here, or raise max of a node group", given=(*_NO_GROUPS, *others))
+    yield Fault(at, f"{reason}; {remedy}, or raise max of a node group", given=(*_NO_GROUPS, *others))
 
 
 def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
@@ -179,7 +188,8 @@ def _team_gpus(
     for name, args in teams.items():
         most = team.gpus_at_most(queues, quotas, name)
         if args.gpus is not None and args.gpus > most:
-            reason = f"is {args.gpus}, but the queues of team {name} offer {most}; set {most} or less, or remove it"
+            remedy = f"set {most} or less" if most else "give a queue of the team GPUs"
+            reason = f"is {args.gpus}, but the queues of team {name} offer {most}; {remedy}, or remove it"
             yield Fault(("teams", name, "gpus"), reason, given=(*_NO_GROUPS, ("queues",)))
         if args.budget and not most:
             reason = f"is set, but the queues of team {name} have no GPUs; give a queue of the team GPUs, or remove it"
@@ -197,6 +207,7 @@ def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:
             yield Fault(
                 (*at, "parent"),
                 f"the cohorts form a cycle ({' in '.join(circle)}); set a parent that is not inside this cohort",
+                lacks=("cohorts", *sorted(set(circle))),
             )
 
 

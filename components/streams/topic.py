@@ -35,9 +35,9 @@ class TopicArgs(Model):
     replicas: Annotated[int, Field(ge=1, le=32767)] | None = None
     """Replicas of each partition, on as many brokers. With 3, writing continues while one broker is down; 3 by default,
     if there are as many brokers."""
-    retention_hours: Annotated[float, Field(gt=0)] | None = 168
+    retention_hours: Annotated[float, Field(gt=0, le=1_000_000)] | None = 168
     """Hours to keep a record; `null` keeps records forever."""
-    retention_gib: Annotated[float, Field(gt=0)] | None = None
+    retention_gib: Annotated[float, Field(gt=0, le=1_048_576)] | None = None
     """Maximum size of a partition in GiB; the oldest records are deleted first. Unlimited by default."""
     compacted: bool = False
     """Whether Kafka deletes a record once a later one has the same key. Records without a key are then refused;

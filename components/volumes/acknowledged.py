@@ -1,9 +1,10 @@
 """Losses of data that a change acknowledges by name; without it, previews and `make up` refuse them."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Iterator, Mapping
 
 from components.base.faults import Fault, unknown_name
 from components.base.model import Model, Name
+from components.volumes.settings import VolumeArgs
 
 
 class AcknowledgeArgs(Model):
@@ -17,8 +18,8 @@ class AcknowledgeArgs(Model):
     """Namespaces that are deleted with everything in them, such as that of a removed team. None by default."""
 
 
-def faults(args: AcknowledgeArgs, volumes: Collection[str]) -> Iterator[Fault]:
-    """Acknowledgements that contradict what is declared. `volumes`: names of the declared ones."""
+def faults(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+    """Acknowledgements that contradict what is declared. `volumes`: the declared ones; None for faulty ones."""
     for index, name in enumerate(args.delete_volume):
         if name in volumes:
             reason = f"volume {name} is still declared, so nothing deletes it; remove it here or from volumes"
@@ -26,3 +27,8 @@ def faults(args: AcknowledgeArgs, volumes: Collection[str]) -> Iterator[Fault]:
     for index, name in enumerate(args.replace_volume):
         if name not in volumes:
             yield unknown_name(("acknowledge", "replaceVolume", str(index)), "volume", name, volumes)
+        elif (volume := volumes[name]) and volume.retain:
+            reason = f"volume {name} has retain: true, which refuses its replacement"
+            remedy = "set retain: false there and deploy that first, or remove it here"
+            given = (("volumes", name, "retain"),)
+            yield Fault(("acknowledge", "replaceVolume", str(index)), f"{reason}; {remedy}", given=given)

@@ -181,7 +181,8 @@ def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArg
         unknown = unknown_name(at, "volume", origin, declared)
         yield replace(unknown, reason=f"{unknown.reason}, or {_freed(name)}")
     elif name in _origins(origin, declared):
-        yield Fault(at, f"volume {origin} is itself a clone of this volume; choose another volume for one of them")
+        reason = f"volume {origin} is itself a clone of this volume; choose another volume for one of them"
+        yield Fault(at, reason, lacks=("volumes", *sorted({name, *_origins(origin, declared)})))
     elif other := declared[origin]:
         given = (("volumes", origin),)
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)

@@ -4,7 +4,8 @@ import ipaddress
 from collections.abc import Iterator, Mapping
 
 from components.base.cidr import network_of
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.faults import Fault, Key, Note, did_you_mean
+from components.clusters.allowed_cidrs import too_many
 from workloads.base import Declared, WorkloadArgs
 from workloads.settings.exposure import GatewayArgs, LoadBalancerArgs
 from workloads.settings.model_server import ServerSettings
@@ -45,15 +46,43 @@ def _of_class(expose: GatewayArgs, at: Key, declared: Declared) -> Iterator[Faul
 
 
 def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Fault]:
-    """Faults of servers that create the same Gateway."""
-    creators: dict[str, str] = {}
+    """Faults of servers that create the same Gateway, or share a host of one."""
+    gateways: dict[Key, GatewayArgs] = {}
     for at, workload in workloads.items():
         expose = workload.expose if isinstance(workload, ServerSettings) else None
-        if isinstance(expose, GatewayArgs) and expose.create:
+        if isinstance(expose, GatewayArgs):
+            gateways[at] = expose
+    yield from _same_hosts(gateways)
+    creators: dict[str, str] = {}
+    for at, expose in gateways.items():
+        if expose.create:
             first = creators.setdefault(expose.name, at[-1])
             if first != at[-1]:
                 reason = f"model server {first} creates the Gateway {expose.name}, too; use another name"
                 yield Fault((*at, "expose", "name"), reason, given=((*at, "expose", "create"),))
+
+
+def _same_hosts(gateways: Mapping[Key, GatewayArgs]) -> Iterator[Fault]:
+    """Hosts of a Gateway of which another server has a route: the older route gets all requests."""
+    owners: dict[tuple[str, str | None, str], Key] = {}
+    for at, expose in gateways.items():
+        for key, hosts in (("hosts", expose.hosts), ("grpcHosts", expose.grpc_hosts)):
+            for host in hosts:
+                first = owners.setdefault((expose.name, expose.namespace, host), at)
+                if first != at:
+                    reason = f"{host} is also a host of model server {first[-1]}, whose route gets its requests"
+                    yield Fault((*at, "expose", key), f"{reason}; use another host", given=((*first, "expose"),))
+
+
+def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
+    """Notes about load balancers that let in far more than one organisation."""
+    for at, server in workloads.items():
+        expose = server.expose if isinstance(server, ServerSettings) else None
+        if isinstance(expose, LoadBalancerArgs) and expose.public:
+            found = [network for cidr in expose.allowed_cidrs if not isinstance(network := network_of(cidr), str)]
+            if who := too_many(found):
+                text = f"allows {who}, and TensorFlow Serving has no authentication; list the addresses of its clients"
+                yield Note((*at, "expose", "allowedCidrs"), text)
 
 
 def _load_balancer(expose: LoadBalancerArgs, at: Key, declared: Declared) -> Iterator[Fault]:

@@ -8,6 +8,7 @@ from components.volumes import access
 from components.volumes import checks as volume_check
 from components.volumes.mirrors import volsync
 from components.volumes.settings import VolumeArgs
+from stack_file.nearest import is_close
 from workloads.settings.mounts import Location, MountArgs
 
 
@@ -32,7 +33,11 @@ def check_access(
     volume = declared.get(name)
     if volume and not access.may_mount(volume, account, read_only=read_only):
         lists = "readers or writers" if read_only else "writers"
-        reason = f"volume {name} does not allow {account} to mount it; add it to the volume's {lists}"
+        # Perhaps the name of another service account, perhaps a misspelt one.
+        listed = {*(volume.readers or ()), *(volume.writers or ())} - {account}
+        similar = [one for one in sorted(listed) if is_close(account, [one])]
+        have = f", which have {similar[0]}" if similar else ""
+        reason = f"volume {name} does not allow {account} to mount it; add it to the volume's {lists}{have}"
         yield Fault(at, reason, given=(("volumes", name),))
 
 

@@ -27,12 +27,13 @@ def faults(settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declar
     yield from topics.faults(
         settings.input.stream, settings.input.topic, settings.input.use, (*at, "input"), declared.streams
     )
-    yield from topics.faults(
-        settings.output.stream, settings.output.topic, settings.output.use, (*at, "output"), declared.streams
-    )
     if (settings.input.stream, settings.input.topic) == (settings.output.stream, settings.output.topic):
         reason = f"is {settings.output.topic}, which is also the input's: results would be scored again"
         yield Fault((*at, "output", "topic"), f"{reason}; use another topic", given=((*at, "input"),))
+    else:
+        yield from topics.faults(
+            settings.output.stream, settings.output.topic, settings.output.use, (*at, "output"), declared.streams
+        )
     yield from _partitions(settings, at, declared.streams)
     if settings.scaling:
         yield from _scaling(settings, settings.scaling, at, declared)

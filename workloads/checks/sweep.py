@@ -69,6 +69,10 @@ def _parameter(parameter: Parameter, at: Key) -> Iterator[Fault]:
         yield Fault(at, "log and step exclude each other; remove one of them")
     elif parameter.log and parameter.low <= 0:
         yield Fault((*at, "low"), f"is {parameter.low:g}, which has no logarithm; set a number above 0")
+    elif parameter.count < 2:
+        width = parameter.high - parameter.low
+        reason = f"is {parameter.step:g}, more than the range from {parameter.low:g} to {parameter.high:g}"
+        yield Fault((*at, "step"), f"{reason}, so {parameter.low:g} is the only value; set {width:g} or less")
 
 
 def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Fault]:

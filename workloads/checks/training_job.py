@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.base import names
+from components.base import misplaced, names
 from components.base.faults import Fault, Key, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.queues import DEFAULT
@@ -26,6 +26,7 @@ from workloads.checks import (
     tpu,
 )
 from workloads.manifests import job_set
+from workloads.settings.mounts import Location
 from workloads.settings.training_job import JobSettings
 
 
@@ -61,9 +62,19 @@ def faults(
     for key, place in places.items():
         if place:
             yield from mounts.check_location(place, (*at, key), settings.volumes, declared.volumes, declared.cluster)
+            if settings.model:
+                yield from _in_a_version(place, settings.model, (*at, key))
     yield from _queue(settings, at, declared)
     if not misfits and (room := declared.rooms.get(settings.queue or "")):
         yield from queueing.above_share(at, room, without_tpus)
+
+
+def _in_a_version(place: Location, model: Location, at: Key) -> Iterator[Fault]:
+    """A folder inside a version of the model, which a server would take for one, and each new version for taken."""
+    inside = place.path.removeprefix(f"{model.path}/")
+    if place.volume == model.volume and inside != place.path and (version := inside.partition("/")[0]).isdecimal():
+        reason = f"is inside version {version} of the model in {model.path}; use a folder that is in no version"
+        yield Fault((*at, "path"), reason, given=((*at[:-1], "model"),))
 
 
 def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fault]:
@@ -84,8 +95,10 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Fau
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Fault]:
     """Settings inside `env`, one level too deep: the job would use their defaults."""
-    known = {field.alias or name for name, field in type(settings).model_fields.items()}
-    for name in known.intersection(settings.env):
+    own = {field.alias or name for name, field in type(settings).model_fields.items()}
+    # A short word, such as `path`, may be a variable; names in two words are spelled otherwise there.
+    inner = {name for name in settings.env if not name.islower() and misplaced.is_below(type(settings), name)}
+    for name in sorted({*own.intersection(settings.env), *inner}):
         reason = f"{name} is a setting of the job, not a variable; move it out of env, or rename the variable"
         yield Fault((*at, name), reason)
 

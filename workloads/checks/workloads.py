@@ -17,6 +17,7 @@ from workloads.checks import (
     fetched_model,
     gpu_memory,
     gpu_support,
+    idle_readers,
     model_sources,
     one_node,
     one_zone,
@@ -78,10 +79,14 @@ def _has_page(workload: WorkloadArgs | None) -> bool:
     return isinstance(workload, ServerSettings) and workload.page is not None
 
 
-def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
-    """Notes about workloads without faults."""
+def notes(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs, fleet: Fleet
+) -> Iterator[Note]:
+    """Notes about workloads without faults. `streams`: those of the stack."""
     yield from unwritten_models.notes(workloads)
+    yield from idle_readers.notes(workloads, streams)
     yield from canary.notes(workloads)
+    yield from exposure.notes(workloads)
     yield from fetched_model.notes(workloads, cluster)
     yield from architecture.notes(workloads, cluster, fleet)
     yield from gpu_support.notes(workloads, fleet)

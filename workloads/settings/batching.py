@@ -14,13 +14,13 @@ class BatchingArgs(Model):
     of a batch.
     """
 
-    max_batch_size: Annotated[int, Field(ge=1)] = 32
+    max_batch_size: Annotated[int, Field(ge=1, le=1_000_000)] = 32
     """Most rows of a batch. A request with more rows is refused."""
-    batch_timeout_micros: Annotated[int, Field(ge=0)] = 1000
+    batch_timeout_micros: Annotated[int, Field(ge=0, le=3_600_000_000)] = 1000
     """Microseconds that the first request of a batch waits for more."""
-    max_enqueued_batches: Annotated[int, Field(ge=1)] = 100
+    max_enqueued_batches: Annotated[int, Field(ge=1, le=1_000_000)] = 100
     """Batches of a signature that may wait; further requests are answered with UNAVAILABLE (503)."""
-    num_batch_threads: Annotated[int, Field(ge=1)] | None = None
+    num_batch_threads: Annotated[int, Field(ge=1, le=4096)] | None = None
     """Batches that are computed at a time; by default as many as the pod has CPUs."""
     allowed_batch_sizes: Annotated[list[Annotated[int, Field(ge=1)]], Field(default_factory=list)]
     """Sizes to which batches are filled up, ascending, the last one being `maxBatchSize`; by default any size. With a

@@ -18,19 +18,22 @@ class GateArgs(Model):
     metric: Literal["errorRate", "latencyP99Millis", "accuracy"]
     """`errorRate` is the share of the canary's requests that fail, whoever is to blame; `latencyP99Millis` what 99 % of
     its requests stay below; `accuracy` the share of held-out examples whose label it predicts."""
-    threshold: Annotated[float, Field(ge=0)]
+    threshold: Annotated[float, Field(ge=0, le=3_600_000)]
     """The most that is allowed, of `accuracy` the least."""
-    min_requests: Annotated[int, Field(ge=0)] | None = None
+    min_requests: Annotated[int, Field(ge=0, le=1_000_000_000)] | None = None
     """Requests that the canary must have answered before the gate decides; 100 by default, 0 for `accuracy`."""
     examples: Location | None = None
     """The held-out examples of `accuracy`: a file of JSON lines, `{"instance": …, "label": 3}`."""
 
     @model_validator(mode="after")
     def _of_accuracy(self) -> Self:
-        if self.metric == "accuracy" and self.threshold > 1:
-            refuse("a threshold of accuracy from 0 to 1")
+        share = f"{self.threshold / 100:g}" if 1 < self.threshold < 100 else ""
+        if self.metric == "accuracy" and not 0 < self.threshold <= 1:
+            refuse("a threshold of accuracy above 0, at most 1", share, at="threshold")
         if self.metric == "errorRate" and self.threshold >= 1:
-            refuse("a threshold of errorRate below 1")
+            refuse("a threshold of errorRate below 1", share, at="threshold")
+        if self.metric == "latencyP99Millis" and not self.threshold:
+            refuse("a threshold of latencyP99Millis above 0", at="threshold")
         if (self.metric == "accuracy") != (self.examples is not None):
             refuse("examples with the metric accuracy, and with no other")
         return self
@@ -57,7 +60,7 @@ class CanaryArgs(Model):
     are divided by shares of replicas, so the part is rounded to whole replicas, at least one."""
     gate: Annotated[list[GateArgs], BeforeValidator(_listed), Field(min_length=1)]
     """The condition on which the version is promoted, or several, which must all hold."""
-    deadline_seconds: Annotated[int, Field(ge=10)] = 86400
+    deadline_seconds: Annotated[int, Field(ge=10, le=100_000_000)] = 86400
     """A canary without a verdict is rolled back after that; a day by default."""
 
     def replicas(self, all_replicas: int, *, by_route: bool = False) -> int:

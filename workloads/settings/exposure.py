@@ -51,9 +51,16 @@ def _https(value: str) -> str:
 
 
 def _host_name(value: str) -> str:
-    if not is_object_name(value) or "." not in value or not value[-1].isalpha():
-        refuse("the name of a host in lower-case letters, such as digits.example.org", value.lower())
+    if not _is_host_name(value):
+        bare = value.lower().partition("://")[2] or value.lower()
+        near = bare.partition("/")[0].partition(":")[0]
+        rule = "the name of a host in lower-case letters, such as digits.example.org"
+        refuse(rule, near if _is_host_name(near) else "")
     return value
+
+
+def _is_host_name(value: str) -> bool:
+    return is_object_name(value) and "." in value and value[-1].isalpha()
 
 
 HostName = Annotated[str, AfterValidator(_host_name)]

@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
+from components.base.bucket_name import BUCKET_RULE, is_bucket_name
 from components.base.model import Line, Model, Name, ObjectName, refuse
 from workloads.settings.egress import Egress
 
@@ -27,6 +28,9 @@ def _uri(value: str) -> str:
         refuse("an address without a password, and fetch.credentials")
     if parts.fragment or (parts.scheme in _OF_BUCKETS and (parts.query or port)):
         refuse(_EXAMPLES)
+    if parts.scheme == "s3" and not is_bucket_name(parts.netloc):
+        near = f"s3://{parts.netloc.lower()}{parts.path}" if is_bucket_name(parts.netloc.lower()) else ""
+        refuse(f"the {BUCKET_RULE} after s3://", near)
     if parts.scheme in _OF_SERVERS and not parts.path.endswith(_ARCHIVES):
         refuse(f"the address of an archive, which ends with {', '.join(_ARCHIVES)}")
     return value

@@ -18,11 +18,11 @@ class ScalingArgs(Model):
     """The most pods. Quotas count as many."""
     cpu: Annotated[int, Field(ge=1, le=1000)] | None = None
     """Percent of `resources.cpus` that the pods use on average. Above 100, pods use idle cores of their nodes."""
-    requests_per_second: Annotated[float, Field(gt=0)] | None = None
+    requests_per_second: Annotated[float, Field(gt=0, le=1_000_000_000)] | None = None
     """Requests per second of each pod."""
-    latency_milliseconds: Annotated[float, Field(gt=0)] | None = None
+    latency_milliseconds: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
     """95th percentile of the time that TensorFlow Serving takes for a request."""
-    queue_milliseconds: Annotated[float, Field(gt=0)] | None = None
+    queue_milliseconds: Annotated[float, Field(gt=0, le=3_600_000)] | None = None
     """95th percentile of the time that a request waits for its batch, with `batching`."""
     requests_query: NonEmptyStr | None = None
     """PromQL for the requests per second of all clients, instead of the pods' own metrics: those of a gateway, which

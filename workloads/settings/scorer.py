@@ -50,7 +50,7 @@ class LagScalingArgs(Model):
     """The fewest pods. With 0, the last pod stops when no records are left, and the next record starts one."""
     max: Annotated[int, Field(ge=1, le=1000)]
     """The most pods."""
-    lag: Annotated[int, Field(ge=1)]
+    lag: Annotated[int, Field(ge=1, le=1_000_000_000)]
     """Records without a result for each pod: with more, further pods start."""
     scale_down_seconds: Annotated[int, Field(ge=0, le=3600)] = 300
     """Seconds of lower lag before pods are stopped, at most half of them each minute."""

@@ -18,7 +18,7 @@ _SOURCES = {(True, True, False, False), (False, False, True, False), (False, Fal
 class VersionPolicy(Model):
     """Which of the versions in the folder are served: `{latest: 2}`, `{specific: [3, 4]}` or `all`."""
 
-    latest: Annotated[int, Field(ge=1)] | None = None
+    latest: Annotated[int, Field(ge=1, le=10_000)] | None = None
     """This many of the newest."""
     specific: Annotated[list[Version], Field(min_length=1)] | None = None
     """These, as long as they are in the folder."""

@@ -65,7 +65,7 @@ class Asha(Model):
     """Asynchronous successive halving: at certain steps, only the best part of the trials goes on."""
 
     kind: Literal["asha"]
-    min_steps: Annotated[int, Field(ge=1)]
+    min_steps: Annotated[int, Field(ge=1, le=1_000_000_000)]
     """Steps at which trials are compared for the first time."""
     reduction: Annotated[int, Field(ge=2, le=100)] = 3
     """One of this many trials goes on; the next comparison is after this many times the steps."""

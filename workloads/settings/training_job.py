@@ -91,7 +91,7 @@ class Checkpoints(Location):
 
     path: RelativePath = "checkpoints"
     """Folder on the volume. Every run has a subfolder with its name."""
-    every_steps: Annotated[int | None, Field(ge=1)] = None
+    every_steps: Annotated[int | None, Field(ge=1, le=1_000_000_000)] = None
     """Steps between two checkpoints, by default 100, in the variable CHECKPOINT_STEPS. A lost node loses at most these
     and the steps made while a checkpoint was being written."""
     interruption_minutes: Annotated[float | None, Field(gt=0, le=525600)] = None
@@ -174,7 +174,7 @@ class JobSettings(Model):
     within: Within | None = None
     """Topology level, such as `zone`: all GPU pods of the job run in one domain of it. The stack's `topology` has the
     levels."""
-    attempt: Annotated[int, Field(ge=1)] = 1
+    attempt: Annotated[int, Field(ge=1, le=1_000_000)] = 1
     """Attempt number. Raise it to run the same job again, as a new run with checkpoints of its own."""
     max_restarts: Annotated[int, Field(ge=0, le=1000)] = 3
     """Restarts of the whole job after failures. Restarts after evictions do not count.

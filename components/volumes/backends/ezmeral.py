@@ -69,7 +69,7 @@ class Ezmeral(Backend):
     """Directory of the data fabric in which its volumes are mounted."""
     topology: Path | None = None
     """Topology path of the racks that hold the data, such as /data/rack1; the data fabric's default by default."""
-    advisory_quota_gib: Annotated[int, Field(gt=0)] | None = None
+    advisory_quota_gib: Annotated[int, Field(gt=0, le=1_048_576)] | None = None
     """Advisory quota in GiB, at which the data fabric warns; below `sizeGib`."""
 
     access_modes: ClassVar[tuple[AccessMode, ...]] = ("ReadWriteMany",)

@@ -84,7 +84,8 @@ def _target(name: str, args: VolumeArgs, target: str, declared: Declared, cluste
     if target not in declared:
         yield unknown_name(at, "volume", target, declared)
     elif name in _behind(target, declared):
-        yield Fault(at, f"volume {target} is already mirrored to this volume; remove one direction")
+        circle = ("volumes", *sorted({name, *_behind(target, declared)}))
+        yield Fault(at, f"volume {target} is already mirrored to this volume; remove one direction", lacks=circle)
     elif (first := volsync.sender_to(target, declared)) != name:
         yield Fault(at, f"volume {target} is already the mirror of volume {first}; use a volume of its own")
     elif other := declared[target]:

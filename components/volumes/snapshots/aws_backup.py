@@ -17,7 +17,7 @@ def faults(asked: SnapshotsArgs | None) -> Iterator[Fault]:
         yield Fault(
             ("snapshots", "keep"), "is set, but AWS Backup keeps snapshots by age only; remove it, and set expire"
         )
-    if asked.expire_seconds is None or asked.expire_seconds % _DAY:
+    elif asked.expire_seconds is None or asked.expire_seconds % _DAY:
         found = "missing" if asked.expire is None else f"is {asked.expire}"
         yield Fault(
             ("snapshots", "expire"), f"{found}, but AWS Backup keeps snapshots for whole days; set one such as 30d"

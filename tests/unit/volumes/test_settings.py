@@ -140,8 +140,8 @@ def test_the_origin_of_a_volume_is_another_one_with_the_same_backend_that_fits()
 def test_volumes_that_begin_as_each_other_are_refused() -> None:
     found = lines(one={"backend": FILES, "from": {"volume": "two"}}, two={"backend": FILES, "from": {"volume": "one"}})
     assert found == [
-        "one.from.volume: volume two is itself a clone of this volume; choose another volume for one of them",
-        "two.from.volume: volume one is itself a clone of this volume; choose another volume for one of them",
+        "one.from.volume: volume two is itself a clone of this volume; choose another volume for one of them; also "
+        "affects volumes.two.from.volume",
     ]
 
 

@@ -27,14 +27,14 @@ class BrokersArgs(Model):
 
     count: Annotated[int, Field(ge=1, le=99), AfterValidator(_odd)] = 3
     """Number of brokers. Use an odd number, because a majority must be available."""
-    size_gib: Annotated[float, Field(ge=1)]
+    size_gib: Annotated[float, Field(ge=1, le=1_048_576)]
     """Disk of each broker in GiB. Plan for the topics' retention times their replicas, divided by the brokers, plus a
     third."""
     storage_class: ObjectName | None = None
     """StorageClass of the disks; the cluster's default class by default."""
-    cpus: Annotated[float, Field(ge=0.001)] = 1
+    cpus: Annotated[float, Field(ge=0.001, le=1024)] = 1
     """CPU request of each broker."""
-    memory_gib: Annotated[float, Field(ge=1)] = 2
+    memory_gib: Annotated[float, Field(ge=1, le=65536)] = 2
     """Memory of each broker in GiB."""
 
 
