@@ -18,6 +18,8 @@ POD_SECURITY = {
     for mode in ("enforce", "audit", "warn")
     for suffix, value in (("", "restricted"), ("-version", versions.POD_SECURITY))
 }
+DEFAULT_DENY = "default-deny"
+"""A NetworkPolicy of the stack's namespace, which goes with the stack where the namespace stays."""
 _OF_KUBERNETES = "kube-"
 _OF_CONTROLLERS = frozenset(chart.namespace for chart in versions.CHARTS)
 
@@ -61,7 +63,7 @@ class Namespace(pulumi.ComponentResource):
         )
         self.plain_name = name
         self.name = namespace.metadata["name"]
-        self._policy("default-deny", {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
+        self._policy(DEFAULT_DENY, {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [DNS]})
         made = facts.NamespaceOutputs(name=self.name, teams=dict(teams))
         self.register_outputs(encrypted.concealed(dict(made)))

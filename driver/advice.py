@@ -16,6 +16,11 @@ def refresh(stack: str, context: str = "") -> str:
     return f"{over}pulumi up --refresh --stack {stack}"
 
 
+def repair(stack: str, context: str = "") -> str:
+    """The command that undoes what somebody changed or deleted outside of Pulumi."""
+    return f"{deploy(stack, context)} REFRESH=1"
+
+
 def restore(stack: str, context: str = "") -> str:
     """The commands that find deleted objects of a stack and create them again, in backquotes."""
     return f"`{deploy(stack, context)}` or `{refresh(stack, context)}`"

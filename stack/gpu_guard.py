@@ -11,6 +11,7 @@ from components.base import facts
 from components.catalog import GPU_RESOURCE
 from components.namespace import Namespace
 from components.queues import admission, gpu_guard, team
+from components.queues.admission_policy import AdmissionPolicy
 from components.queues.spaces import Spaces
 from stack.resolved import ResolvedStack
 
@@ -34,12 +35,18 @@ def chosen(resolved: ResolvedStack, deployed: pulumi.StackReference) -> Guard:
     """Deny on a new cluster. A stack that an earlier version deployed may have pods that restart: it warns, until the
     settings say otherwise."""
     if written := resolved.config.gpus_in_other_namespaces:
-        other = None if written == "allow" else pulumi.Output.from_input(str(written))
+        other = pulumi.Output.from_input(str(written)) if _is_elsewhere(resolved) else None
         return Guard(pulumi.Output.from_input("deny"), other)
     # Every version has this output.
     outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(facts.GPU_GUARD_KEY))
     action = pulumi.Output.unsecret(outputs.apply(lambda both: _of(*both)))
-    return Guard(action, None if resolved.config.cluster.kind == "existing" else action)
+    return Guard(action, action if _is_elsewhere(resolved) else None)
+
+
+def _is_elsewhere(resolved: ResolvedStack) -> bool:
+    """Whether pods in namespaces that no stack manages are judged, too."""
+    written = resolved.config.gpus_in_other_namespaces
+    return written != "allow" if written else resolved.config.cluster.kind != "existing"
 
 
 def _of(workloads: Mapping[str, Any] | None, recorded: str | None) -> str:
@@ -57,7 +64,7 @@ def declare(
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
     """Create quotas and policies; jobs depend on what is returned. `teams`: the teams' namespaces."""
-    spaces = _spaces(resolved)
+    spaces = spaces_of(resolved)
     own = None if resolved.config.queues else guard.own
     _limits(resolved, own, namespace, teams, opts)
     return [*gpu_guard.declare(spaces, own, guard.other, opts), *admission.declare(spaces, opts)]
@@ -84,7 +91,14 @@ def _gpus(count: int) -> Counter[str]:
     return Counter({GPU_RESOURCE: count})
 
 
-def _spaces(resolved: ResolvedStack) -> Spaces:
+def policies(resolved: ResolvedStack) -> list[AdmissionPolicy]:
+    """All of the guard that the cluster has once the stack is deployed."""
+    spaces = spaces_of(resolved)
+    other = [gpu_guard.other_policy(spaces)] if _is_elsewhere(resolved) else []
+    return [*gpu_guard.own_policies(spaces), *other, *admission.policies(spaces)]
+
+
+def spaces_of(resolved: ResolvedStack) -> Spaces:
     """The namespaces in which only queues give GPUs, and the declared workloads without a queue."""
     config, quotas = resolved.config, resolved.quotas
     return Spaces(

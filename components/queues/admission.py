@@ -13,14 +13,14 @@ import pulumi
 from components.base.labels import (
     ACCELERATOR,
     FLAVOR,
-    NAMESPACE_NAME,
     NO_ACCELERATOR,
     POD_SECURITY_ENFORCE,
     QUEUE_LABEL,
 )
 from components.queues import cel, fitting_pods, priority
 from components.queues import restricted_pods as restricted
-from components.queues.gpu_guard import ADMITTED, DEVICES, OWNER, asks, bind, by_controller, matched, owned, same
+from components.queues.admission_policy import AdmissionPolicy, matched, named, same
+from components.queues.gpu_guard import ADMITTED, DEVICES, OWNER, asks, by_controller, owned
 from components.queues.spaces import Spaces
 
 _MAKERS = {
@@ -34,20 +34,20 @@ _MAKERS = {
 
 def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
     """Create the policies; jobs depend on the returned bindings."""
-    made: list[pulumi.Resource] = []
-    own, of_teams = _named([spaces.stack]), _named(spaces.teams)
+    return [policy.bind(opts) for policy in policies(spaces)]
+
+
+def policies(spaces: Spaces) -> list[AdmissionPolicy]:
+    """Those that a stack with such namespaces and queues has."""
+    specs: list[tuple[str, dict[str, Any], Iterable[str]]] = []
     if spaces.kinds:
-        made += bind(spaces.stack, "-admitted-jobs", labels_of_kueue(spaces), own, opts)
-        made += bind(spaces.stack, "-deleted-jobs", deletions(spaces), _named(spaces.namespaces), opts)
+        specs.append(("-admitted-jobs", labels_of_kueue(spaces), [spaces.stack]))
+        specs.append(("-deleted-jobs", deletions(spaces), spaces.namespaces))
     if spaces.teams:
-        made += bind(spaces.stack, "-jobs-of-teams", jobs(spaces), of_teams, opts)
+        specs.append(("-jobs-of-teams", jobs(spaces), spaces.teams))
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):
-        made += bind(spaces.stack, "-priorities-of-teams", priorities(spaces), of_teams, opts)
-    return made
-
-
-def _named(namespaces: Iterable[str]) -> list[dict[str, Any]]:
-    return [{"key": NAMESPACE_NAME, "operator": "In", "values": sorted(namespaces)}]
+        specs.append(("-priorities-of-teams", priorities(spaces), spaces.teams))
+    return [AdmissionPolicy(spaces.stack, suffix, spec, named(inside)) for suffix, spec, inside in specs]
 
 
 def labels_of_kueue(spaces: Spaces) -> dict[str, Any]:

@@ -2,8 +2,7 @@
 cluster.
 
 The policy pack judges what a stack declares. These ValidatingAdmissionPolicies and ResourceQuotas hold for all users
-and whatever makes the pods, with or without queues: quotas of queues alone bind only those who ask a queue. Kubernetes
-has such policies from 1.30 on.
+and whatever makes the pods, with or without queues: quotas of queues alone bind only those who ask a queue.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,39 +11,34 @@ from typing import Any, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.labels import DOMAIN, NAMESPACE_NAME, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
+from components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
 from components.catalog import ACCELERATORS
-from components.queues import cel, restricted_pods
+from components.queues import accelerators, cel, restricted_pods
+from components.queues.admission_policy import AdmissionPolicy, matched, named, same
 from components.queues.spaces import Spaces
 
 Action = Literal["deny", "warn", "allow"]
 """What becomes of a pod that the guard finds."""
-OWN, OTHER = "-pods-with-gpus", "-gpus-in-other-namespaces"
-"""What the names of the policies end with, after the stack's namespace: for its own namespaces, and for all others."""
+OWN, LIMIT_RANGES, OTHER = "-pods-with-gpus", "-limit-ranges", "-gpus-in-other-namespaces"
+"""What the names of the policies end with, after the stack's namespace: two for its own namespaces, one for all
+others."""
 ALLOWED = f"{DOMAIN}/gpus"
 """Label of a namespace that no stack manages whose pods may hold accelerators, with the value `allowed`."""
 ADMITTED = "kueue.x-k8s.io/podset"
 """The label that Kueue sets on the pods of admitted jobs."""
 DEVICES = "GPUs and resourceClaims"
 """What messages call accelerators, and claims of devices, which may be some."""
+QUOTA = "gpus"
+"""Name of the ResourceQuota of each namespace of the stack."""
+DEFAULTS = ("default", "defaultRequest")
+"""What a LimitRange gives containers; the API server fills them from `max` and `min`."""
 COUNTED = tuple(sorted({accelerator.resource for accelerator in ACCELERATORS.values()}))
 """The resources that settings request, and ResourceQuotas count."""
-PATTERN = (
-    # Domains with nothing but accelerators, then devices of domains that have others too.
-    r"^((nvidia|amd|gpu\.intel|huawei|cambricon|hygon|enflame|metax-tech|mthreads|kunlunxin)\.com/.+"
-    r"|(tenstorrent|vastaitech)\.com/.+|(habana|furiosa|rebellions|iluvatar)\.ai/.+|cloud-tpus\.google\.com/.+"
-    r"|npu\.intel\.com/.+|qualcomm\.com/qaic.*|alibabacloud\.com/ppu.*"
-    # A DeviceClass of dynamic resource allocation, by its name.
-    r"|deviceclass\.resource\.kubernetes\.io/.+"
-    # Whatever the vendor.
-    r"|[^/]+/([^/]*(gpu|nvidia|cuda|neuron|gaudi)|([^/]*[^a-z/])?(tpu|npu|dcu|mlu|mig-)).*)$"
-)
-"""The names of accelerators among extended resources, in RE2's syntax."""
 OWNER = "metadata.?ownerReferences.orValue([]).filter(owner, owner.?controller.orValue(false))"
 """The owner that controls an object, in CEL."""
 _OF_JOB = (ADMITTED, "batch.kubernetes.io/controller-uid", "controller-uid")
 """The labels by which pods belong to a Job that Kueue admitted."""
-_GATE = "kueue.x-k8s.io/admission"
+GATE = "kueue.x-k8s.io/admission"
 """The scheduling gate of pods that Kueue manages without a job."""
 
 
@@ -53,46 +47,29 @@ def declare(
 ) -> list[pulumi.Resource]:
     """Create the policies; jobs depend on the returned bindings. `own`: `warn` or, by default, `deny`. `other`: one
     of them, or None for no policy."""
-    inside = {"key": NAMESPACE_NAME, "operator": "In", "values": sorted(spaces.namespaces)}
-    made = bind(spaces.stack, OWN, own_pods(spaces), [inside], opts, own)
-    if other is None:
-        return made
+    made = [policy.bind(opts, own) for policy in own_policies(spaces)]
+    return made if other is None else [*made, other_policy(spaces).bind(opts, other)]
+
+
+def own_policies(spaces: Spaces) -> list[AdmissionPolicy]:
+    """Those of the stack's own namespace and of its teams'."""
+    inside = named(spaces.namespaces)
+    return [
+        AdmissionPolicy(spaces.stack, OWN, own_pods(spaces), inside),
+        AdmissionPolicy(spaces.stack, LIMIT_RANGES, limit_ranges(), inside),
+    ]
+
+
+def other_policy(spaces: Spaces) -> AdmissionPolicy:
+    """That of namespaces which no stack manages."""
+    (inside,) = named(spaces.namespaces)
     outside = [
         {**inside, "operator": "NotIn"},
         # Other stacks guard their own; those of controllers and of the GPU runtime are a stack's.
         {"key": PART_OF, "operator": "NotIn", "values": [TENSORPLANE[PART_OF]]},
         {"key": ALLOWED, "operator": "NotIn", "values": ["allowed"]},
     ]
-    return [*made, *bind(spaces.stack, OTHER, other_pods(spaces), outside, opts, other)]
-
-
-def bind(
-    stack: str,
-    suffix: str,
-    spec: Mapping[str, Any],
-    namespaces: Sequence[Mapping[str, Any]],
-    opts: pulumi.ResourceOptions,
-    action: pulumi.Output[str] | None = None,
-) -> list[pulumi.Resource]:
-    """Create a policy, and its binding to the namespaces with these labels, which is returned. `action`: `deny`, the
-    default, or `warn`."""
-    name = f"{stack}{suffix}"
-    about: Any = {"name": name, "labels": labels(stack, "queue")}
-    rules: Any = {"failure_policy": "Fail", **spec}
-    policy = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(name, metadata=about, spec=rules, opts=opts)
-    force: Any = {
-        "policy_name": name,
-        "validation_actions": [action.apply(str.capitalize) if action else "Deny"],
-        "match_resources": {"namespace_selector": {"match_expressions": list(namespaces)}},
-    }
-    after = pulumi.ResourceOptions(
-        depends_on=[policy],
-        # A dry run of the update merges both actions of a binding, and the API server refuses `Deny` beside `Warn`.
-        replace_on_changes=["spec.validationActions"],
-        delete_before_replace=True,
-    )
-    after = pulumi.ResourceOptions.merge(opts, after)
-    return [k8s.admissionregistration.v1.ValidatingAdmissionPolicyBinding(name, metadata=about, spec=force, opts=after)]
+    return AdmissionPolicy(spaces.stack, OTHER, other_pods(spaces), outside)
 
 
 def limit(
@@ -110,7 +87,7 @@ def limit(
     hard = {f"requests.{resource}": str(most.get(resource, 0)) for resource in COUNTED}
     return k8s.core.v1.ResourceQuota(
         f"{owner}-gpus",
-        metadata={"name": "gpus", "namespace": namespace, "labels": labels(owner, "queue")},
+        metadata={"name": QUOTA, "namespace": namespace, "labels": labels(owner, "queue")},
         spec={"hard": action.apply(lambda word: hard if word == "deny" else {}) if action else hard},
         opts=opts,
     )
@@ -124,12 +101,13 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         # ResourceQuotas count no others.
         f" && !{asks('dyn(object).spec', but=COUNTED)}"
     )
-    waits, waited = _gated("object"), _gated("oldObject")
+    waits, waited, claims = _gated("object"), _gated("oldObject"), _claims("dyn(object).spec")
     # Pods that other operators create are not of an admitted job, even with Kueue's label.
     of_job = f" && {owned('Job')}" if spaces.only_job_sets else ""
     admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && variables.byController{of_job}"
-    # Kueue has counted the RuntimeClass as it was when it admitted the job.
-    counted = f"!{_some(_overhead('dyn(object).spec'))}"
+    # Kueue has counted the RuntimeClass, and templates of claims, as they were when it admitted the job. The one of a
+    # stack knows no device class, so that it only admits templates without devices.
+    counted = f"!({_some(_overhead('dyn(object).spec'))}{f' || {claims}' if spaces.only_job_sets else ''})"
     made = f"({waits} || ({admitted}) || ({declared})) && {counted}" if spaces.kinds else declared
     kept = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
     was_admitted = f"dyn(oldObject).metadata.?labels[?'{ADMITTED}'].hasValue()"
@@ -151,6 +129,25 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         "match_conditions": [{"name": "gpus", "expression": asks("dyn(object).spec")}],
         "variables": [by_controller(spaces)],
         "validations": validations if spaces.kinds else validations[:1],
+    }
+
+
+def limit_ranges() -> dict[str, Any]:
+    """The policy of LimitRanges: they give no accelerators to containers that request none, whose pods Kueue may have
+    counted before. The API server has made `max` and `min` the defaults that they are."""
+    defaults = f"[{', '.join(f'limit.?{key}.orValue({{}})' for key in DEFAULTS)}]"
+    given = f"dyn(object).spec.limits.exists(limit, {_some(defaults)})"
+    return {
+        "match_constraints": matched({"": ["limitranges"]}),
+        "validations": [
+            {
+                "expression": f"!{given} || (request.operation == 'UPDATE' && {same('spec')})",
+                "message": (
+                    "spec.limits: containers that request no GPUs would get some, since max is also the default;"
+                    ' set default and defaultRequest of these resources to "0"'
+                ),
+            }
+        ],
     }
 
 
@@ -194,7 +191,7 @@ def asks(spec: str, *, but: Sequence[str] = ()) -> str:
     """
     amounts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
     return (
-        f"({spec}.?resourceClaims.orValue([]).size() > 0"
+        f"({_claims(spec)}"
         f" || {restricted_pods.containers(spec)}.exists(one, {_some(amounts, but)})"
         f" || {_some(_overhead(spec), but)})"
     )
@@ -202,8 +199,12 @@ def asks(spec: str, *, but: Sequence[str] = ()) -> str:
 
 def _some(amounts: str, but: Sequence[str] = ()) -> str:
     """Whether one of these maps of amounts has an accelerator."""
-    named = f"name.matches(r'{PATTERN}')" + (f" && !(name in {cel.list_of(but)})" if but else "")
-    return f"{amounts}.exists(amounts, amounts.exists(name, {named} && string(amounts[name]) != '0'))"
+    found = accelerators.named("name") + (f" && !(name in {cel.list_of(but)})" if but else "")
+    return f"{amounts}.exists(amounts, amounts.exists(name, {found} && string(amounts[name]) != '0'))"
+
+
+def _claims(spec: str) -> str:
+    return f"{spec}.?resourceClaims.orValue([]).size() > 0"
 
 
 def _overhead(spec: str) -> str:
@@ -227,28 +228,13 @@ def by_controller(spaces: Spaces) -> dict[str, str]:
     return {"name": "byController", "expression": f"{user} == 'system:kube-controller-manager' || ({account})"}
 
 
-def matched(resources: Mapping[str, Sequence[str]], operations: Sequence[str] = ("CREATE", "UPDATE")) -> dict[str, Any]:
-    """The resources that a policy judges, by API group."""
-    return {
-        "resource_rules": [
-            {"api_groups": [group], "api_versions": ["*"], "operations": list(operations), "resources": list(names)}
-            for group, names in resources.items()
-        ]
-    }
-
-
 def owned(kind: str) -> str:
     """Whether an object of this kind owns the request's."""
     return f"dyn(object).metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '{kind}')"
 
 
-def same(path: str) -> str:
-    """Whether an update leaves this as it is."""
-    return f"dyn(object).{path} == dyn(oldObject).{path}"
-
-
 def _gated(thing: str) -> str:
-    return f"dyn({thing}).spec.?schedulingGates.orValue([]).exists(gate, gate.name == '{_GATE}')"
+    return f"dyn({thing}).spec.?schedulingGates.orValue([]).exists(gate, gate.name == '{GATE}')"
 
 
 def _account() -> str:

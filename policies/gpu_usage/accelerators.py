@@ -22,15 +22,18 @@ _HARMLESS = re.compile(
     r"|(devices\.kubevirt\.io|smarter-devices|squat\.ai)/(fuse|kvm|(net_)?tun|vhost-(net|vsock)|sev|video\d*|snd"
     r"|tty\w*|serial|gpiochip\d*|i2c-\d+|spidev[\d.]*|rtc\d*|loop\d*|random|hwrng|watchdog\d*)|github\.com/fuse"
     r"|sgx\.intel\.com/.*|qat\.intel\.com/.*|dsa\.intel\.com/.*|kubernetes\.azure\.com/sgx\w*|hugepages-.*"
-    r"|koordinator\.sh/rdma"
+    r"|koordinator\.sh/rdma|amd\.com/v?nic"
 )
 # A device class with Kubernetes' own prefix.
 _DEVICE_CLASS = "deviceclass.resource.kubernetes.io/"
 _VENDORS = (
     # The keys of a ResourceQuota have a prefix: `requests.nvidia.com/gpu` limits what others request.
     r"(?<![\w.-])(?!(?:requests|limits)\.)(?:[\w-]+\.)+[a-z]{2,}(?:/|~1)"
-    r"(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nid]pu|mlu|[dg]cu)(?![\w.-])"
-    r"|gpu\.intel\.com(?:/|~1)[\w-]+|huawei\.com(?:/|~1)[\w.-]+|cloud-tpus\.google\.com(?:/|~1)[\w-]+"
+    r"(?:[vp]?gpu(?:\.shared)?|mig-[\w.+-]+|tpu|neuron(?:core|device)?|gaudi|[nidx]pu|mlu|[dg]cu)(?![\w.-])"
+    r"|[gnv]pu\.intel\.com(?:/|~1)[\w-]+|huawei\.com(?:/|~1)[\w.-]+|cloud-tpus\.google\.com(?:/|~1)[\w-]+"
+    r"|(?:sambanova|hyperaccel|moffett|furiosa|rebellions)\.ai(?:/|~1)[\w-]+|amd\.com(?:/|~1)[cdqs]px_nps\d"
+    r"|(?:tenstorrent|vastaitech|directx\.microsoft)\.com(?:/|~1)[\w-]+|(?:baidu|birentech)\.com(?:/|~1)[\w-]*gpu"
+    r"|ibm\.com(?:/|~1)(?:spyre|aiu)_[\w.]+|qualcomm\.com(?:/|~1)qaic[\w-]*|alibabacloud\.com(?:/|~1)ppu[\w-]*"
     r"|(?:volcano\.sh|aliyun\.com|tencent\.com)(?:/|~1)v?(?:gpu|cuda)[\w-]*|deviceclass\.resource\.kubernetes\.io/.+"
 )
 _NAMED = re.compile(_VENDORS)

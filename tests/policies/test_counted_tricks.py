@@ -19,6 +19,7 @@ from tests.policies.stacks import (
     template,
     workload,
 )
+from tests.support.accelerator_names import HARMLESS, SOURCES
 
 DEVICES = {"domain": {"devices": {"gpus": [{"name": "a", "deviceName": "nvidia.com/GA102GL_A10"}]}}}
 EXECUTORS = {"executor": {"instances": 3, "gpu": {"name": "nvidia.com/gpu", "quantity": 2}}}
@@ -143,12 +144,11 @@ COUNTED: dict[str, tuple[list[Resource], int]] = {
 
 
 for resource in (
-    *("google.com/tpu", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "habana.ai/gaudi", "amd.com/gpu"),
-    *("huawei.com/Ascend910", "gpu.intel.com/i915", "nvidia.com/pgpu", "nvidia.com/vgpu", "nvidia.com/GA102GL_A10"),
+    *("nvidia.com/pgpu", "nvidia.com/vgpu", "nvidia.com/GA102GL_A10", "nvidia.com/mig-1g.5gb"),
     # Plugins that offer any device file by its name.
     *("smarter-devices/nvidia0", "smarter-devices/dri", "squat.ai/nvidia", "devices.kubevirt.io/nvidia0"),
     *("smarter-devices/vfio", "smarter-devices/kfd", "smarter-devices/accel0"),
-    *("nvidia.com/mig-1g.5gb", "vendor.example/accelerator", "deviceclass.resource.kubernetes.io/gpu"),
+    *("vendor.example/accelerator", "deviceclass.resource.kubernetes.io/gpu"),
 ):
     COUNTED[resource] = ([raw("core/v1:Pod", "x", pod(2, resource=resource))], 2)
 
@@ -174,3 +174,22 @@ def test_a_stated_chart_counts_as_stated(violations: Violations) -> None:
     assert violations(web, charts={"oci://ghcr.io/acme/web": 2}, maxGpus=2) == []
     (message,) = violations(web, charts={"oci://ghcr.io/acme/web": 2}, maxGpus=1)
     assert "x (Release): 2" in message
+
+
+SHARES = {"mthreads.com/sgpu-core", "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "koordinator.sh/gpu-core"}
+"""In hundredths of a device, or in units of its memory."""
+
+
+def test_resources_of_public_device_plugins_are_counted(violations: Violations) -> None:
+    (message,) = violations(*(raw("core/v1:Pod", name, pod(100, resource=name)) for name in SOURCES))
+    assert f"request {100 * len(SOURCES.keys() - SHARES) + len(SHARES)} GPUs;" in message
+    assert violations(*(raw("core/v1:Pod", name, pod(8, resource=name)) for name in HARMLESS)) == []
+
+
+def test_they_are_found_in_fields_of_any_name(violations: Violations) -> None:
+    for name in SOURCES.keys() - SHARES:
+        if not name.startswith(("example.com/", "smarter-devices/")):
+            (message,) = violations(raw("example.com/v1:Thing", "x", {"wants": {name: 7}}))
+            assert "it requests GPUs (`spec.wants`)" in message, name
+    for name in HARMLESS:
+        assert violations(raw("example.com/v1:Thing", "x", {"wants": {name: 7}})) == [], name

@@ -21,6 +21,8 @@ from pulumi import automation
 
 from components.clusters.existing import Existing
 from components.namespace import Namespace
+from components.queues import gpu_guard
+from components.queues.spaces import Spaces
 from workloads.owner import Owner
 
 Program = Callable[[k8s.Provider], None]
@@ -112,6 +114,17 @@ def variables(value: str) -> Program:
     return program
 
 
+def guard(found: str) -> Program:
+    """The policy of pods with GPUs for a stack without queues. `found`: what becomes of them: deny or warn."""
+
+    def program(provider: k8s.Provider) -> None:
+        policy = gpu_guard.own_policies(Spaces("guarded", {}, [], {}, only_job_sets=True))[0]
+        binding: Any = policy.bind(pulumi.ResourceOptions(provider=provider), pulumi.Output.from_input(found))
+        pulumi.export("actions", binding.spec["validation_actions"])
+
+    return program
+
+
 def of_this_machine(context: str) -> Program:
     """Two objects: by a context of the machine's own kubeconfig, as `kind: existing` has it, and by its current one."""
 
@@ -128,6 +141,7 @@ PROGRAMS: dict[str, Callable[..., Program]] = {
     "waiting_pod": waiting_pod,
     "job": job,
     "variables": variables,
+    "guard": guard,
     "of_this_machine": of_this_machine,
 }
 

@@ -167,6 +167,19 @@ def test_another_secret_of_variables_has_another_name(engine: Engine, api: Api) 
         assert base64.b64encode(b"1234").decode() not in text
 
 
+def test_the_guard_of_gpus_denies_warns_and_denies_again(engine: Engine, api: Api) -> None:
+    """Dry runs of updates would merge both actions of a binding, and the API server refuses `Deny` beside `Warn`."""
+    runs = [("up", "deny"), ("preview", "warn"), ("up", "warn"), ("up", "deny")]
+    answers = engine.run(*(step(action, "guard", found=found) for action, found in runs))
+    for run, answer in zip(runs, answers, strict=True):
+        assert "error" not in answer, (run, answer["error"])
+    ups = [answer for (action, _), answer in zip(runs, answers, strict=True) if action == "up"]
+    assert [answer["outputs"]["actions"] for answer in ups] == [["Deny"], ["Warn"], ["Deny"]]
+    assert ups[1]["changes"] == ups[2]["changes"] == {"replace": 1, "same": 3}, "the policy stays"
+    for kind in ("ValidatingAdmissionPolicyBinding", "ValidatingAdmissionPolicy"):
+        api.delete(GVK("admissionregistration.k8s.io", "v1", kind), "guarded-pods-with-gpus")
+
+
 def children(pid: int) -> list[int]:
     """The programs that a process started."""
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -13,23 +13,26 @@ from typing import Any
 import pytest
 from kubernetes import config as kubeconfig
 
+from cli.commands.check import guarded_pods
 from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
 from components.queues import gpu_guard
 from components.queues.spaces import Spaces
 from embedded.provider.api import GVK, Api, ApiError
+from stack.gpu_guard import spaces_of
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
+from tests.support.accelerator_names import HARMLESS, SOURCES
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 COUNT = counts.of(quick=60, nightly=600)
 OTHER, ALLOWED, RUNTIME = "other", "allowed", "takes-gpus"
 CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
-RESOURCES = ["nvidia.com/gpu", "nvidia.com/mig-1g.10gb", "amd.com/gpu", "google.com/tpu", "example.com/npu"]
-RESOURCES += ["npu.intel.com/accel", "tenstorrent.com/n150", "vastaitech.com/va", "alibabacloud.com/ppu"]
+RESOURCES = sorted(SOURCES.keys() - {"deviceclass.resource.kubernetes.io/gpu.nvidia.com"})
 JOB = GVK("batch", "v1", "Job")
+OVERHEAD = {"nvidia.com/gpu": "8"}
 GATE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 
 
@@ -51,7 +54,7 @@ def others(jobs: Jobs) -> Iterator[None]:
             "kind": "RuntimeClass",
             "metadata": {"name": RUNTIME},
             "handler": "runc",
-            "overhead": {"podFixed": {"nvidia.com/gpu": "8"}},
+            "overhead": {"podFixed": OVERHEAD},
         },
     ]
     for each in made:
@@ -132,6 +135,12 @@ def is_of_admitted_job(found: Object, user: str, own: list[str]) -> bool:
     return metadata["namespace"] in own and labelled and owned and user.startswith(CONTROLLER.split("{")[0])
 
 
+def is_refused_again(jobs: Jobs, found: Object) -> bool:
+    """What `check --cluster` says of such a pod if it runs."""
+    overhead = OVERHEAD if "runtimeClassName" in found["spec"] else {}
+    return guarded_pods.is_refused({**found, "spec": {**found["spec"], "overhead": overhead}}, spaces_of(jobs.resolved))
+
+
 @pytest.mark.counted
 def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: None) -> None:
     draw, let_in = random.Random(counts.seed()), []
@@ -146,7 +155,11 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
             Api(client).create(found, manager="test", dry_run=True)
         except ApiError as error:
             assert "GPUs and resourceClaims" in str(error) or "exceeded quota" in str(error), (user, found, str(error))
+            by_controller = user.startswith(CONTROLLER.split("{")[0])
+            if namespace in own and by_controller and "Kueue did not admit this pod" in str(error):
+                assert is_refused_again(jobs, found), found
             continue
+        assert namespace not in own or not is_refused_again(jobs, found), found
         if not is_of_admitted_job(found, user, own):
             let_in.append((user, found))
     assert let_in == []
@@ -245,8 +258,17 @@ def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, clie
         jobs.api.delete(GVK("rbac.authorization.k8s.io", "v1", "RoleBinding"), "deploys", TEAM)
 
 
-def test_a_runtime_class_adds_no_gpus_to_an_admitted_job(jobs: Jobs, client: Any, others: None) -> None:
-    """It may have changed since Kueue counted it."""
+@pytest.mark.parametrize(
+    "added",
+    [
+        {"runtimeClassName": RUNTIME},
+        # Of a template without devices, which Kueue admits.
+        {"resourceClaims": [{"name": "a", "resourceClaimTemplateName": "changed"}]},
+    ],
+    ids=["by a RuntimeClass", "by a claim's template"],
+)
+def test_an_admitted_job_gains_no_gpus(jobs: Jobs, client: Any, others: None, added: Object) -> None:
+    """What names them may have changed since Kueue counted it."""
     found = plain(TEAM)
     found["metadata"] |= {"labels": {gpu_guard.ADMITTED: "worker"}, "ownerReferences": [{**_OWNER, "kind": "Job"}]}
     client.default_headers |= {
@@ -254,7 +276,7 @@ def test_a_runtime_class_adds_no_gpus_to_an_admitted_job(jobs: Jobs, client: Any
         "Impersonate-Group": "system:masters",
     }
     Api(client).create(found, manager="test", dry_run=True)
-    found["spec"]["runtimeClassName"] = RUNTIME
+    found["spec"] |= added
     with pytest.raises(ApiError, match="Kueue did not admit this pod"):
         Api(client).create(found, manager="test", dry_run=True)
 
@@ -306,7 +328,8 @@ def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catal
 
 def test_pods_without_gpus_and_namespaces_that_may_have_some_are_left_alone(jobs: Jobs, others: None) -> None:
     assert jobs.refusal(pod(example(), ALLOWED)) == ""
+    devices = {name: "1" for name in HARMLESS if "/" in name}
     for namespace in (OTHER, "default", TEAM, jobs.stack):
         other = plain(namespace)
-        other["spec"]["containers"][0]["resources"] = {"limits": {"vpc.amazonaws.com/efa": "1", "cpu": "1"}}
+        other["spec"]["containers"][0]["resources"] = {"limits": {**devices, "cpu": "1"}}
         assert jobs.refusal(other) == "", namespace

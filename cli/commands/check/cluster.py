@@ -7,6 +7,7 @@ from functools import partial
 
 from cli.commands.check import guard, node_sizes, platform, promises, volumes
 from components.base.faults import Note
+from driver import advice
 from driver.kube import Kube
 from driver.target import Target
 from embedded.fault import Fault
@@ -15,11 +16,17 @@ from stack import ResolvedStack
 
 def comparison(stack: str, context: str) -> Callable[[ResolvedStack], list[Note]]:
     """`compare` with the cluster of a stack."""
-    return partial(compare, api=Target.of(context, stack=stack).api())
+    return partial(compare, api=Target.of(context, stack=stack).api(), repair=advice.repair(stack, context))
 
 
-def compare(resolved: ResolvedStack, api: Kube) -> list[Note]:
-    """Notes; raises a Fault with a line for each setting that does not match the cluster."""
+def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:
+    """Notes; raises what `refuse` raises. `repair`: the command that creates again what somebody deleted."""
+    refuse(resolved, api)
+    return list(guard.notes(resolved, api, repair))
+
+
+def refuse(resolved: ResolvedStack, api: Kube) -> None:
+    """Raise a Fault with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
         *platform.faults(resolved, api),
@@ -30,4 +37,3 @@ def compare(resolved: ResolvedStack, api: Kube) -> list[Note]:
         wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
         raise Fault(*lines)
-    return list(guard.notes(resolved, api))

@@ -1,40 +1,75 @@
-"""Pods with accelerators that the guard refuses when they start again, and where it lets them in."""
+"""What the guard of GPUs refuses of what runs in the cluster now, and where it lets GPUs pass."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
 
+from cli.commands.check import guard_objects, guarded_pods
+from cli.commands.check.guarded_pods import Object
 from cli.output.texts import first
 from components.base.faults import Note
 from components.base.labels import PART_OF, TENSORPLANE
 from components.base.plural import counted
 from components.queues import gpu_guard
+from components.queues.spaces import Spaces
 from driver.kube import Kube
 from stack import ResolvedStack
+from stack.gpu_guard import spaces_of
 
 _AT = ("gpusInOtherNamespaces",)
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
 _SHOWN = 5
-_Object = Mapping[str, Any]
 
 
-def notes(resolved: ResolvedStack, api: Kube) -> Iterator[Note]:
-    """A line on pods in namespaces that no stack manages, with accelerators, or where nothing refuses those."""
+def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
+    """A line for each: missing parts of the guard, pods of the stack's namespaces that it refuses, LimitRanges there,
+    and pods elsewhere. `repair`: the command that creates what somebody deleted."""
     config = resolved.config
     if config.platform:
         return
-    own = {config.namespace_name, *config.team_namespaces.values()}
-    spared = own | {one["metadata"]["name"] for one in api.metadata("/api/v1/namespaces") if _is_spared(one)}
-    pods = [pod for pod in api.items("/api/v1/pods") if pod["metadata"]["namespace"] not in spared]
-    yield from _notes(
-        config.gpus_in_other_namespaces, _in_force(api, config.namespace_name), list(_with_accelerators(pods))
-    )
+    spaces, asked = spaces_of(resolved), config.gpus_in_other_namespaces
+    pods = list(guarded_pods.with_accelerators(api.items("/api/v1/pods")))
+    refused = [pod for pod in _inside(pods, spaces) if guarded_pods.is_refused(pod, spaces)]
+    denies = bool(spaces.kinds or asked) or _in_force(api, spaces, gpu_guard.OWN) == "deny"
+    yield from _missing(guard_objects.missing(resolved, api), repair)
+    yield from _own_pods(spaces, _names(refused), denies=denies)
+    yield from _limit_ranges(_inside(api.items("/api/v1/limitranges"), spaces))
+    spared = {one["metadata"]["name"] for one in api.metadata("/api/v1/namespaces") if _is_spared(one)}
+    others = [pod for pod in pods if pod["metadata"]["namespace"] not in {*spaces.namespaces, *spared}]
+    yield from _other_pods(asked, _in_force(api, spaces, gpu_guard.OTHER), _names(others))
 
 
-def _notes(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
-    """`in_force`: what the cluster does now. `pods`: those with accelerators, as `namespace/name`."""
+def _missing(lacking: list[str], repair: str) -> Iterator[Note]:
+    if lacking:
+        what = f"parts of the GPU guard are missing in the cluster: {first(lacking, _SHOWN)}"
+        yield Note(("namespace",), f"{what}; create them with: {repair}")
+
+
+def _own_pods(spaces: Spaces, refused: list[str], *, denies: bool) -> Iterator[Note]:
+    """`refused`: pods in the stack's namespaces that could not be created again, as `namespace/name`."""
+    if not refused:
+        return
+    held = f"{counted(len(refused), 'pod')} with GPUs ({first(refused, _SHOWN)})"
+    if spaces.kinds:
+        problem = f"the GPU guard refuses pods that run now when they start again: {held} of no admitted job"
+        yield Note(("queues",), f"{problem}; run them with tensorplane run, or declare them in workloads")
+    elif denies:
+        problem = f"the GPU guard refuses pods that run now when they start again: {held} that no setting declares"
+        yield Note(("workloads",), f"{problem}; declare them")
+    else:
+        problem = f"once set, pods that run now in {spaces.stack} are refused when they start again: {held}"
+        yield Note(_AT, f"{problem} that no setting declares; declare them in workloads before")
+
+
+def _limit_ranges(found: Iterable[Object]) -> Iterator[Note]:
+    if giving := _names(one for one in found if guarded_pods.gives_some(one)):
+        problem = f"containers that request no GPUs get some by {counted(len(giving), 'LimitRange')}"
+        remedy = 'set default and defaultRequest of these resources to "0"'
+        yield Note(("namespace",), f"{problem} ({first(giving, _SHOWN)}); {remedy}")
+
+
+def _other_pods(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
+    """`in_force`: what the cluster does now. `pods`: those in namespaces that no stack manages."""
     held = f": {counted(len(pods), 'pod')} with GPUs there ({first(pods, _SHOWN)})" if pods else ""
     if "deny" in (asked, in_force):
         if pods:
@@ -47,29 +82,21 @@ def _notes(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]
         )
 
 
-def _is_spared(namespace: _Object) -> bool:
+def _is_spared(namespace: Object) -> bool:
     labels = namespace["metadata"].get("labels") or {}
     return labels.get(PART_OF) == TENSORPLANE[PART_OF] or labels.get(gpu_guard.ALLOWED) == "allowed"
 
 
-def _with_accelerators(pods: Iterable[_Object]) -> Iterator[str]:
-    for pod in pods:
-        ended = pod.get("status", {}).get("phase") in ("Succeeded", "Failed")
-        if not ended and _asks(pod["spec"]):
-            yield f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+def _inside(things: Iterable[Object], spaces: Spaces) -> Iterator[Object]:
+    """Those in a namespace of the stack."""
+    return (one for one in things if one["metadata"]["namespace"] in spaces.namespaces)
 
 
-def _asks(spec: _Object) -> bool:
-    """What `gpu_guard.asks` says in the API server."""
-    containers = [*spec["containers"], *(spec.get("initContainers") or ())]
-    resources = [one.get("resources") or {} for one in containers]
-    amounts = [each.get(kind) or {} for each in resources for kind in ("requests", "limits")]
-    asked = [
-        name for each in (*amounts, spec.get("overhead") or {}) for name, count in each.items() if str(count) != "0"
-    ]
-    return bool(spec.get("resourceClaims")) or any(re.search(gpu_guard.PATTERN, name) for name in asked)
+def _names(things: Iterable[Object]) -> list[str]:
+    return [f"{one['metadata']['namespace']}/{one['metadata']['name']}" for one in things]
 
 
-def _in_force(api: Kube, stack: str) -> str | None:
-    binding = api.get(f"{_BINDINGS}/{stack}{gpu_guard.OTHER}")
+def _in_force(api: Kube, spaces: Spaces, policy: str) -> str | None:
+    """What a policy does now: deny or warn; None if the cluster does not have it."""
+    binding = api.get(f"{_BINDINGS}/{spaces.stack}{policy}")
     return str(binding["spec"]["validationActions"][0]).lower() if binding else None

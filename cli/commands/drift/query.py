@@ -54,7 +54,7 @@ def markdown(drift: Found, stack: str) -> str:
 def _conclusion(drift: Found, stack: str) -> list[str]:
     count = len(drift.drifted)
     what = f"{counted(count, 'resource')} {'differs' if count == 1 else 'differ'}"
-    said = [f"{what} from the deployed state; to repair: {_up(stack)} REFRESH=1" if count else "No drift."]
+    said = [f"{what} from the deployed state; to repair: {advice.repair(stack)}" if count else "No drift."]
     if drift.undeployed:
         newer = counted(drift.undeployed, "resource")
         said.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from cli import stack_config
-from cli.commands.check.cluster import compare
+from cli.commands.check import cluster
 from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
@@ -170,7 +170,7 @@ def _compare(settings: StackSettings, target: Target) -> None:
         config = stack_config.load(file)
     except Fault:
         return
-    compare(config, target.api())
+    cluster.refuse(config, target.api())
 
 
 def own_state(home: Path) -> dict[str, str]:

@@ -16,7 +16,8 @@ def test_a_process_counts_with_what_it_holds_alone_unless_left_out() -> None:
         child.stdout.readline()
         shares = memory.by_name([child.pid], {}, "workload")
         name = next(iter(shares))
-        assert shares[name] - _share_of_an_idle_one() >= 64 << 20
+        # Of pages that it shares, it counts for less while more processes have them.
+        assert shares[name] - _share_of_an_idle_one() >= 60 << 20
         assert memory.by_name([child.pid], {}, name) == {}
         child.stdin.close()
 

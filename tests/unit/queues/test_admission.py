@@ -44,11 +44,12 @@ def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
         "lab-admitted-jobs": ["lab"],
         "lab-deleted-jobs": ["lab", "talk", "vision"],
         "lab-jobs-of-teams": ["talk", "vision"],
+        "lab-limit-ranges": ["lab", "talk", "vision"],
         "lab-pods-with-gpus": ["lab", "talk", "vision"],
     }
     alone = built(teams={}, queues={"research": {"gpus": {"t4": 4}}})
     names = {one.name for one in alone.all("ValidatingAdmissionPolicyBinding")}
-    assert names == {"lab-admitted-jobs", "lab-deleted-jobs", "lab-pods-with-gpus"}
+    assert names == {"lab-admitted-jobs", "lab-deleted-jobs", "lab-limit-ranges", "lab-pods-with-gpus"}
 
 
 def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
@@ -80,7 +81,7 @@ def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue()
 
 def test_claims_of_devices_count_as_gpus() -> None:
     for policy in built(gpusInOtherNamespaces="deny").all("ValidatingAdmissionPolicy"):
-        if policy.name in ("lab-admitted-jobs", "lab-deleted-jobs"):
+        if policy.name in ("lab-admitted-jobs", "lab-deleted-jobs", "lab-limit-ranges"):
             continue
         assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import pytest
 
-from components.catalog import ACCELERATORS
+import stack
+from components.base.settings import Settings
 from components.queues import gpu_guard
-from stack.gpu_guard import _of
+from stack.gpu_guard import _of, policies
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 
@@ -52,6 +52,15 @@ def test_pods_in_other_namespaces_are_denied_on_clusters_of_the_stack_and_where_
     assert actions(built(**tree)) == expected
 
 
+@pytest.mark.parametrize("action", [None, "deny", "allow"])
+@pytest.mark.parametrize("cluster", [{"kind": "embedded"}, EXISTING], ids=["its own cluster", "another's"])
+def test_check_looks_for_what_a_stack_creates(cluster: dict[str, Any], action: str | None) -> None:
+    asked = {"gpusInOtherNamespaces": action} if action else {}
+    tree = {"namespace": "lab", "cluster": cluster, **asked}
+    created = {one.name for one in built(**tree).all("ValidatingAdmissionPolicy")}
+    assert {policy.name for policy in policies(stack.load(Settings(tree)))} == created
+
+
 @pytest.mark.parametrize(
     ("workloads", "recorded", "action"),
     [(None, None, "deny"), ({}, None, "warn"), ({}, "warn", "warn"), ({}, "deny", "deny")],
@@ -81,32 +90,3 @@ def test_namespaces_of_other_stacks_and_those_that_are_allowed_are_left_alone() 
         "tensorplane.dev/gpus": ["allowed"],
     }
     assert {one["operator"] for one in spared} == {"NotIn"}
-
-
-NAMES = [
-    *{one.resource for one in ACCELERATORS.values()},
-    *("nvidia.com/mig-1g.10gb", "nvidia.com/gpu.shared", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
-    *("habana.ai/gaudi", "aws.amazon.com/neuron", "aws.amazon.com/neuroncore", "cloud-tpus.google.com/v3"),
-    *("huawei.com/Ascend910", "cambricon.com/mlu", "hygon.com/dcu", "iluvatar.ai/gpu", "metax-tech.com/gpu"),
-    *("mthreads.com/vgpu", "tencent.com/vcuda-core", "aliyun.com/gpu-mem", "volcano.sh/vgpu-number"),
-    *(
-        "koordinator.sh/gpu-core",
-        "qualcomm.com/qaic",
-        "furiosa.ai/rngd",
-        "rebellions.ai/ATOM",
-        "k8s.amazonaws.com/vgpu",
-    ),
-    *("smarter-devices/nvidia0", "example.com/npu", "example.com/mig-2g.20gb", "example.com/tpu-v5"),
-    *("deviceclass.resource.kubernetes.io/gpu.nvidia.com",),
-]
-HARMLESS = [
-    *("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/efa"),
-    *("rdma/hca_shared_devices_a", "smarter-devices/fuse", "devices.kubevirt.io/kvm", "example.com/input"),
-    *("example.com/output", "intel.com/intel_sriov_netdevice", "networking.gke.io.networks/rdma-0"),
-    *("sgx.intel.com/epc", "kubernetes.azure.com/sgx_epc_mem_in_MiB", "ephemeral.example.com/license"),
-]
-
-
-@pytest.mark.parametrize(("names", "expected"), [(NAMES, True), (HARMLESS, False)], ids=["accelerators", "others"])
-def test_accelerators_are_known_by_their_names(names: list[str], expected: bool) -> None:
-    assert [name for name in names if bool(re.search(gpu_guard.PATTERN, name)) is not expected] == []

@@ -1,4 +1,4 @@
-"""Pods with GPUs in namespaces that no stack manages, from recorded answers of an API server."""
+"""What `check --cluster` says of the guard of GPUs, from recorded answers of an API server."""
 
 from __future__ import annotations
 
@@ -10,46 +10,95 @@ import pytest
 import stack
 from cli.commands.check import guard
 from components.base.settings import Settings
+from stack.gpu_guard import policies
+from tests.unit.queues.test_admission import TREE
 
 GPUS = {"containers": [{"name": "main", "resources": {"limits": {"amd.com/gpu": "2"}}}]}
 OVERHEAD = {"containers": [{"name": "main"}], "overhead": {"nvidia.com/gpu": "1"}}
 CLAIM = {"containers": [{"name": "main"}], "resourceClaims": [{"name": "eight"}]}
 PLAIN = {"containers": [{"name": "main", "resources": {"limits": {"cpu": "1", "nvidia.com/gpu": "0"}}}]}
+COUNTED = {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
+ADMITTED = {"kueue.x-k8s.io/podset": "worker"}
+JOB = [{"kind": "Job", "name": "a", "controller": True}]
+NAMESPACES = {
+    "lab": {"app.kubernetes.io/part-of": "tensorplane"},
+    "vision": {},
+    "talk": {},
+    "kueue": {"app.kubernetes.io/part-of": "tensorplane"},
+    "free": {"tensorplane.dev/gpus": "allowed"},
+}
+REPAIR = "make up REFRESH=1"
+_REGISTRATION = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
 
 
 class Cluster:
-    """Answers as the API server does. `pods`: their specs, by namespace and name."""
+    """Answers as the API server does. `pods`: their specs, by namespace and name. `lacks`: objects that are missing."""
 
-    def __init__(self, pods: Mapping[str, Any], action: str | None) -> None:
-        self._pods, self._action = pods, action
+    def __init__(
+        self,
+        resolved: stack.ResolvedStack,
+        pods: Mapping[str, Any],
+        *,
+        lacks: tuple[str, ...] = (),
+        actions: Mapping[str, str | None] | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        limits: Any = None,
+    ) -> None:
+        self._names = [policy.name for policy in policies(resolved)]
+        self._pods, self._lacks, self._about, self._limits = pods, lacks, metadata or {}, limits
+        self._actions = {f"{_REGISTRATION}ybindings/lab-{name}": action for name, action in (actions or {}).items()}
 
     def items(self, path: str) -> list[dict[str, Any]]:
+        if path == "/api/v1/limitranges":
+            spec = {"limits": [{"type": "Container", **(self._limits or {})}]}
+            return [{"metadata": {"namespace": space, "name": "a"}, "spec": spec} for space in ("lab", "default")]
         assert path == "/api/v1/pods"
         found = [(*key.split("/"), spec) for key, spec in self._pods.items()]
-        return [{"metadata": {"namespace": space, "name": name}, "spec": spec} for space, name, spec in found]
+        return [
+            {"metadata": {"namespace": space, "name": name, **self._about}, "spec": spec} for space, name, spec in found
+        ]
 
-    def metadata(self, path: str) -> list[dict[str, Any]]:
-        assert path == "/api/v1/namespaces"
-        labels = {"kueue": {"app.kubernetes.io/part-of": "tensorplane"}, "free": {"tensorplane.dev/gpus": "allowed"}}
-        return [{"metadata": {"name": name, "labels": each}} for name, each in labels.items()]
+    def metadata(self, path: str, **query: str) -> list[dict[str, Any]]:
+        if path == "/api/v1/namespaces":
+            return [{"metadata": {"name": name, "labels": each}} for name, each in NAMESPACES.items()]
+        if path == "/api/v1/resourcequotas":
+            assert query == {"fieldSelector": "metadata.name=gpus"}
+            spaces = [name for name in NAMESPACES if f"{name}/gpus" not in self._lacks]
+            return [{"metadata": {"namespace": name, "name": "gpus"}} for name in spaces]
+        kind = {f"{_REGISTRATION}ies": "policy", f"{_REGISTRATION}ybindings": "binding"}[path]
+        return [{"metadata": {"name": name}} for name in self._names if f"{kind} {name}" not in self._lacks]
 
     def get(self, path: str) -> dict[str, Any] | None:
-        assert path.endswith("/validatingadmissionpolicybindings/lab-gpus-in-other-namespaces")
-        return {"spec": {"validationActions": [self._action]}} if self._action else None
+        if path == "/apis/networking.k8s.io/v1/namespaces/lab/networkpolicies/default-deny":
+            return None if "stack" in self._lacks else {}
+        action = self._actions[path]
+        return {"spec": {"validationActions": [action]}} if action else None
+
+
+def said(
+    tree: Mapping[str, Any],
+    pods: Mapping[str, Any],
+    *,
+    own: str | None = None,
+    other: str | None = None,
+    **cluster: Any,
+) -> list[str]:
+    resolved = stack.load(Settings(dict(tree)))
+    actions = {"pods-with-gpus": own, "gpus-in-other-namespaces": other}
+    answers: Any = Cluster(resolved, pods, actions=actions, **cluster)
+    return [str(note).removeprefix("tensorplane:") for note in guard.notes(resolved, answers, REPAIR)]
 
 
 def told(pods: Mapping[str, Any], action: str | None = None, asked: str | None = None) -> list[str]:
+    """Of a stack without queues."""
     tree = {"namespace": "lab", **({"gpusInOtherNamespaces": asked} if asked else {})}
-    cluster: Any = Cluster(pods, action)
-    return [
-        str(note).removeprefix("tensorplane:gpusInOtherNamespaces: ")
-        for note in guard.notes(stack.load(Settings(tree)), cluster)
-    ]
+    found = said(tree, pods, own="Deny", other=action)
+    return [line.removeprefix("gpusInOtherNamespaces: ") for line in found]
 
 
 @pytest.mark.parametrize("spec", [GPUS, OVERHEAD, CLAIM])
 def test_pods_that_would_be_refused_are_listed(spec: Any) -> None:
-    pods = {"default/a": spec, "lab/own": spec, "kueue/other": spec, "free/allowed": spec, "default/plain": PLAIN}
+    pods = {"default/a": spec, "kueue/other": spec, "free/allowed": spec, "default/plain": PLAIN}
     remedy = "run them in a queue, or label their namespaces tensorplane.dev/gpus=allowed"
     expected = [f"deny refuses pods that run now when they start again: 1 pod with GPUs there (default/a); {remedy}"]
     assert told(pods, "Deny") == told(pods, "Warn", "deny") == told(pods, None, "deny") == expected
@@ -66,3 +115,60 @@ def test_where_nothing_is_refused_is_said() -> None:
 @pytest.mark.parametrize(("action", "asked"), [("Deny", None), (None, "allow"), ("Warn", "deny")])
 def test_what_was_decided_is_not_told(action: str | None, asked: str | None) -> None:
     assert told({"default/plain": PLAIN}, action, asked) == []
+
+
+@pytest.mark.parametrize("spec", [GPUS, OVERHEAD, CLAIM, COUNTED])
+def test_without_queues_pods_of_the_stack_that_no_setting_declares_are_listed(spec: Any) -> None:
+    held, pods = "1 pod with GPUs (lab/own) that no setting declares", {"lab/own": spec, "lab/plain": PLAIN}
+    refused = "workloads: the GPU guard refuses pods that run now when they start again"
+    assert told(pods, "Deny") == [f"{refused}: {held}; declare them"]
+    # Before the first deployment of this version, and while it only warns.
+    once = "once set, pods that run now in lab are refused when they start again"
+    expected = [f"gpusInOtherNamespaces: {once}: {held}; declare them in workloads before"]
+    for own in (None, "Warn"):
+        assert said({"namespace": "lab"}, pods, own=own, other="Deny") == expected
+    assert said({"namespace": "lab", "gpusInOtherNamespaces": "allow"}, pods, own="Warn") == [
+        f"{refused}: {held}; declare them"
+    ]
+
+
+def test_with_queues_pods_that_no_admitted_job_owns_are_listed() -> None:
+    def of(spec: Any, **about: Any) -> list[str]:
+        pods = {f"{space}/a": {**spec, "serviceAccountName": "server"} for space in ("lab", "vision")}
+        return said({**TREE, "gpusInOtherNamespaces": "allow"}, pods, metadata=about)
+
+    def listed(*names: str) -> list[str]:
+        held = f"{len(names)} pod{'s' if len(names) > 1 else ''} with GPUs ({', '.join(names)}) of no admitted job"
+        problem = f"queues: the GPU guard refuses pods that run now when they start again: {held}"
+        return [f"{problem}; run them with tensorplane run, or declare them in workloads"]
+
+    # The settings declare `server` without a queue, in the stack's namespace.
+    assert of(COUNTED) == of(COUNTED, ownerReferences=JOB) == of(COUNTED, labels=ADMITTED) == listed("vision/a")
+    assert of(GPUS) == of(CLAIM) == listed("lab/a", "vision/a")
+    assert of(COUNTED, labels=ADMITTED, ownerReferences=JOB) == []
+    assert of({**COUNTED, "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}) == []
+    for uncounted in (OVERHEAD, CLAIM):
+        assert of(uncounted, labels=ADMITTED, ownerReferences=JOB) == listed("lab/a", "vision/a")
+
+
+def test_missing_parts_of_the_guard_are_named_with_the_command_that_creates_them() -> None:
+    tree = {**TREE, "gpusInOtherNamespaces": "deny"}
+    assert said(tree, {}, other="Deny") == []
+    lacks = ("policy lab-jobs-of-teams", "binding lab-gpus-in-other-namespaces", "talk/gpus")
+    named = (
+        "ValidatingAdmissionPolicy lab-jobs-of-teams, ValidatingAdmissionPolicyBinding lab-gpus-in-other-namespaces,"
+        " ResourceQuota talk/gpus"
+    )
+    assert said(tree, {}, other="Deny", lacks=lacks) == [
+        f"namespace: parts of the GPU guard are missing in the cluster: {named}; create them with: {REPAIR}"
+    ]
+    assert said(tree, {}, other="Deny", lacks=(*lacks, "stack")) == [], "the stack is not deployed"
+
+
+def test_limit_ranges_that_give_gpus_are_named() -> None:
+    tree = {**TREE, "gpusInOtherNamespaces": "allow"}
+    assert said(tree, {}, limits={"default": {"nvidia.com/gpu": "4"}}) == [
+        "namespace: containers that request no GPUs get some by 1 LimitRange (lab/a);"
+        ' set default and defaultRequest of these resources to "0"'
+    ]
+    assert said(tree, {}, limits={"default": {"nvidia.com/gpu": "0"}, "max": {"nvidia.com/gpu": "4"}}) == []

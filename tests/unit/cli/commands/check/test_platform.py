@@ -41,7 +41,7 @@ def project(tmp_path: Path) -> Project:
 
 def told(project: Project, api: Api, name: str = "vision") -> list[str]:
     try:
-        cluster.compare(project.load(name), api)  # type: ignore[arg-type]
+        cluster.refuse(project.load(name), api)  # type: ignore[arg-type]
     except Fault as fault:
         return [line.removeprefix("tensorplane:") for line in fault.lines]
     return []
