@@ -69,28 +69,33 @@ class Cluster:
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
         message = f"{what}: node {node} has sent no heartbeat for {silent:.0f} s"
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        event = {
-            "metadata": {"generateName": f"{about['name']}.", "namespace": about["namespace"]},
-            "involvedObject": {
-                "apiVersion": "v1",
-                "kind": "Pod",
-                "name": about["name"],
-                "namespace": about["namespace"],
-                "uid": about["uid"],
-            },
-            "type": "Warning",
-            "reason": "NodeLost",
-            "message": message,
-            "source": {"component": "tensorplane-lost-nodes"},
-            "firstTimestamp": now,
-            "lastTimestamp": now,
-            "count": 1,
-        }
+        found = event(pod, message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         try:
-            self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", event)
+            self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
         except OSError as error:  # the log has it
             print(f"{about['namespace']}/{about['name']}: no event: {error}", file=sys.stderr, flush=True)
+
+
+def event(pod: Pod, message: str, now: str) -> dict[str, Any]:
+    """An Event of a pod, which `why` shows."""
+    about = pod["metadata"]
+    return {
+        "metadata": {"generateName": f"{about['name']}.", "namespace": about["namespace"]},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": about["name"],
+            "namespace": about["namespace"],
+            "uid": about.get("uid"),
+        },
+        "type": "Warning",
+        "reason": "NodeLost",
+        "message": message,
+        "source": {"component": "tensorplane-lost-nodes"},
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
 
 
 def _pods(namespace: str) -> str:
