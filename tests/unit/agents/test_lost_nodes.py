@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from agents.lost_nodes.__main__ import look
+from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.nodes import Heartbeats, Node
 from agents.lost_nodes.pods import FENCED, Fate, fate
 from tests.support import counts
+from tests.unit.agents.fake_api_server import FakeApiServer
 
 _DRAWS = counts.of(quick=100, nightly=5000)
 _PERIOD, _LOOK = 10.0, 2.0
@@ -131,9 +135,7 @@ def test_a_node_that_is_back_is_not_lost() -> None:
     assert heartbeats.is_back("a", 61)
 
 
-def _pod(
-    *, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False
-) -> dict[str, object]:
+def _pod(*, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False) -> dict[str, Any]:
     annotations = {FENCED: "true"} if fenced else {}
     about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner}]}
     return {"metadata": {**about, **({"deletionTimestamp": "x"} if leaving else {})}, "status": {"phase": phase}}
@@ -155,6 +157,58 @@ def _pod(
     ],
 )
 def test_fenced_pods_are_ended_at_once_and_those_of_deployments_replaced_after_a_minute(
-    pod: dict[str, object], silent: float, expected: Fate
+    pod: dict[str, Any], silent: float, expected: Fate
 ) -> None:
     assert fate(pod, silent) is expected
+
+
+_NODES, _LEASES = "/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
+_PODS = "/api/v1/namespaces/ml/pods"
+
+
+def _cluster(api: FakeApiServer, *, renewed: Mapping[str, str], tainted: Sequence[str] = ()) -> None:
+    """Answers with these nodes, of which `gpu-7` has a pod that is fenced and one that is not."""
+    leases = [{"metadata": {"name": name}, "spec": {"renewTime": at}} for name, at in renewed.items()]
+    taints = {name: [{"key": TAINT, "effect": "NoSchedule"}] if name in tainted else [] for name in renewed}
+    nodes = [{"metadata": {"name": name}, "spec": {"taints": found}} for name, found in taints.items()]
+    pods = [_pod(fenced=True), _pod()]
+    for number, pod in enumerate(pods):
+        pod["metadata"] |= {"name": f"worker-{number}", "namespace": "ml", "uid": f"uid-{number}"}
+    for path, items in ((_LEASES, leases), (_NODES, nodes), (_PODS, pods)):
+        api.answers["GET", path] = (200, {"items": items})
+
+
+def _changes(api: FakeApiServer) -> list[tuple[str, str, Any]]:
+    found = [each for each in api.asked if each[0] != "GET"]
+    api.asked.clear()
+    return found
+
+
+def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_once(api_server: FakeApiServer) -> None:
+    """Their Job then counts no failure of their own. A pod of the same name that is there by then is another one."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        look(cluster, heartbeats, clock)
+    (taint, status, deletion, event) = _changes(api_server)[:4]
+    assert taint == ("PATCH", f"{_NODES}/gpu-7", {"spec": {"taints": [{"key": TAINT, "effect": "NoSchedule"}]}})
+    assert status[:2] == ("PATCH", f"{_PODS}/worker-0/status")
+    assert status[2]["metadata"] == {"uid": "uid-0"}
+    assert status[2]["status"]["phase"] == "Failed"
+    assert [each["type"] for each in status[2]["status"]["conditions"]] == ["DisruptionTarget"]
+    assert deletion == ("DELETE", f"{_PODS}/worker-0", {"preconditions": {"uid": "uid-0"}, "gracePeriodSeconds": 0})
+    assert event[2]["message"].startswith("ended: node gpu-7 has sent no heartbeat for ")
+    asked = "fieldSelector=spec.nodeName%3Dgpu-7"
+    look(cluster, heartbeats, 30)
+    assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
+
+
+def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": "0"}, tainted=["gpu-7"])
+    look(cluster, heartbeats, 0)
+    assert _changes(api_server) == [], "another process has tainted it, and nobody knows yet"
+    _cluster(api_server, renewed={"gpu-7": "1", "gpu-8": "1"}, tainted=["gpu-7"])
+    look(cluster, heartbeats, 2)
+    gone = {"spec": {"taints": [{"$patch": "delete", "key": TAINT}]}}
+    assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", gone)]
