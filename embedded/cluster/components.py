@@ -66,7 +66,12 @@ def components(at: Places, *, simulated_nodes: bool = False, storage: bool = Fal
 
 def of_further_node(at: Places, *, storage: bool = False) -> list[Component]:
     """The processes of a node other than the first, which start together, whenever the node starts."""
-    return [_containerd(at), _kubelet(at), _proxy(at), *([_driver(at)] if storage else [])]
+    kubelet = _kubelet(at)
+    # It ends where containerd does not answer.
+    waiting = 'until [ -S "$0" ]; do sleep 0.1; done; exec "$@"'
+    late = ("-c", waiting, str(at.containerd_socket), *kubelet.command(at.programs))
+    kubelet = replace(kubelet, program=Path("/bin/sh"), arguments=late)
+    return [_containerd(at), kubelet, _proxy(at), *([_driver(at)] if storage else [])]
 
 
 def _for_a_fleet(component: Component) -> Component:

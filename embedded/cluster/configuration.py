@@ -70,8 +70,8 @@ def write(
     count = 1 + len(further)
     wanted = components.components(at, simulated_nodes=simulated_nodes, storage=storage, nodes=count)
     programs = _link_programs(at, wanted)
-    of_nodes = [leaf for one in further for leaf in pki.of_node(one.node)]
-    pki.ensure(at.keys, [*leaves(at, simulated_nodes=simulated_nodes, storage=storage), *of_nodes])
+    kubelets = [leaf for one in further for leaf in pki.of_node(one.node)]
+    pki.ensure(at.keys, [*leaves(at, simulated_nodes=simulated_nodes, storage=storage), *kubelets])
     control_plane_config.encryption(at.config / "encryption.json")
     for path, content in _files(at, wanted, count, further, storage=storage).items():
         files.write(path, content)

@@ -111,6 +111,12 @@ def load_all(
         list(pool.map(load, stores))
 
 
+def load(instance: Instance, names: Sequence[str], step: Step) -> None:
+    """Imports locally built images of these names into each node that lacks them."""
+    for store in _stores(instance):
+        store.load(names, step)
+
+
 def load_packages(instance: Instance, step: Step, packages: images.Locked) -> None:
     """Imports the training image with these packages into each node that lacks it."""
     image = package_layer.image(packages)

@@ -6,6 +6,7 @@ prepares mounts and kernel settings, then becomes a supervisord, which starts th
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from pathlib import Path
@@ -58,6 +59,7 @@ def _prepare(at: Places) -> None:
     for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
         run("mount", "--bind", str(source), str(target))
     node_network.set_kernel()
+    at.identity.write_text(json.dumps({"node": at.node.name}))
 
 
 if __name__ == "__main__":

@@ -120,7 +120,8 @@ class Places:
 
     @property
     def identity(self) -> Path:
-        """Identifies the running instance: its home, and the fingerprint of its configuration."""
+        """Identifies the running instance: its home, and the fingerprint of its configuration. Of a further node, its
+        name."""
         return self.instance.run / "identity"
 
 

@@ -33,7 +33,7 @@ class Alive:
         return Path(f"/proc/{self.pid}/root{inside}")
 
     def identity(self, at: Places) -> dict[str, str]:
-        """Home and fingerprint of its start; empty while it is still preparing its mounts."""
+        """Home and fingerprint of its start, or a further node's name; empty while it still prepares its mounts."""
         try:
             found: dict[str, str] = json.loads(self.path(at.identity).read_text())
         except (OSError, ValueError):
@@ -47,8 +47,14 @@ def find(instance: Instance) -> Alive | None:
 
 
 def find_node(node: Node) -> Alive | None:
-    """The first process of a node's PID namespace, which the first node shares with the control plane."""
-    return find(node.instance) if node.is_first else _first(cgroups.processes(node.group), 3)
+    """The first process of a node's PID namespace, which the first node shares with the control plane.
+
+    None while it prepares its mounts, too: until then, its /run is that of the first node, with the sockets there.
+    """
+    if node.is_first:
+        return find(node.instance)
+    alive = _first(cgroups.processes(node.group), 3)
+    return alive if alive and alive.identity(Places(node.instance)).get("node") == node.name else None
 
 
 def _first(pids: set[int], depth: int) -> Alive | None:

@@ -80,8 +80,8 @@ def pod(name: str, node: str, app: str = "", claim: str = "") -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": {"app": app or name}}, "spec": spec}
 
 
-def deployment(name: str, node: str, claim: str) -> dict[str, Any]:
-    """One pod with the claim, on that node for as long as it takes pods."""
+def deployment(name: str, node: str, claim: str = "") -> dict[str, Any]:
+    """One pod with the claim, on that node if it takes pods."""
     wanted = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}
     affinity = {
         "nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 100, "preference": wanted}]}

@@ -59,7 +59,7 @@ def test_a_volume_written_on_one_node_is_read_on_the_other(pods: Pods) -> None:
         assert pods.run(reader, f"busybox cat /data/{writer}") == f"by {writer}\n"
 
 
-def test_a_drain_moves_a_pod_with_its_volume(pods: Pods) -> None:
+def test_a_drain_moves_a_pod_with_its_volume(kube: Kube, pods: Pods, second: RealNode) -> None:
     pods.apply(claim("kept", "ReadWriteOnce"), deployment("moved", SECOND, claim="kept"))
     pods.until("condition=Available", "deployment/moved")
     assert pods.field("pod -l app=moved", ".items[*].spec.nodeName") == SECOND
@@ -71,6 +71,16 @@ def test_a_drain_moves_a_pod_with_its_volume(pods: Pods) -> None:
         assert pods.run("deployment/moved", "busybox cat /data/kept") == "kept\n"
     finally:
         pods.kubectl("uncordon", SECOND)
+    second.until(kube, ready=True)
+
+
+def test_a_closed_node_takes_no_pods_until_it_is_open(kube: Kube, pods: Pods, second: RealNode) -> None:
+    with second.closed(kube):
+        pods.apply(deployment("meanwhile", SECOND))
+        pods.until("condition=Available", "deployment/meanwhile")
+        assert pods.field("pod -l app=meanwhile", ".items[*].spec.nodeName") == FIRST
+    pods.apply(pod("afterwards", SECOND))
+    pods.until("condition=Ready", "pod/afterwards")
 
 
 def test_a_stopped_kubelet_is_a_lost_node_until_it_goes_on(kube: Kube, pods: Pods, second: RealNode) -> None:

@@ -18,9 +18,7 @@ from components import versions
 from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.target import Target
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
+from embedded.cluster import image_store
 from embedded.step import Step
 from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually
@@ -53,10 +51,7 @@ class Declared:
 
     def load_images(self, *references: str) -> None:
         """What its pods run; without more, those of jobs that take snapshots."""
-        alive = processes.find(self.claims.instance)
-        assert alive
-        wanted = (versions.EMBEDDED_IMAGES.python, *references)
-        ImageStore(Places(self.claims.instance), alive).load(wanted, Step("images"))
+        image_store.load(self.claims.instance, (versions.EMBEDDED_IMAGES.python, *references), Step("images"))
 
     # -- its updates
 

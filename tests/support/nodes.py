@@ -7,6 +7,7 @@ with cluster_fixture.running(folder, storage=True, nodes=2) as instance:
     lost.cut("in")      # it hears nothing; "out": nobody hears it; "both". `lost.mend()` undoes it.
     lost.kill("containerd")          # as by kill -9; supervised as everything, it comes back after a moment
     lost.kill("containerd", stays_dead=True)     # until `lost.revive("containerd")`
+    with lost.closed(kube): ...      # no pod is placed on it: what the block deploys, such as Kueue, is elsewhere
     lost.kill()         # all of its processes, mounts and network at once, as a machine without power; it starts again
     lost.kill(stays_dead=True)       # until `lost.revive()`
 ```
@@ -17,9 +18,11 @@ and no link. What a test leaves undone ends with the cluster.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
-from typing import Literal
+from collections.abc import Iterator
+from typing import Any, Literal
 
 from driver.kube import Kube
 from embedded.cluster import cgroups, processes
@@ -124,14 +127,29 @@ class RealNode:
             self._above().start([self._node.part])
 
     def until(self, kube: Kube, *, ready: bool) -> None:
-        """Waits until the control plane takes it as ready, or as lost."""
+        """Waits until the control plane takes it as ready, and places pods on it, or as lost."""
 
-        def status() -> str:
+        def looks_ready() -> bool | None:
             node = kube.get(f"/api/v1/nodes/{self.name}") or {}
-            found = [one for one in node.get("status", {}).get("conditions", ()) if one["type"] == "Ready"]
-            return str(found[0]["status"]) if found else "unknown"
+            found = [one["status"] for one in node["status"]["conditions"] if one["type"] == "Ready"]
+            # Of neither kind until its taints follow.
+            return False if found != ["True"] else None if node["spec"].get("taints") else True
 
-        eventually(lambda: (status() == "True") is ready, about=status)
+        eventually(lambda: looks_ready() is ready)
+
+    @contextlib.contextmanager
+    def closed(self, kube: Kube) -> Iterator[None]:
+        """Lets the scheduler place no pod on it for as long as the block runs; pods that it has stay."""
+        self._apply(kube, {"unschedulable": True})
+        try:
+            yield
+        finally:
+            self._apply(kube, {})
+        self.until(kube, ready=True)
+
+    def _apply(self, kube: Kube, spec: dict[str, Any]) -> None:
+        node = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": self.name}, "spec": spec}
+        kube.apply(f"/api/v1/nodes/{self.name}", node, "test")
 
     def _alive(self) -> Alive:
         alive = processes.find_node(self._node)

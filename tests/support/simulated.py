@@ -10,9 +10,7 @@ from pathlib import Path
 from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.target import Target
-from embedded.cluster import processes
-from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
+from embedded.cluster import image_store
 from embedded.paths import Instance
 from embedded.step import Step
 from tests.support import cluster_fixture
@@ -27,9 +25,7 @@ class Simulated:
 
     def load(self, *images: str) -> None:
         """Gives the cluster these images, unless it has them."""
-        alive = processes.find(self.instance)
-        assert alive
-        ImageStore(Places(self.instance), alive).load(images, Step("images"))
+        image_store.load(self.instance, images, Step("images"))
 
     def stack(self, settings: str) -> Stack:
         """The stack with these settings, ready for `up`."""

@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from components.clusters.embedded import NODE, Embedded
-from embedded.cluster import components, csi, node_config, node_network, nodes, pki, supervisor
+from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
 from embedded.cluster.node_volumes import Seen
 from embedded.cluster.nodes import MOST, Node
 from embedded.cluster.places import Places, of_nodes
+from embedded.cluster.processes import Alive
 from embedded.csi.names import identifier
 from embedded.csi.refusal import Refusal
 from embedded.fault import Fault
@@ -103,6 +104,17 @@ def test_a_node_is_there_as_long_as_it_has_a_configuration(first: Places, second
     assert of_nodes(first.instance) == [first]
     second.config.mkdir(parents=True)
     assert of_nodes(first.instance) == [first, second]
+
+
+@pytest.mark.parametrize(
+    ("says", "is_found"), [({}, False), ({"home": "/h"}, False), ({"node": "tensorplane-2"}, True)]
+)
+def test_a_node_is_found_once_its_sockets_are_no_longer_the_first_ones(
+    monkeypatch: pytest.MonkeyPatch, says: dict[str, str], is_found: bool
+) -> None:
+    monkeypatch.setattr(processes, "_first", lambda *_: Alive(1))
+    monkeypatch.setattr(Alive, "identity", lambda *_: says)
+    assert (processes.find_node(EVERY[1]) == Alive(1)) is is_found
 
 
 def test_a_range_of_a_further_node_that_is_in_use_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ import yaml
 from components import catalog
 from components.base.labels import SIMULATED
 from components.base.model import Resources
-from components.clusters.embedded import Embedded, simulated_nodes
+from components.clusters.embedded import NODE, Embedded, simulated_nodes
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet, of
 from components.node_groups.settings import NodeGroupArgs
@@ -139,6 +139,15 @@ def test_a_name_too_long_for_its_nodes_is_one_line() -> None:
     shapes = of({name: args}, Embedded().site)[0].groups
     [fault] = Embedded().check(shapes)
     assert str(fault).endswith("the name has 61 characters; shorten it to 60, so that its node names stay valid")
+
+
+def test_a_group_with_the_name_of_several_real_nodes_is_refused() -> None:
+    shapes = of({NODE: NodeGroupArgs(accelerator="t4", max=3)}, Embedded().site)[0].groups
+    assert list(Embedded(nodes=1).check(shapes)) == []
+    [fault] = Embedded(nodes=2).check(shapes)
+    assert str(fault) == (
+        "tensorplane:nodeGroups.tensorplane: the cluster's own nodes have names like this; choose another name"
+    )
 
 
 @pytest.mark.parametrize(
