@@ -25,11 +25,15 @@ def lines(details: Details, now: datetime) -> Iterator[str]:
             lost.setdefault(pod["spec"]["nodeName"], []).append(pod)
     for node, pods in sorted(lost.items()):
         yield _of(node, pods)
-    ended = [event for event in details.events if event.get("reason") == REASON]
+    of_job = f"{details.job_set}-"
+    ended = [each for each in details.events if each.get("reason") == REASON and _named(each).startswith(of_job)]
     if ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
-        about = last.get("involvedObject") or {}
-        yield f"{about.get('name', 'A pod')} was {last.get('message', '')}."
+        yield f"{_named(last)} was {last.get('message', '')}."
+
+
+def _named(event: Object) -> str:
+    return str((event.get("involvedObject") or {}).get("name", ""))
 
 
 def _is_cut_off(pod: Object, now: datetime) -> bool:

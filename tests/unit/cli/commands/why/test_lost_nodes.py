@@ -41,5 +41,6 @@ def test_a_fenced_pod_is_the_agents_to_end() -> None:
 
 def test_what_the_agent_has_ended_is_told() -> None:
     event = cluster.event(_pod(due=None), "ended: node gpu-7 has sent no heartbeat for 41 s", "2026-11-30T03:33:09Z")
-    (line,) = lost_nodes.lines(Details([], [event]), NOW)
+    (line,) = lost_nodes.lines(Details([], [event], "digits"), NOW)
     assert line == "digits-worker-0-1 was ended: node gpu-7 has sent no heartbeat for 41 s."
+    assert list(lost_nodes.lines(Details([], [event], "digit"), NOW)) == [], "of another job"
