@@ -95,8 +95,9 @@ class RealNode:
             run(*RealNode(self._node.instance, 1).network(), "nft", "-f", "-", stdin=text)
 
     def mend(self) -> None:
-        """Undoes every cut."""
-        for network in (self.network(), RealNode(self._node.instance, 1).network()):
+        """Undoes every cut. A node that has ended since has a new network."""
+        own = [self.network()] if processes.find_node(self._node) else []
+        for network in (*own, RealNode(self._node.instance, 1).network()):
             # Deleting what is absent would be an error.
             once = f"add table netdev {self._node.part}\ndelete table netdev {self._node.part}\n"
             run(*network, "nft", "-f", "-", stdin=once)
@@ -115,9 +116,9 @@ class RealNode:
             self._above().stop(self._node.part)
             eventually(lambda: not self.pids)
         else:
-            former = self._alive()
-            os.kill(former.pid, signal.SIGKILL)
-            eventually(lambda: not is_alive(former.pid))
+            former = self.pids
+            os.kill(self._alive().pid, signal.SIGKILL)
+            eventually(lambda: not former & self.pids)
 
     def revive(self, program: Program | None = None) -> None:
         """Lets what stays dead start again. Does not wait for it."""
