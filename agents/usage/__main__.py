@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from agents import turns
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.usage import record, workload
 from agents.usage.record import PREFIX, Record
@@ -64,10 +65,12 @@ def _report_error(what: str) -> None:
 
 def main(home: str, namespaces: Sequence[str]) -> None:
     """Count until the process is killed, which is safe at any moment."""
+    lead = turns.begin()
     seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 30)
     while True:
         try:
-            look(ApiServer(), home, namespaces, datetime.now(UTC))
+            with lead.turn():
+                look(lead.server, home, namespaces, datetime.now(UTC))
         except OSError as error:
             _report_error(f"{type(error).__name__}: {error}")
         time.sleep(seconds)
