@@ -134,11 +134,8 @@ class LeasedTurns(Turns):
         try:
             holder = self.lease.try_take()
         except urllib.error.HTTPError as error:
-            return (
-                f"{self._name} does not exist; update the stack"
-                if error.code == NOT_FOUND
-                else f"{self._name}: {error}"
-            )
+            what = "it does not exist; update the stack" if error.code == NOT_FOUND else error
+            return f"{self._name}: {what}"
         except OSError as error:
             return f"{type(error).__name__}: {error}"
         return "" if holder == self.lease.pod else f"waits for {self._name}, which is held by {holder}"

@@ -55,6 +55,8 @@ ROLLOUT_MANAGER = "tensorplane-rollout"
 """Field manager of the controller of a model server's rollouts."""
 ADMITTED = f"{DOMAIN}/admitted"
 """Readiness gate of a canary's pods."""
+AGENT = f"{DOMAIN}/agent"
+"""Label of an agent's Lease, and of the Deployment or CronJob that runs it: its program, a folder of `agents/`."""
 SPOT = f"{DOMAIN}/spot"
 """Label and taint of spot nodes."""
 

@@ -28,6 +28,8 @@ class World:
         self.leases.create(PATH)
         self.pods = [self._pod(number, rate) for number, rate in enumerate(rates)]
         self.steps: Iterator[tuple[int, float, int, int, str]] = iter(())
+        self.fates: dict[int, tuple[int, int, str]] = {}
+        """How many steps others take before and after each request of a pod, and what becomes of it."""
         self.busy: set[int] = set()
 
     def _pod(self, number: int, rate: float) -> Lease:
@@ -67,8 +69,6 @@ class World:
             self.act(number)
             self.busy.discard(number)
             self.assert_one()
-
-    fates: dict[int, tuple[int, int, str]] = {}
 
     def pass_time(self, seconds: float) -> None:
         """Nobody does anything."""
@@ -119,7 +119,7 @@ class _Server(ApiServer):
 )
 def test_two_pods_never_hold_it(steps: list[tuple[int, float, int, int, str]], rates: list[float]) -> None:
     world = World(tuple(rates))
-    world.steps, world.fates = iter(steps), {}
+    world.steps = iter(steps)
     world.go_on(len(steps))
     # Afterwards the API server answers all: one of them works again.
     world.fates.clear()
