@@ -134,7 +134,7 @@ class LeasedTurns(Turns):
         try:
             holder = self.lease.try_take()
         except urllib.error.HTTPError as error:
-            what = "it does not exist; update the stack" if error.code == NOT_FOUND else error
+            what = "it does not exist; create it again with pulumi up --refresh" if error.code == NOT_FOUND else error
             return f"{self._name}: {what}"
         except OSError as error:
             return f"{type(error).__name__}: {error}"

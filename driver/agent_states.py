@@ -84,7 +84,7 @@ def _of_deployment(deployment: Object, leases: dict[tuple[str, str], Object], no
     restart = f"Restart it with: kubectl -n {namespace} rollout restart deployment {name}"
     lease = leases.get((namespace, lease_name(name)))
     if lease is None:
-        why, remedy = f"its Lease {lease_name(name)} is gone", "Create it again with: make up"
+        why, remedy = f"its Lease {lease_name(name)} is gone", "Create it again with: pulumi up --refresh"
         return State(namespace, name, program, DEAD, None, None, why, remedy)
     spec = lease.get("spec") or {}
     worked, since = _moment(spec.get("renewTime")), _moment(spec.get("acquireTime"))

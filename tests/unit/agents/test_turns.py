@@ -121,7 +121,8 @@ def test_without_an_answer_about_the_lease_nobody_acts_and_the_process_ends(
     assert first.wait() == 1
     waiting = begin("second")
     assert waiting.stderr is not None
-    assert waiting.stderr.readline() == "Lease team/agent.usage: it does not exist; update the stack\n"
+    remedy = "create it again with pulumi up --refresh"
+    assert waiting.stderr.readline() == f"Lease team/agent.usage: it does not exist; {remedy}\n"
     _tell(waiting)
     assert _acts(api_server) == ["first"]
     leases.create(PATH)
