@@ -33,10 +33,15 @@ def _append(journal: Journal, change: object) -> None:
 class _Controllers:
     """Controllers of one sweep, and what each saw at its start and was told to be written."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, earlier: bool = False) -> None:
+        """`earlier`: a controller of an earlier version has begun the sweep."""
         self.file = folder / "sweeps" / "digits-1a.journal"
         self.told: list[str] = []
         self.number = 0
+        if earlier:
+            self.file.parent.mkdir()
+            self.file.write_text('{"change":"c0-0"}\n')
+            self.told.append("c0-0")
 
     def start(self) -> tuple[str, Journal]:
         self.number += 1
@@ -65,11 +70,11 @@ class _Controllers:
 
 @pytest.mark.counted
 @settings(max_examples=_DRAWS)
-@given(turns=TURNS, count=st.integers(2, 3))
+@given(turns=TURNS, count=st.integers(2, 3), earlier=st.booleans())
 def test_of_controllers_that_run_at_once_the_last_one_goes_on(
-    tmp_path_factory: pytest.TempPathFactory, turns: list[int], count: int
+    tmp_path_factory: pytest.TempPathFactory, turns: list[int], count: int, earlier: bool
 ) -> None:
-    controllers = _Controllers(tmp_path_factory.mktemp("volume"))
+    controllers = _Controllers(tmp_path_factory.mktemp("volume"), earlier=earlier)
     failures = interleaved([controllers.run] * count, turns, _CALLS)
     assert [failure for failure in failures if failure and not isinstance(failure, TakenOver)] == []
     assert any(failure is None for failure in failures)
@@ -78,10 +83,12 @@ def test_of_controllers_that_run_at_once_the_last_one_goes_on(
 
 @pytest.mark.counted
 @settings(max_examples=_DRAWS)
-@given(at=st.lists(st.integers(1, 60), min_size=1, max_size=3))
-def test_a_former_controller_that_goes_on_adds_nothing(tmp_path_factory: pytest.TempPathFactory, at: list[int]) -> None:
+@given(at=st.lists(st.integers(1, 60), min_size=1, max_size=3), earlier=st.booleans())
+def test_a_former_controller_that_goes_on_adds_nothing(
+    tmp_path_factory: pytest.TempPathFactory, at: list[int], earlier: bool
+) -> None:
     """Each controller runs in the middle of the one before, at any call to the system."""
-    controllers = _Controllers(tmp_path_factory.mktemp("volume"))
+    controllers = _Controllers(tmp_path_factory.mktemp("volume"), earlier=earlier)
     left: list[list[Any]] = []
 
     def controller(rest: list[int]) -> None:
@@ -99,9 +106,11 @@ def test_a_former_controller_that_goes_on_adds_nothing(tmp_path_factory: pytest.
 
 @pytest.mark.counted
 @settings(max_examples=_DRAWS)
-@given(kills=st.lists(st.integers(1, 60), max_size=3))
-def test_a_controller_that_is_killed_loses_nothing(tmp_path_factory: pytest.TempPathFactory, kills: list[int]) -> None:
-    controllers = _Controllers(tmp_path_factory.mktemp("volume"))
+@given(kills=st.lists(st.integers(1, 60), max_size=3), earlier=st.booleans())
+def test_a_controller_that_is_killed_loses_nothing(
+    tmp_path_factory: pytest.TempPathFactory, kills: list[int], earlier: bool
+) -> None:
+    controllers = _Controllers(tmp_path_factory.mktemp("volume"), earlier=earlier)
     for at in kills:
         with interrupted(at, calls=_CALLS), contextlib.suppress(Killed):
             controllers.run()
@@ -126,9 +135,9 @@ def test_what_a_former_controller_writes_to_the_file_that_it_has_open_is_not_rea
 
 
 def test_the_journal_of_an_earlier_version_is_continued_although_its_controller_holds_it(tmp_path: Path) -> None:
-    controllers = _Controllers(tmp_path)
-    controllers.file.parent.mkdir()
-    controllers.file.write_text('{"change":"before"}\n{"cha')
+    controllers = _Controllers(tmp_path, earlier=True)
+    with controllers.file.open("a") as cut_off:
+        cut_off.write('{"cha')
     # As that version does it: a lock as long as it lives, and the file opened by its name for each line.
     with controllers.file.with_suffix(".lock").open("ab") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -136,7 +145,7 @@ def test_the_journal_of_an_earlier_version_is_continued_although_its_controller_
     with controllers.file.open("ab") as late:
         late.write(b'{"change":"late"}\n')
     _append(journal, "after")
-    assert _changes(controllers.start()[1]) == ["before", "after"]
+    assert _changes(controllers.start()[1]) == ["c0-0", "after"]
     assert not controllers.file.with_suffix(".lock").exists()
 
 

@@ -12,7 +12,9 @@ from rich.console import Console
 from components.agent_health import OUTAGES
 from driver import agent_states, status_tables
 from driver.agent_states import DEAD, FAILING, WAITING, WORKING, Agents
+from driver.kube import Kube
 from driver.status_tables import Facts
+from embedded.fault import Fault
 from tests.support.rendering import PROJECT
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
@@ -97,6 +99,19 @@ def test_what_a_dead_one_means_is_said() -> None:
 
 def test_a_stack_of_an_earlier_version_has_no_table() -> None:
     assert _printed(Agents()) == ""
+
+
+def test_who_may_not_list_leases_sees_the_rest() -> None:
+    class Refusing(Kube):
+        def __init__(self) -> None:
+            pass
+
+        def items(self, path: str, **query: str) -> list[Object]:
+            if "leases" in path:
+                raise Fault(f"GET {path}: leases.coordination.k8s.io is forbidden")
+            return [_deployment()]
+
+    assert agent_states.gather(Refusing()) == Agents()
 
 
 def test_the_outage_of_each_agent_is_known() -> None:
