@@ -76,10 +76,16 @@ def states(found: Agents, now: datetime.datetime) -> list[State]:
     return sorted(every, key=lambda one: (one.namespace, one.name))
 
 
-def rows(every: list[State], now: datetime.datetime) -> Iterator[tuple[str, ...]]:
+def rows(found: Agents, now: datetime.datetime) -> Iterator[tuple[str, ...]]:
     """The table's, under `COLUMNS`."""
-    for one in every:
-        yield one.namespace, one.name, one.program, one.state, ago(one.since, now), ago(one.worked, now)
+    for one in states(found, now):
+        since = ago(one.since, now) if one.since else ""
+        yield one.namespace, one.name, one.program, one.state, since, ago(one.worked, now)
+
+
+def lines(found: Agents, now: datetime.datetime) -> Iterator[str]:
+    """Of each agent that does not work."""
+    yield from (one.line(now) for one in states(found, now) if one.why)
 
 
 def _of_deployment(deployment: Object, leases: dict[tuple[str, str], Object], now: datetime.datetime) -> State:

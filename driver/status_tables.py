@@ -72,7 +72,6 @@ def gather(api: Kube) -> Facts:
 def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> RenderableType:
     """The tables that have rows. `embedded`: on this machine, which reaches the cluster's internal addresses, and whose
     network does not enforce NetworkPolicies. No API says whether another cluster's does."""
-    agents = agent_states.states(facts.agents, now)
     tables = [
         _table("Nodes", _NODE_COLUMNS, [_node(o) for o in facts.nodes]),
         _table("Pods", ("namespace", "name", "state", "ready", "restarts", "age"), [_pod(o, now) for o in facts.pods]),
@@ -84,10 +83,9 @@ def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> Renderabl
         _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
         _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=embedded)),
         _table("Network policies", ("namespace", "number", "state"), _unenforced(facts.policies) if embedded else []),
-        _table("Agents", agent_states.COLUMNS, agent_states.rows(agents, now)),
+        _table("Agents", agent_states.COLUMNS, agent_states.rows(facts.agents, now)),
     ]
-    shown = [Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count]
-    return Group(*shown, *(Text(one.line(now)) for one in agents if one.why))
+    return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
 
 
 def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:

@@ -44,13 +44,17 @@ def look(
 
 
 def _workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
-    """By namespace. One that was deleted is skipped."""
+    """By namespace. One that was deleted is skipped. Raises OSError if all are refused."""
     found: dict[str, list[Object]] = {}
+    refused: urllib.error.HTTPError | None = None
     for namespace in namespaces:
         try:
             found[namespace] = _list(server, f"{KUEUE}/namespaces/{namespace}/workloads")
         except urllib.error.HTTPError as error:
             _report_error(f"{namespace}: {error}")
+            refused = error
+    if refused and not found:
+        raise refused
     return found
 
 

@@ -24,7 +24,10 @@ _LABELS = {
 
 
 def look(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
-    """Bring the record of each namespace up to date. `home`: the namespace that has the records."""
+    """Bring the record of each namespace up to date. `home`: the namespace that has the records. Raises OSError if all
+    are refused.
+    """
+    refused: list[urllib.error.HTTPError] = []
     for namespace in namespaces:
         try:
             _count(server, home, namespace, now)
@@ -32,6 +35,9 @@ def look(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime)
             # Another process wrote it, or the namespace is not there yet: the next look counts what this one has not.
             if error.code not in (CONFLICT, NOT_FOUND):
                 _report_error(f"{namespace}: {error}")
+                refused.append(error)
+    if refused and len(refused) == len(namespaces):
+        raise refused[-1]
 
 
 def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:

@@ -73,7 +73,7 @@ def _cron_job(began: float | None = None, worked: float | None = None, **spec: A
 )
 def test_an_agent_works_if_it_has_done_its_work(found: Agents, state: str, last: str) -> None:
     (one,) = agent_states.states(found, NOW)
-    ((_, _, _, shown, _, worked),) = agent_states.rows([one], NOW)
+    ((_, _, _, shown, _, worked),) = agent_states.rows(found, NOW)
     assert (shown, worked) == (state, last)
     assert bool(one.why) == (state in (DEAD, FAILING))
 
@@ -81,17 +81,19 @@ def test_an_agent_works_if_it_has_done_its_work(found: Agents, state: str, last:
 def _printed(agents: Agents) -> str:
     drawn = io.StringIO()
     facts = Facts([], [], [], [], [], agents=agents)
-    Console(width=400, file=drawn).print(status_tables.render(facts, NOW, embedded=True))
+    Console(width=100, file=drawn).print(status_tables.render(facts, NOW, embedded=True))
     return drawn.getvalue()
 
 
 def test_what_a_dead_one_means_is_said() -> None:
-    printed = _printed(Agents([_deployment()], [_lease(720, 721)]))
-    lines = [" ".join(line.split()) for line in printed.splitlines() if line.strip()]
-    assert lines == [
+    dead = Agents([_deployment()], [_lease(720, 721)])
+    shown = [" ".join(line.split()) for line in _printed(dead).splitlines() if line.strip()]
+    assert shown == [
         "Agents",
         "namespace agent program state since last turn",
-        "ml queue.quota-return quota_return Dead never 12 min ago",
+        "ml queue.quota-return quota_return Dead 12 min ago",
+    ]
+    assert list(agent_states.lines(dead, NOW)) == [
         f"queue.quota-return: dead, last turn 12 min ago. Q{OUTAGES['quota_return'][1:]}. Restart it with: "
         "kubectl -n ml rollout restart deployment queue.quota-return",
     ]
