@@ -11,7 +11,6 @@ from typing import Any, ClassVar
 
 CONFLICT, NOT_FOUND = 409, 404
 """Codes of the `urllib.error.HTTPError` that a refused request raises."""
-_SECONDS = 30
 
 
 @dataclass(frozen=True)
@@ -24,10 +23,12 @@ class ApiServer:
     """Type of a body whose lists are merged by their keys."""
     address: str = "https://kubernetes.default.svc"
     account: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+    seconds: int = 30
+    """For an answer."""
 
     def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
         """The answer to one request. A PATCH is a merge patch by default. Raises OSError for any status but success."""
-        with self._answer(method, path, body, content_type, _SECONDS) as answer:
+        with self._answer(method, path, body, content_type, self.seconds) as answer:
             return json.load(answer)
 
     def wait_for_change(self, path: str, version: str, seconds: int) -> None:
@@ -36,7 +37,7 @@ class ApiServer:
         `path`: with a query. Raises OSError for any status but success.
         """
         watched = f"{path}&watch=true&resourceVersion={version}&timeoutSeconds={seconds}"
-        with self._answer("GET", watched, None, None, _SECONDS + seconds) as answer:
+        with self._answer("GET", watched, None, None, self.seconds + seconds) as answer:
             answer.readline()
 
     def _answer(self, method: str, path: str, body: Any, content_type: str | None, seconds: int) -> Any:

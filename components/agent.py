@@ -6,12 +6,13 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components import agent_lease
 from components.agent_code import API_SERVER_PORTS as API_SERVER_PORTS
 from components.agent_code import Resources as Resources
 from components.agent_code import command
 from components.agent_code import files as files
 from components.base import names, restricted
-from components.base.labels import COMPONENT, SKIP_AWAIT, TENSORPLANE, labels, selector
+from components.base.labels import AGENT, COMPONENT, SKIP_AWAIT, TENSORPLANE, labels, selector
 
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS
@@ -64,6 +65,7 @@ class Agent:
         egress: "Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict]" = (),
         policy_types: Sequence[str] = ("Ingress", "Egress"),
         user: int = restricted.USER,
+        leased: bool = False,
         resource_name: str | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
@@ -71,7 +73,8 @@ class Agent:
 
         `program`: a folder of `agents/`. `name`: of the shared objects; `resource_name` is Pulumi's, the same by
         default. `component`: the label that selects the pods. Without `rights` the pods have no token; without `egress`
-        the agent has no NetworkPolicy. `policy_types`: the directions that the NetworkPolicy restricts.
+        the agent has no NetworkPolicy. `policy_types`: the directions that the NetworkPolicy restricts. `leased`: one
+        pod acts at a time, for which its `rights` have `agent_lease.rule`.
         """
         self._program, self._name, self._component, self._namespace = program, name, component, namespace
         self._image, self._resources, self._user = image, resources, user
@@ -82,6 +85,13 @@ class Agent:
         """SHA-256 of the code, in hexadecimal."""
         self._code = self._config_map(code)
         self._shared = [self._service_account(), *map(self._bind, rights)] if rights else []
+        self._leased = leased
+        if leased:
+            self._shared.append(
+                agent_lease.create(
+                    self._resource_name, program, agent=name, component=component, namespace=namespace, opts=opts
+                )
+            )
         if egress:
             self._network_policy(egress, policy_types)
 
@@ -102,13 +112,14 @@ class Agent:
         at once.
         """
         home: list[k8s.core.v1.EnvVarArgsDict] = [{"name": "HOME", "value": _TMP}] if tmp_mib else []
+        turns = agent_lease.environment(self._name, self._namespace) if self._leased else []
         every = [self._code, *mounts, *([_tmp(tmp_mib)] if tmp_mib else [])]
         container: k8s.core.v1.ContainerArgsDict = {
             "name": "main",
             "image": self._image,
             "image_pull_policy": "IfNotPresent",
             "command": [*command(self._program), *arguments],
-            "env": [*home, *_find_code(imports), *env],
+            "env": [*home, *_find_code(imports), *turns, *env],
             "resources": {
                 "requests": {"cpu": self._resources.cpu, "memory": self._resources.memory},
                 "limits": {"memory": self._resources.memory_limit},
@@ -136,21 +147,23 @@ class Agent:
         pod_annotations: Mapping[str, str] | None = None,
         needed: Sequence[pulumi.Resource] = (),
     ) -> "k8s.apps.v1.Deployment":
-        """Run one pod at all times. It gets no time to stop: its state must be in the cluster."""
+        """Run one pod at all times. It gets little time to stop: its state must be in the cluster."""
         selected = selector(self._name, self._component)
         own = {**labels(self._name, self._component), **selected}
+        about = {**labels(self._name, self._component), **({AGENT: self._program} if self._leased else {})}
+        grace = agent_lease.GRACE_SECONDS if self._leased else 1
         template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**own, **(pod_labels or {})}}
         if pod_annotations:
             template["annotations"] = pod_annotations
         return k8s.apps.v1.Deployment(
             self._resource_name,
             # An update does not wait for it: workloads run without it.
-            metadata={**self._metadata(self._name), "annotations": {SKIP_AWAIT: "true"}},
+            metadata={**self._metadata(self._name), "labels": about, "annotations": {SKIP_AWAIT: "true"}},
             spec={
                 "replicas": 1,
                 "strategy": {"type": "Recreate"},
                 "selector": {"match_labels": selected},
-                "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": 1}},
+                "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": grace}},
             },
             opts=self._after([*self._shared, *needed]),
         )
@@ -172,7 +185,11 @@ class Agent:
         """
         return k8s.batch.v1.CronJob(
             resource_name,
-            metadata={"name": name, "namespace": self._namespace, "labels": labels(subject, self._component)},
+            metadata={
+                "name": name,
+                "namespace": self._namespace,
+                "labels": {**labels(subject, self._component), AGENT: self._program},
+            },
             spec={
                 "schedule": schedule,
                 "time_zone": "Etc/UTC",

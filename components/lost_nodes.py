@@ -12,6 +12,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
+from components import agent_lease
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
 from components.base import agent_facts, facts
 from components.base.model import Model
@@ -68,10 +69,11 @@ class LostNodes(pulumi.ComponentResource):
             rights=[
                 Rights(f"{stack}.{ACCOUNT}", _NODES),
                 Rights(f"{stack}.{ACCOUNT}", _HEARTBEATS, _LEASES, resource_name=f"{ACCOUNT}.heartbeats"),
-                Rights(ACCOUNT, _PODS, namespace.name),
+                Rights(ACCOUNT, (*_PODS, agent_lease.rule(ACCOUNT)), namespace.name),
                 *(Rights(ACCOUNT, _PODS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
             ],
             egress=[TO_API_SERVER],
+            leased=True,
             opts=pulumi.ResourceOptions(parent=self),
         )
         after = args.lost_after_seconds

@@ -8,6 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components import agent_lease
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
 from components.agent_volume import Volume, pod_labels
 from components.base.labels import NAME, labels
@@ -59,9 +60,10 @@ def declare(
         namespace=namespace,
         image=request.image,
         resources=Resources(cpu="10m", memory="32Mi", memory_limit="128Mi"),
-        rights=[Rights(name, _rules(name, request), namespace)],
+        rights=[Rights(name, [*_rules(name, request), agent_lease.rule(name)], namespace)],
         egress=[TO_API_SERVER, _to_servers(request)],
         policy_types=["Egress"],
+        leased=True,
         opts=opts,
     )
     text = json.dumps(request.description, sort_keys=True)

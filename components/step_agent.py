@@ -7,6 +7,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components import agent_lease
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
 from components.agent_volume import Volume, pod_annotations, pod_labels
 from components.base.labels import HOSTNAME
@@ -55,8 +56,9 @@ def declare(
         image=image,
         # A plan holds the names of all files of a version.
         resources=Resources(cpu="50m", memory="64Mi", memory_limit="512Mi"),
-        rights=[Rights(name, _RULES, namespace)],
+        rights=[Rights(name, [*_RULES, agent_lease.rule(name)], namespace)],
         egress=[TO_API_SERVER],
+        leased=True,
         opts=opts,
     )
     pod = agent.pod(

@@ -11,7 +11,7 @@ import pulumi_kubernetes as k8s
 from agents.sweep.template import RUN as RUN
 from agents.sweep.template import RUN_SUFFIX as RUN_SUFFIX
 from agents.sweep.template import placeholder as placeholder
-from components import sweep_shape
+from components import agent_lease, sweep_shape
 from components.agent import TO_API_SERVER, Agent, Mount, Rights
 from components.base.labels import TRIAL, labels
 from components.base.names import digest
@@ -69,8 +69,9 @@ def declare(
         namespace=namespace,
         image=request.image,
         resources=RESOURCES,
-        rights=[Rights(name, _rules(run, request.trials), namespace)],
+        rights=[Rights(name, [*_rules(run, request.trials), agent_lease.rule(name)], namespace)],
         egress=[TO_API_SERVER],
+        leased=True,
         opts=opts,
     )
     text = description.apply(lambda found: json.dumps({**found, "logs": f"{request.folder}/logs"}, sort_keys=True))

@@ -7,6 +7,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components import agent_lease
 from components.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
 from components.agent_volume import Volume, pod_labels
 from components.base.labels import labels
@@ -50,8 +51,9 @@ def declare(
         namespace=namespace,
         image=image,
         resources=Resources(cpu="10m", memory="32Mi", memory_limit="128Mi"),
-        rights=[Rights(name, _rules(name, pipeline), namespace)],
+        rights=[Rights(name, [*_rules(name, pipeline), agent_lease.rule(name)], namespace)],
         egress=[TO_API_SERVER],
+        leased=True,
         opts=opts,
     )
     text = json.dumps(description, sort_keys=True)

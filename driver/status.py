@@ -6,7 +6,7 @@ import datetime
 
 from rich.console import RenderableType
 
-from driver import advice, missing_claims, status_tables, terminal
+from driver import advice, agent_states, missing_claims, status_tables, terminal
 from driver.deploy import open_stack
 from driver.kube import START, Kube
 from driver.stack_settings import STACK, StackSettings
@@ -26,7 +26,10 @@ def status(context: str, stack: str = STACK) -> None:
         console.print(_stopped(target.instance))
         return
     api = target.api()
-    console.print(report(api, embedded=target.embedded))
+    facts, now = status_tables.gather(api), datetime.datetime.now(datetime.UTC)
+    console.print(status_tables.render(facts, now, embedded=target.embedded))
+    for line in agent_states.lines(facts.agents, now):
+        console.print(line, markup=False, soft_wrap=True)
     if skipped := _skipped_policies(target):
         console.print(skipped, markup=False, soft_wrap=True)
     for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +16,8 @@ from rich.text import Text
 from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
-from driver import failures
+from driver import agent_states, failures
+from driver.agent_states import Agents
 from driver.fitted_table import FittedTable
 from driver.kube import Kube
 from driver.runs import published
@@ -26,7 +28,7 @@ Object = dict[str, Any]
 _JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
 _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
-_LEAST = ("version", "cluster queue", "restarts", "age", "memory", "port", "ready")
+_LEAST = ("version", "cluster queue", "program", "since", "restarts", "age", "memory", "port", "ready")
 """Columns that are left out on a narrow terminal, the least important first."""
 _UNENFORCED = "declared, not enforced"
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
@@ -44,6 +46,7 @@ class Facts:
     policies: list[Object] = field(default_factory=list)
     """NetworkPolicies."""
     job_sets: list[Object] = field(default_factory=list)
+    agents: Agents = field(default_factory=Agents)
     queues: list[Object] = field(default_factory=list)
     workloads: list[Object] = field(default_factory=list)
 
@@ -60,6 +63,7 @@ def gather(api: Kube) -> Facts:
         services=api.items("/api/v1/services"),
         policies=api.items("/apis/networking.k8s.io/v1/networkpolicies"),
         job_sets=api.items(_JOB_SETS),
+        agents=agent_states.gather(api),
         queues=api.items(f"{kueue}/localqueues") if kueue else [],
         workloads=api.items(f"{kueue}/workloads") if kueue else [],
     )
@@ -79,11 +83,12 @@ def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> Renderabl
         _table("Queued work", ("namespace", "name", "queue", "state", "age"), [_work(o, now) for o in facts.workloads]),
         _table("URLs", ("namespace", "service", "port", "URL"), urls(facts.services, facts.nodes, routed=embedded)),
         _table("Network policies", ("namespace", "number", "state"), _unenforced(facts.policies) if embedded else []),
+        _table("Agents", agent_states.COLUMNS, agent_states.rows(facts.agents, now)),
     ]
     return Group(*(Padding(table, (0, 0, 1, 0), expand=False) for table in tables if table.row_count))
 
 
-def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> Table:
+def _table(title: str, columns: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> Table:
     table = FittedTable(title=title, least=_LEAST)
     for column in columns:
         table.add_column(column, overflow="ellipsis")
@@ -93,9 +98,11 @@ def _table(title: str, columns: tuple[str, ...], rows: list[tuple[str, ...]]) ->
 
 
 _STYLES = {
-    **dict.fromkeys(("Ready", "Running", "Bound", "Admitted"), "green"),
+    **dict.fromkeys(("Ready", "Running", "Bound", "Admitted", agent_states.WORKING), "green"),
     **dict.fromkeys(("Pending", "Waiting", "ContainerCreating", "Released", "Available", _UNENFORCED), "yellow"),
-    **dict.fromkeys(("NotReady", "Failed", "Error", "CrashLoopBackOff", "ImagePullBackOff", "Lost"), "red"),
+    **dict.fromkeys(
+        ("NotReady", "Failed", "Error", "CrashLoopBackOff", "ImagePullBackOff", "Lost", agent_states.DEAD), "red"
+    ),
 }
 
 

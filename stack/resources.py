@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components import gpu_runtime
+from components import agent_alerts, gpu_runtime
 from components import queues as queue
 from components.base import encrypted, facts
 from components.clusters.component import Cluster
@@ -134,6 +134,8 @@ def _scheduling(
         installed[name] for name in sorted(config.controllers_of_workloads) if name in installed
     ]
     everywhere = [namespace.plain_name, *config.team_namespaces.values()]
+    if config.controllers.agent_alerts:
+        agent_alerts.declare(everywhere, namespace, inside)
     if config.controllers.training_dashboard:
         training_dashboard.declare(everywhere, namespace, inside)
     if not config.queues:

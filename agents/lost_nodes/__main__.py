@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from agents.api import ApiServer
+from agents import turns
 from agents.lost_nodes.cluster import Cluster
 from agents.lost_nodes.nodes import Heartbeats
 from agents.lost_nodes.pods import Fate, fate
@@ -35,12 +35,14 @@ def look(cluster: Cluster, heartbeats: Heartbeats, now: float) -> None:
 
 def main(namespaces: Sequence[str]) -> None:
     """Look until the process is killed, which is safe at any moment."""
-    cluster = Cluster(ApiServer(), namespaces)
+    lead = turns.begin()
+    cluster = Cluster(lead.server, namespaces)
     after = os.environ.get("LOST_AFTER_SECONDS")
     heartbeats = Heartbeats(float(after) if after else None)
     while True:
         try:
-            look(cluster, heartbeats, time.monotonic())
+            with lead.turn():
+                look(cluster, heartbeats, time.monotonic())
         except OSError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         time.sleep(_LOOK_SECONDS)

@@ -25,15 +25,14 @@ class Cluster:
     namespaces: Sequence[str]
 
     def nodes(self) -> dict[str, Node]:
-        """The nodes that send heartbeats."""
+        """All nodes."""
         # resourceVersion 0: from the API server's cache, which is as new as its watch of etcd.
         leases = self.server.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
-        renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") for lease in leases}
+        renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") or "" for lease in leases}
         nodes = self.server.send("GET", "api/v1/nodes?resourceVersion=0")["items"]
         return {
-            name: Node(at, _is_unknown(node), _is_tainted(node))
+            (name := node["metadata"]["name"]): Node(renewed.get(name, ""), _is_unknown(node), _is_tainted(node))
             for node in nodes
-            if (at := renewed.get(name := node["metadata"]["name"]))
         }
 
     def taint(self, node: str, *, lost: bool) -> None:

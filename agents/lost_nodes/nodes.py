@@ -24,7 +24,7 @@ class Node:
     """A node as the API server has it."""
 
     renewed: str
-    """The time in its Lease, as text."""
+    """The time in its Lease, as text; empty without one, as of a node that has just joined."""
     is_unknown: bool
     """Whether Kubernetes has given it up: its condition Ready is Unknown. It gets no pods then."""
     is_tainted: bool = False
@@ -78,6 +78,8 @@ class Heartbeats:
 
     def _heartbeat(self, name: str, node: Node, now: float) -> tuple[str, float]:
         before = self._seen.get(name)
+        if not node.renewed and not node.is_unknown:
+            return "", now  # only Kubernetes knows of it
         if before and before[0] == node.renewed:
             return before
         if before:
@@ -86,7 +88,9 @@ class Heartbeats:
 
     def _is_silent(self, name: str, node: Node, now: float) -> bool:
         silence = now - self._seen[name][1]
-        return silence >= max(self.lost_after or 0, _LEAST) and (self.lost_after is not None or node.is_unknown)
+        return silence >= max(self.lost_after or 0, _LEAST) and (
+            node.is_unknown or (self.lost_after is not None and node.renewed != "")
+        )
 
     def _together(self, name: str, now: float) -> set[str]:
         """The nodes that fell silent with this one, also a while before or after it."""

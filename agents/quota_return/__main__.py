@@ -3,13 +3,15 @@ NAMESPACE…`."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 import time
 import urllib.error
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
+from agents import turns
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.quota_return import nodes, record
 from agents.quota_return.nodes import KUEUE
@@ -42,13 +44,17 @@ def look(
 
 
 def _workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
-    """By namespace. One that was deleted is skipped."""
+    """By namespace. One that was deleted is skipped. Raises OSError if all are refused."""
     found: dict[str, list[Object]] = {}
+    refused: urllib.error.HTTPError | None = None
     for namespace in namespaces:
         try:
             found[namespace] = _list(server, f"{KUEUE}/namespaces/{namespace}/workloads")
         except urllib.error.HTTPError as error:
             _report_error(f"{namespace}: {error}")
+            refused = error
+    if refused and not found:
+        raise refused
     return found
 
 
@@ -104,20 +110,30 @@ def main(namespaces: Sequence[str]) -> None:
     )
     nodes_are_added = os.environ.get("NODES_ARE_ADDED") != "false"
     flavors, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
+    lead = turns.begin()
+    every: list[Callable[[], None]] = [
+        # Flavors of autoscaled groups are not among them: they get nodes.
+        *([lambda: nodes.look(lead.server, flavors, cohort)] if flavors else []),
+        lambda: look(lead.server, namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added),
+    ]
     while True:
-        if flavors:
-            # Those of autoscaled groups are not among them: they get nodes.
-            _attempt(lambda: nodes.look(ApiServer(), flavors, cohort))
-        _attempt(lambda: look(ApiServer(), namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added))
+        # Until the next turn, Kueue's own time limit holds.
+        with contextlib.suppress(OSError), lead.turn():
+            _attempt(every)
         time.sleep(_seconds("SECONDS_BETWEEN_LOOKS", 15))
 
 
-def _attempt(action: Callable[[], None]) -> None:
-    try:
-        action()
-    except OSError as error:
-        # Until the next check, Kueue's own time limit holds.
-        _report_error(f"{type(error).__name__}: {error}")
+def _attempt(actions: Iterable[Callable[[], None]]) -> None:
+    """All of them. Raises the last OSError of one."""
+    failed: OSError | None = None
+    for action in actions:
+        try:
+            action()
+        except OSError as error:
+            _report_error(f"{type(error).__name__}: {error}")
+            failed = error
+    if failed:
+        raise failed
 
 
 if __name__ == "__main__":

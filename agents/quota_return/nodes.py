@@ -64,9 +64,12 @@ def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> Non
     """Kueue does not look at waiting jobs again when a taint of a flavor changes, but when a cohort around their queues
     does: this one has nothing but a quota of 0 of these flavors."""
     path = f"{KUEUE}/cohorts/{cohort}"
-    groups = server.send("GET", path)["spec"].get("resourceGroups") or []
+    found = server.send("GET", path)
+    groups = found["spec"].get("resourceGroups") or []
     if [flavor["name"] for group in groups for flavor in group["flavors"]] != [*out]:
-        server.send("PATCH", path, {"spec": {"resourceGroups": [_nothing_of(out)] if out else []}})
+        version = {"resourceVersion": found["metadata"]["resourceVersion"]}
+        change = {"resourceGroups": [_nothing_of(out)] if out else []}
+        server.send("PATCH", path, {"metadata": version, "spec": change})
 
 
 def _nothing_of(flavors: Sequence[str]) -> Object:

@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from agents.api import ApiServer
+from agents import turns
 from agents.rollout.cluster import Cluster
 from agents.rollout.controller import Controller
 from agents.rollout.described import Described
@@ -19,8 +19,9 @@ def main(description: str, namespace: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     plain = json.loads(Path(description).read_text())
     described, texts = Described.read(plain), plain["config"]
+    lead = turns.begin()
     cluster = Cluster(
-        ApiServer(),
+        lead.server,
         namespace,
         described.server,
         texts["version"],
@@ -32,7 +33,8 @@ def main(description: str, namespace: str) -> None:
     between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2)
     while True:
         try:
-            controller.step()
+            with lead.turn():
+                controller.step()
         except (OSError, ValueError) as error:
             # The API server, a pod or the volume; the next step sees their new state.
             _warn(f"{type(error).__name__}: {error}")

@@ -67,6 +67,8 @@ class Cluster:
     routes: Mapping[str, int] = field(default_factory=dict)
     """The port of the server to which each route of a Gateway leads, by the route's kind."""
     _known: dict[str, Any] = field(default_factory=dict)
+    _models: dict[bool, str] = field(default_factory=dict)
+    """The resourceVersion at which `track` saw each model config file, by whether it is the canary's."""
 
     def kept(self) -> Kept:
         """What is remembered."""
@@ -83,8 +85,9 @@ class Cluster:
     def track(self, *, canary: bool) -> Track:
         """A Deployment, without its pods."""
         scale = self.server.send("GET", self._scale(canary=canary))
-        text = self.server.send("GET", self._config_map(_models(canary=canary)))["data"].get(_FILE, "")
-        return Track(scale["spec"].get("replicas", 0), self._version(text))
+        models = self.server.send("GET", self._config_map(_models(canary=canary)))
+        self._models[canary] = models["metadata"]["resourceVersion"]
+        return Track(scale["spec"].get("replicas", 0), self._version(models["data"].get(_FILE, "")))
 
     def pods(self) -> list[Found]:
         """All pods of the server that are not being deleted."""
@@ -99,8 +102,11 @@ class Cluster:
         return any("deletionTimestamp" in each["metadata"] for each in found)
 
     def configure(self, version: int | None, *, canary: bool) -> None:
-        """Write a model config file; the pods that mount it read it again."""
-        self.server.send("PATCH", self._config_map(_models(canary=canary)), {"data": {_FILE: self._text(version)}})
+        """Write a model config file; the pods that mount it read it again. Raises OSError if another controller has
+        changed it since `track()`."""
+        about = {"resourceVersion": self._models[canary]}
+        change = {"metadata": about, "data": {_FILE: self._text(version)}}
+        self.server.send("PATCH", self._config_map(_models(canary=canary)), change)
 
     def hasten(self, pod: str, version: int | None) -> None:
         """Change a pod's annotation, at which the kubelet updates its files at once instead of within a minute."""

@@ -163,7 +163,8 @@ class Controller:
     def _tell(self, kept: Kept) -> None:
         news = [each for each in kept.decisions if each.number > self._announced]
         if news:
-            record.extend(record.path_of(self.described.folder, self.described.server), news)
+            # With those before: a former controller may have written over them late.
+            record.extend(record.path_of(self.described.folder, self.described.server), kept.decisions)
         for decision in news:
             # Events are kept for an hour; a later start would create them anew.
             if time.time() - decision.at < _EVENT_SECONDS:

@@ -6,7 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from agents.api import ApiServer
+from agents import turns
 from agents.steps.cluster import Cluster
 from agents.steps.controller import Controller
 
@@ -22,12 +22,14 @@ _TOGETHER_SECONDS = 0.05
 
 def main(namespace: str, pipeline: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
-    cluster = Cluster(ApiServer(), namespace, pipeline)
+    lead = turns.begin()
+    cluster = Cluster(lead.server, namespace, pipeline)
     with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(1) as watch:
-        controller = Controller(cluster, pool, said=lambda line: print(line, flush=True))
+        controller = Controller(cluster, pool, said=lambda line: print(line, flush=True), working=lead.work)
         while True:
             try:
-                controller.look()
+                with lead.turn():
+                    controller.look()
                 changed = watch.submit(cluster.wait, _LOOK_SECONDS)
                 while controller.take() and not changed.done():
                     wait([changed], _RESULTS_SECONDS)

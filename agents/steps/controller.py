@@ -9,6 +9,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -40,6 +41,8 @@ class Controller:
     pool: Executor
     said: Callable[[str], object] = lambda line: None
     """Called with what becomes of each step."""
+    working: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Around each step: it begins while this program may act, and another one waits for its end."""
     pause: Callable[[float], object] = time.sleep
     """Between two tries, in seconds."""
     _there: dict[tuple[str, str], Step] = field(default_factory=dict)
@@ -63,8 +66,12 @@ class Controller:
         for place, step in self._there.items():
             last = self._going.get(place)
             if last is None or (last.done() and not last.result()):
-                self._going[place] = self.pool.submit(self._take, step)
+                self._going[place] = self.pool.submit(self._try, step)
         return any(step.name == "commit" for step in self._there.values())
+
+    def _try(self, step: Step) -> bool:
+        with self.working():
+            return self._take(step)
 
     def _take(self, step: Step) -> bool:
         """Take a step and tell its run, unless it is not due. What fails before the run knows is tried again."""

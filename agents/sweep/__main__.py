@@ -7,11 +7,11 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents.api import ApiServer
+from agents import turns
 from agents.sweep.cluster import Cluster
 from agents.sweep.controller import Controller, Sweep
 from agents.sweep.due import Action, said
-from agents.sweep.journal import Journal
+from agents.sweep.journal import Journal, TakenOver
 from agents.sweep.study import Study
 
 _LOOK_SECONDS = 1
@@ -21,21 +21,31 @@ _TOGETHER_SECONDS = 0.2
 
 
 def main(description: str, journal: str, namespace: str, name: str) -> None:
-    """Do what is due until the process is killed, which is safe at any moment, or until the sweep ends the process."""
-    sweep = Sweep.read(Path(description).read_text())
-    storage = Journal(Path(journal)).storage
-    cluster = Cluster(ApiServer(), namespace, name, sweep.name)
-    controller = Controller(sweep, Study(storage, sweep.name, sweep.search), cluster, between=_say)
+    """Do what is due until the process is killed, which is safe at any moment, or until the sweep ends the process.
+
+    Raises TakenOver once another controller runs the sweep.
+    """
+    lead = turns.begin()
+    sweep, kept = Sweep.read(Path(description).read_text()), Journal(Path(journal))
+    cluster = Cluster(lead.server, namespace, name, sweep.name)
+
+    def say(action: Action) -> None:
+        kept.check()
+        print(said(action), flush=True)
+
+    controller = Controller(sweep, Study(kept.storage, sweep.name, sweep.search), cluster, between=say)
     shown: dict[str, Any] = {}
     while True:
         try:
-            trials = controller.trials()
-            if (results := controller.results(trials)) != shown:
-                cluster.publish(results)
-                shown = results
-            if sweep.ends and results["finished"]:
-                return
-            if not controller.step(trials):
+            with lead.turn():
+                trials = controller.trials()
+                if (results := controller.results(trials)) != shown:
+                    cluster.publish(results)
+                    shown = results
+                if sweep.ends and results["finished"]:
+                    return
+                is_idle = not controller.step(trials)
+            if is_idle:
                 cluster.wait(_LOOK_SECONDS)
                 time.sleep(_TOGETHER_SECONDS)
         except OSError as error:
@@ -44,9 +54,8 @@ def main(description: str, journal: str, namespace: str, name: str) -> None:
             time.sleep(_LOOK_SECONDS)
 
 
-def _say(action: Action) -> None:
-    print(said(action), flush=True)
-
-
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    try:
+        main(*sys.argv[1:])
+    except TakenOver as other:
+        sys.exit(str(other))

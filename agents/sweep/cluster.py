@@ -27,6 +27,8 @@ class Cluster:
     """The workload's name, by which its JobSets are labelled."""
     run: str
     """The sweep's run, after which its ConfigMap is named."""
+    _published: str = ""
+    """The resourceVersion of the results that this controller has published, or found."""
 
     def jobs(self) -> dict[str, Job]:
         """The state of each JobSet, by name."""
@@ -61,8 +63,11 @@ class Cluster:
                 raise
 
     def publish(self, results: Mapping[str, Any]) -> None:
-        """Replace the results."""
-        self.server.send("PATCH", self._results, {"data": {"results.json": json.dumps(results)}})
+        """Replace the results. Raises OSError if somebody has changed them since, maybe a later controller."""
+        version = self._published or self.server.send("GET", self._results)["metadata"]["resourceVersion"]
+        self._published = ""
+        body = {"metadata": {"resourceVersion": version}, "data": {"results.json": json.dumps(results)}}
+        self._published = self.server.send("PATCH", self._results, body)["metadata"]["resourceVersion"]
 
     @property
     def _job_sets(self) -> str:

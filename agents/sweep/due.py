@@ -107,6 +107,9 @@ def due(trials: Sequence[Trial], limits: Limits) -> list[Action]:
     active = 0
     for number, (trial, fate) in enumerate(zip(trials, fates, strict=True)):
         if trial.state is not State.OPEN:
+            if trial.state is State.PRUNED and trial.job is Job.ACTIVE:
+                # A former controller has created it late, once more.
+                found.append(Stop(number))
             continue
         # Its JobSet counts until it and its pods are gone.
         active += trial.job is Job.ACTIVE

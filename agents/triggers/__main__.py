@@ -8,7 +8,7 @@ import sys
 import time
 from pathlib import Path
 
-from agents.api import ApiServer
+from agents import turns
 from agents.triggers.cluster import Cluster
 from agents.triggers.controller import Controller
 from agents.triggers.described import Described
@@ -17,13 +17,15 @@ from agents.triggers.described import Described
 def main(description: str, namespace: str, memory: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     described = Described.read(json.loads(Path(description).read_text()))
-    cluster = Cluster(ApiServer(), namespace, described.pipeline, memory)
+    lead = turns.begin()
+    cluster = Cluster(lead.server, namespace, described.pipeline, memory)
     controller = Controller(described, cluster, said=lambda line: print(line, flush=True))
     between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 1)
     failed = ""
     while True:
         try:
-            controller.step()
+            with lead.turn():
+                controller.step()
             failed = ""
         except (OSError, ValueError) as error:
             # The API server or a volume; the next step sees their new state.

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from agents import turns
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.usage import record, workload
 from agents.usage.record import PREFIX, Record
@@ -23,7 +24,10 @@ _LABELS = {
 
 
 def look(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
-    """Bring the record of each namespace up to date. `home`: the namespace that has the records."""
+    """Bring the record of each namespace up to date. `home`: the namespace that has the records. Raises OSError if all
+    are refused.
+    """
+    refused: list[urllib.error.HTTPError] = []
     for namespace in namespaces:
         try:
             _count(server, home, namespace, now)
@@ -31,6 +35,9 @@ def look(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime)
             # Another process wrote it, or the namespace is not there yet: the next look counts what this one has not.
             if error.code not in (CONFLICT, NOT_FOUND):
                 _report_error(f"{namespace}: {error}")
+                refused.append(error)
+    if refused and len(refused) == len(namespaces):
+        raise refused[-1]
 
 
 def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:
@@ -64,10 +71,12 @@ def _report_error(what: str) -> None:
 
 def main(home: str, namespaces: Sequence[str]) -> None:
     """Count until the process is killed, which is safe at any moment."""
+    lead = turns.begin()
     seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 30)
     while True:
         try:
-            look(ApiServer(), home, namespaces, datetime.now(UTC))
+            with lead.turn():
+                look(lead.server, home, namespaces, datetime.now(UTC))
         except OSError as error:
             _report_error(f"{type(error).__name__}: {error}")
         time.sleep(seconds)

@@ -57,6 +57,8 @@ ADMITTED = f"{DOMAIN}/admitted"
 """Readiness gate of a canary's pods."""
 FENCED = f"{DOMAIN}/fenced"
 """Annotation of pods that may be ended by force on a lost node (`agents/lost_nodes` repeats it)."""
+AGENT = f"{DOMAIN}/agent"
+"""Label of an agent's Lease, and of the Deployment or CronJob that runs it: its program, a folder of `agents/`."""
 SPOT = f"{DOMAIN}/spot"
 """Label and taint of spot nodes."""
 

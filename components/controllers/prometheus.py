@@ -37,6 +37,9 @@ class PrometheusArgs(Model):
     serving_metrics: Literal["annotations", "serviceMonitor"] = "annotations"
     """How Prometheus finds the metrics of model servers and scorers. `serviceMonitor` requires the Prometheus operator.
     `annotations` requires a Prometheus that scrapes annotated pods, as that of the stack does."""
+    agent_alerts: bool = False
+    """Whether to create a PrometheusRule that alerts when an agent of the stack has not done its work for 5 minutes.
+    Requires the Prometheus operator and kube-state-metrics."""
     prometheus_url: Annotated[NonEmptyStr, AfterValidator(_url)] | None = None
     """URL at which KEDA reaches the cluster's Prometheus server with the metrics of model servers, for those that
     scale by requests, latency or queue. Its `namespace` and `pod` labels must name the pods. By default, the stack

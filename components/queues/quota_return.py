@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import versions
+from components import agent_lease, versions
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
 from components.base import agent_facts, facts
 from components.base.labels import labels
@@ -51,7 +51,7 @@ class QuotaReturn(pulumi.ComponentResource):
         cohort = _cohort(stack, inside) if placed else ""
         rights = [
             *([_of_flavors(stack, placed, cohort)] if placed else []),
-            Rights(ACCOUNT, _RULES, namespace.name),
+            Rights(ACCOUNT, (*_RULES, agent_lease.rule(ACCOUNT)), namespace.name),
             *(Rights(ACCOUNT, _RULES, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
         ]
         agent = Agent(
@@ -63,6 +63,7 @@ class QuotaReturn(pulumi.ComponentResource):
             resources=Resources(cpu="10m", memory="48Mi", memory_limit="256Mi"),
             rights=rights,
             egress=[TO_API_SERVER],
+            leased=True,
             opts=inside,
         )
         # Nothing adds nodes to the embedded cluster, so no event says that none is added.

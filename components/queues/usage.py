@@ -6,6 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from agents.usage.record import PREFIX
+from components import agent_lease
 from components.agent import TO_API_SERVER, Agent, Resources, Rights
 from components.base import agent_facts, encrypted, facts
 from components.clusters.component import Cluster
@@ -40,7 +41,7 @@ class Usage(pulumi.ComponentResource):
             {"api_groups": [""], "resources": ["configmaps"], "verbs": ["get", "patch"], "resource_names": names},
         )
         rights = [
-            Rights(ACCOUNT, (*_WORKLOADS, *records), namespace.name),
+            Rights(ACCOUNT, (*_WORKLOADS, *records, agent_lease.rule(ACCOUNT)), namespace.name),
             *(Rights(ACCOUNT, _WORKLOADS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
         ]
         agent = Agent(
@@ -52,6 +53,7 @@ class Usage(pulumi.ComponentResource):
             resources=Resources(cpu="10m", memory="48Mi", memory_limit="256Mi"),
             rights=rights,
             egress=[TO_API_SERVER],
+            leased=True,
             opts=pulumi.ResourceOptions(parent=self),
         )
         agent.deployment(agent.pod([namespace.name, namespace.name, *teams.values()]))

@@ -65,6 +65,7 @@ EXPECTED = (
             "kubernetes:rbac.authorization.k8s.io/v1:RoleBinding",
         )
     ),
+    Expected("create", "kubernetes:coordination.k8s.io/v1:Lease", ".*", "one pod of an agent acts at a time"),
     *(
         Expected(
             "create",

@@ -176,6 +176,17 @@ def test_a_version_that_was_refused_is_waited_for_if_it_is_tried_again(serving: 
     served(stage, 1, tmp_path, lambda: serving.decide(*before, ("Promoted", 1, "passed")))
 
 
+def test_a_decision_that_a_former_controller_writes_late_is_not_the_last_one(serving: _Serving, tmp_path: Path) -> None:
+    stage = serving.stage(gated=True)
+    serving.publish(serving.commit("one"), stage)
+    serving.states[1] = {"state": "AVAILABLE", "status": {}}
+    serving.decide(("CanaryStarted", 1, "tried"), ("Promoted", 1, "passed"))
+    record = serving.models / ".rollouts" / "digits-server.jsonl"
+    first, *others = record.read_text().splitlines()
+    record.write_text("\n".join([*others[:1], first, *others[1:]]))
+    served(stage, 1, tmp_path, lambda: pytest.fail("waits"))
+
+
 def test_a_model_that_the_server_cannot_load_fails_the_stage(serving: _Serving, tmp_path: Path) -> None:
     serving.states[1] = {"state": "END", "status": {"error_message": "no graph"}}
     with pytest.raises(Refused, match=r"^digits-server: cannot load version 1: no graph$"):

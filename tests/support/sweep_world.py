@@ -125,6 +125,4 @@ def finish(described: Sweep, folder: Path, timing: int, kill_chance: float) -> t
             return results, world, kills
         except KilledError:
             kills += 1
-        finally:
-            journal.close()
     raise AssertionError(f"not finished: {results}")

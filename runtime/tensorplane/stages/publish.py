@@ -125,7 +125,8 @@ def _served_instead(server: Server, version: int) -> int | None:
 
 def _is_decided(server: Server, version: int) -> bool:
     """Whether the gate has let the version through."""
-    decisions = list(_decisions(server))
+    # In their order: a former controller may write one late, once more.
+    decisions = sorted(_decisions(server), key=lambda one: int(one["number"]))
     of_version = [one for one in decisions if one["version"] == version]
     last = of_version[-1] if of_version else {}
     if last.get("action") in ("RolledBack", "NotServed"):
@@ -143,7 +144,7 @@ def _decisions(server: Server) -> Iterator[Mapping[str, Any]]:
             found = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict) and isinstance(found.get("version"), int):
+        if isinstance(found, dict) and all(isinstance(found.get(key), int) for key in ("number", "version")):
             yield found
 
 

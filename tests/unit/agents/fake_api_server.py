@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import urllib.error
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 from agents.api import ApiServer
+from tests.support.leases import Leases
 
 
 @dataclass
@@ -20,6 +22,8 @@ class FakeApiServer:
     """Status and body."""
     unknown: tuple[int, Any] = (200, {})
     """The answer to everything else."""
+    leases: Leases = field(default_factory=Leases)
+    """Those of the cluster, which change."""
     asked: list[tuple[str, str, Any]] = field(default_factory=list)
     """Method, path and body of each request."""
 
@@ -34,10 +38,18 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(size)) if size else None
         self.fake.asked.append((self.command, self.path, body))
-        code, answer = self.fake.answers.get((self.command, self.path.partition("?")[0]), self.fake.unknown)
+        code, answer = self._found(self.path.partition("?")[0], body)
         self.send_response(code)
         self.end_headers()
         self.wfile.write(json.dumps(answer).encode())
+
+    def _found(self, path: str, body: Any) -> tuple[int, Any]:
+        if "/leases/" not in path:
+            return self.fake.answers.get((self.command, path), self.fake.unknown)
+        try:
+            return 200, self.fake.leases.answer(self.command, path[1:], body)
+        except urllib.error.HTTPError as error:
+            return error.code, {}
 
     do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815  # the names that the base class calls
 

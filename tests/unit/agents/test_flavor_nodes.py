@@ -39,7 +39,7 @@ class FakeServer(ApiServer):
             }
             for name in (A100, T4)
         }
-        self.__dict__["cohort"] = {"spec": {"parentName": "lab"}}
+        self.__dict__["cohort"] = {"metadata": {"resourceVersion": "7"}, "spec": {"parentName": "lab"}}
 
     nodes: tuple[Object, ...]
     flavors: dict[str, Object]
@@ -57,6 +57,7 @@ class FakeServer(ApiServer):
         if method == "PATCH":
             if name in self.refuses:
                 raise urllib.error.HTTPError(path, 409, "no", Message(), io.BytesIO())
+            assert body["metadata"] == {"resourceVersion": "7"}, "refused if somebody has changed it since"
             self.patched.append(name)
             found["spec"] |= body["spec"]
         return found

@@ -135,6 +135,16 @@ def test_a_node_that_is_back_is_not_lost() -> None:
     assert heartbeats.is_back("a", 61)
 
 
+def test_a_node_without_a_lease_is_lost_once_kubernetes_gives_it_up() -> None:
+    """As one that dies while it joins."""
+    heartbeats, lost = Heartbeats(20), dict[str, float]()
+    for clock in range(0, 120, 2):
+        nodes = {"a": Node("", clock > 60), "b": Node(str(clock // 10), False), "c": Node("", False)}
+        lost = heartbeats.lost(nodes, clock)
+        assert lost == {} or clock > 60
+    assert set(lost) == {"a"}
+
+
 def _pod(*, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False) -> dict[str, Any]:
     annotations = {FENCED: "true"} if fenced else {}
     about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner}]}

@@ -286,6 +286,9 @@ def test_what_somebody_else_changed_meanwhile_is_left_to_the_next_look(code: int
 def test_what_is_refused_is_heard_of_and_stops_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     program.look(FakeServer(workload(), refuses=403), ["vision"], NOW, PACE)
     assert capsys.readouterr().err == "vision/sweep: HTTP Error 403: no\n"
+    with pytest.raises(OSError, match="403"):
+        program.look(FakeServer(gone="speech"), ["speech"], NOW, PACE)
+    assert capsys.readouterr().err == "speech: HTTP Error 403: no\n"
     server = FakeServer(workload(), gone="speech")
     program.look(server, ["speech", "vision"], NOW, PACE)
     assert capsys.readouterr().err == "speech: HTTP Error 403: no\n"

@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from agents.rollout import cluster, examples, folder, metrics, record, routes, signatures
+from agents.rollout.decide import Track
 from agents.rollout.kept import Decision, Kept
 from components.base import labels
+from tests.unit.agents.fake_api_server import FakeApiServer
 
 _MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 _OLD = 1.0
@@ -172,6 +174,18 @@ def test_what_is_remembered_reads_back() -> None:
     kept = Kept(stable=3, refused={4: "no"}).decided(12.3456789, "RolledBack", 4, "errors", {"errorRate": 0.5})
     assert Kept.read(kept.text()) == kept
     assert Kept.read("") == Kept()
+
+
+def test_a_version_is_not_configured_over_what_another_controller_has_written(api_server: FakeApiServer) -> None:
+    found = cluster.Cluster(api_server.client, "ml", "digits", "version: 0", "0", "newest")
+    models = "/api/v1/namespaces/ml/configmaps/digits-stable-models"
+    written = {"metadata": {"resourceVersion": "41"}, "data": {"models.config": "version: 3"}}
+    api_server.answers["GET", "/apis/apps/v1/namespaces/ml/deployments/digits/scale"] = (200, {"spec": {"replicas": 2}})
+    api_server.answers["GET", models] = (200, written)
+    assert found.track(canary=False) == Track(2, 3)
+    found.configure(4, canary=False)
+    change = {"metadata": {"resourceVersion": "41"}, "data": {"models.config": "version: 4"}}
+    assert api_server.asked[-1] == ("PATCH", models, change)
 
 
 def test_a_line_of_the_record_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:

@@ -213,5 +213,6 @@ def test_without_news_nothing_is_written(api_server: FakeApiServer) -> None:
 
 def test_a_namespace_that_cannot_be_listed_loses_nothing(api_server: FakeApiServer) -> None:
     api_server.answers[("GET", _WORKLOADS)] = (403, {})
-    program.look(api_server.client, "tp", ["vision"], _at(60))
+    with pytest.raises(OSError, match="403"):
+        program.look(api_server.client, "tp", ["vision"], _at(60))
     assert _requests(api_server) == {"GET": 2}

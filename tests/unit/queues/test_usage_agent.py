@@ -46,6 +46,8 @@ def test_it_may_write_its_records_and_nothing_else() -> None:
         (False, "create", "configmaps"),
         (False, "get", *records),
         (False, "patch", *records),
+        (False, "get", "leases", "agent.queue.usage"),
+        (False, "patch", "leases", "agent.queue.usage"),
     }
 
 

@@ -29,19 +29,20 @@ def test_it_writes_to_the_volumes_of_all_datasets_and_imports_the_library() -> N
     mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
     assert {at for at, one in mounts.items() if not one.get("readOnly")} == {"/tmp", "/volumes/data", "/volumes/more"}
     assert container["command"][-4:] == ["-m", "agents.steps", "vision", "photos"]
-    variables = {one["name"]: one["value"] for one in container["env"]}
+    variables = {one["name"]: one.get("value") for one in container["env"]}
     of_library = next(at for at in mounts if at.endswith("library"))
     assert variables["PYTHONPATH"].split(":")[1] == f"{of_library}/tensorplane.zip"
     assert "affinity" not in template["spec"]
 
 
 def test_it_may_change_runs_and_nothing_else() -> None:
-    (rule,) = rendered_tree(_TREE).one("Role", "photos-steps").inputs["rules"]
+    rule, of_lease = rendered_tree(_TREE).one("Role", "photos-steps").inputs["rules"]
     assert rule == {
         "apiGroups": ["argoproj.io"],
         "resources": ["workflows"],
         "verbs": ["get", "list", "watch", "patch"],
     }
+    assert (of_lease["resources"], of_lease["resourceNames"]) == (["leases"], ["agent.photos-steps"])
 
 
 def test_it_meets_the_pods_of_a_volume_of_one_node() -> None:

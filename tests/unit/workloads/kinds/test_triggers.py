@@ -109,6 +109,7 @@ def test_the_agent_may_start_runs_of_its_pipeline_and_remember() -> None:
         ("events",): ["create"],
         ("workflowtemplates", "photos"): ["get"],
         ("workflows",): ["get", "list", "create"],
+        ("leases", "agent.photos-triggers"): ["get", "patch"],
     }
     memory = rendered.one("ConfigMap", "photos-triggers-kept")
     assert memory.inputs["metadata"]["name"] == "photos-triggers"

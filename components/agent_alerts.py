@@ -1,0 +1,46 @@
+"""The alerts about a stack's agents, for the Prometheus operator: kube-state-metrics has the times of their Leases."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.base.labels import labels
+from components.namespace import Namespace
+
+NAME = "agent-alerts"
+MINUTES = 5
+"""Without a turn that ended well. The longest pause of an agent between two turns is half a minute."""
+
+
+def declare(namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
+    """Create the PrometheusRule. `namespaces`: those with agents of the stack."""
+    return k8s.apiextensions.CustomResource(
+        NAME,
+        api_version="monitoring.coreos.com/v1",
+        kind="PrometheusRule",
+        metadata={"name": NAME, "namespace": namespace.name, "labels": labels(NAME, "alerts")},
+        spec={"groups": [{"name": NAME, "rules": rules(namespaces)}]},
+        opts=opts,
+    )
+
+
+def rules(namespaces: Sequence[str]) -> list[dict[str, Any]]:
+    """One for agents that have ceased to work, one for those that never began."""
+    which = f'namespace=~"{"|".join(namespaces)}", lease=~"agent[.].+"'
+    return [
+        _rule(f"time() - kube_lease_renew_time{{{which}}} > {60 * MINUTES}", "1m"),
+        _rule(f'kube_lease_owner{{{which}, lease_holder=""}} == 1', f"{MINUTES}m"),
+    ]
+
+
+def _rule(expression: str, holds_for: str) -> dict[str, Any]:
+    said = f"{{{{ $labels.lease }}}} in {{{{ $labels.namespace }}}} has not done its work for {MINUTES} minutes"
+    return {
+        "alert": "AgentNotWorking",
+        "expr": expression,
+        "for": holds_for,
+        "labels": {"severity": "warning"},
+        "annotations": {"summary": f"{said}. `tensorplane status` says what that means."},
+    }

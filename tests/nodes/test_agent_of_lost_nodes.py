@@ -1,0 +1,65 @@
+"""The agent of lost nodes on a real node that dies, with the real API server."""
+
+from __future__ import annotations
+
+import base64
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+from agents.api import ApiServer
+from agents.lost_nodes.__main__ import look
+from agents.lost_nodes.cluster import TAINT, Cluster
+from agents.lost_nodes.nodes import Heartbeats
+from components.base.labels import FENCED
+from driver.kube import Kube
+from embedded.paths import Instance
+from tests.nodes.pods import Pods, pod
+from tests.support.nodes import RealNode
+from tests.support.waiting import eventually
+
+SECOND = "tensorplane-2"
+
+pytestmark = pytest.mark.nightly("a minute for the lost node; test_lost_nodes.py of the unit tests has the rest")
+
+
+@pytest.fixture
+def client(instance: Instance, pods: Pods, tmp_path: Path) -> ApiServer:
+    """The API server as an agent reaches it, with all rights."""
+    about = yaml.safe_load(instance.kubeconfig.read_text())["clusters"][0]["cluster"]
+    (tmp_path / "ca.crt").write_bytes(base64.b64decode(about["certificate-authority-data"]))
+    pods.kubectl("create", "serviceaccount", "agent")
+    account = f"--serviceaccount={pods.namespace}:agent"
+    pods.kubectl("create", "clusterrolebinding", pods.namespace, "--clusterrole=cluster-admin", account)
+    (tmp_path / "token").write_text(pods.kubectl("create", "token", "agent").strip())
+    return ApiServer(about["server"], tmp_path)
+
+
+def test_a_dead_nodes_fenced_pods_end_the_others_stay_and_it_gets_pods_again_when_it_is_back(
+    client: ApiServer, kube: Kube, pods: Pods, second: RealNode
+) -> None:
+    fenced = pod("fenced", SECOND)
+    fenced["metadata"]["annotations"] = {FENCED: "true"}
+    pods.apply(fenced, pod("own", SECOND))
+    pods.until("condition=Ready", "pod/fenced", "pod/own")
+    cluster, heartbeats = Cluster(client, [pods.namespace]), Heartbeats(20)
+
+    def names() -> set[str]:
+        look(cluster, heartbeats, time.monotonic())
+        return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
+
+    def taints() -> set[str]:
+        look(cluster, heartbeats, time.monotonic())
+        return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
+
+    assert names() == {"fenced", "own"}
+    second.kill(stays_dead=True)
+    eventually(lambda: names() == {"own"})
+    assert TAINT in taints(), "Kubernetes has not given it up yet"
+    second.revive()
+    eventually(lambda: not taints())
+    second.until(kube, ready=True)
+    assert names() == {"own"}
+    pods.kubectl("delete", "clusterrolebinding", pods.namespace)

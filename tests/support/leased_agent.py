@@ -1,0 +1,37 @@
+"""An agent with a Lease that lasts a second, which acts once for each line that it is told: `ADDRESS ACCOUNT POD
+LONGEST_TURN`. The line `hang` is a turn without an end."""
+
+from __future__ import annotations
+
+import ssl
+import sys
+import threading
+from pathlib import Path
+
+from agents import lease
+from agents.api import ApiServer
+from agents.lease import Lease
+from agents.turns import LeasedTurns, Pace
+
+NAMESPACE, NAME = "team", "agent.usage"
+
+
+def main(address: str, account: str, pod: str, longest_turn: str) -> None:
+    ssl.create_default_context = lambda cafile: None  # type: ignore[assignment, misc]
+    lease.DURATION_SECONDS, lease.DEADLINE_SECONDS = 1, 0.6
+    turns = LeasedTurns(
+        Lease(ApiServer(address, Path(account)), NAMESPACE, NAME, pod),
+        Pace(renew=0.1, retry=0.05, longest_turn=float(longest_turn)),
+    )
+    turns.begin()
+    for line in sys.stdin:
+        with turns.turn():
+            if line == "hang\n":
+                threading.Event().wait()
+            turns.server.send("POST", f"acts/{pod}", {})
+    # Nobody tells it more: it lives until it is stopped.
+    threading.Event().wait()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
