@@ -11,7 +11,7 @@ from stack_view import cloud_groups, machines, node_groups
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import UNKNOWN, Seen, View, at, known, maps
 
 _GKE, _AKS = "gcp:container/cluster:Cluster", "azure-native:containerservice:ManagedCluster"
 _NODE_POOL, _AGENT_POOL = "gcp:container/nodePool:NodePool", "azure-native:containerservice:AgentPool"
@@ -54,7 +54,8 @@ def _pools_inside(seen: Seen) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Pools of machines that are no resource of their own, each with the type whose fields it has."""
     body = seen.body
     if seen.type == _GKE:
-        for pool in maps(body, "nodePools"):
+        # A cluster without pools of its own has those that the update finds.
+        for pool in maps(body, "nodePools") if at(body, "nodePools") is not UNKNOWN else ():
             yield f"the pool {at(pool, 'name')} in `nodePools`", _NODE_POOL, pool
         if not known(body, "removeDefaultNodePool"):
             yield "the pool of `nodeConfig`", _NODE_POOL, {"nodeConfig": known(body, "nodeConfig")}
