@@ -43,7 +43,7 @@ def policies(spaces: Spaces) -> list[AdmissionPolicy]:
     if spaces.kinds:
         specs.append(("-admitted-jobs", labels_of_kueue(spaces), [spaces.stack]))
         specs.append(("-deleted-jobs", deletions(spaces), spaces.namespaces))
-        specs.append(("-admissions", workloads(spaces), spaces.namespaces))
+        specs.append(("-kueue", agents(spaces), spaces.namespaces))
     if spaces.teams:
         specs.append(("-jobs-of-teams", jobs(spaces), spaces.teams))
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):
@@ -135,24 +135,37 @@ def deletions(spaces: Spaces) -> dict[str, Any]:
     }
 
 
-def workloads(spaces: Spaces) -> dict[str, Any]:
-    """The policy for Kueue's Workloads: the stack's own accounts evict jobs, and decide nothing else about them."""
-    specs = ("dyn(object).spec", "dyn(oldObject).spec")
+def agents(spaces: Spaces) -> dict[str, Any]:
+    """The policy for Kueue's objects that the return of quota changes: its account, and any other of the stack's
+    namespaces, evicts jobs, takes flavors out and has Kueue look again, and gives nobody more."""
+    kind = "request.kind.kind"
+    specs = [f"dyn({thing}).?spec.orValue({{}})" for thing in ("object", "oldObject")]
+    fields = cel.map_of({name: cel.text(field) for name, field in _OF_AGENTS.items()})
     same_specs = (
-        f"{one}.all(key, key == 'active' || (key in {other} && {one}[key] == {other}[key]))"
-        for one, other in (specs, specs[::-1])
+        f"{one}.all(key, key == {fields}[{kind}] || (key in {other} && {one}[key] == {other}[key]))"
+        for one, other in (specs, reversed(specs))
     )
     about = (same(f"metadata.?{key}") for key in ("labels", "finalizers", "ownerReferences"))
+    nothing = "resource.?nominalQuota.orValue('0') == '0'"
+    groups = "dyn(object).?spec.?resourceGroups.orValue([])"
+    quotas = f"{groups}.all(group, group.flavors.all(flavor, flavor.resources.all(resource, {nothing})))"
     return {
-        "match_constraints": matched({"kueue.x-k8s.io": ["workloads"]}, ["UPDATE"]),
+        "match_constraints": matched({"kueue.x-k8s.io": ["workloads", "resourceflavors", "cohorts"]}, ["UPDATE"]),
         "match_conditions": [{"name": "account", "expression": senders.from_inside(spaces)}],
         "validations": [
             {
-                "expression": " && ".join([*same_specs, *about]),
-                "message": "spec: only Kueue changes what it admits; change spec.active or the annotations alone",
+                "expression": " && ".join([*same_specs, *about, f"({kind} != 'Cohort' || {quotas})"]),
+                "message_expression": (
+                    f"'spec: accounts of the stack give no quota; of a ' + {kind} + ' they may change spec.' +"
+                    f" {fields}[{kind}] + ({kind} == 'Cohort' ? ', to quotas of 0,' : '') + ' and annotations'"
+                ),
             }
         ],
     }
+
+
+_OF_AGENTS = {"Workload": "active", "ResourceFlavor": "nodeTaints", "Cohort": "resourceGroups"}
+"""The field of its spec that the return of quota changes, by kind."""
 
 
 def priorities(spaces: Spaces) -> dict[str, Any]:

@@ -8,10 +8,9 @@ from components.base.labels import QUEUE_LABEL
 from components.queues import priority, restricted_pods, senders
 from components.queues.admission_policy import same
 from components.queues.gpu_guard import ADMITTED, OWNER, asks
+from components.queues.settings import MOST_GRACE
 from components.queues.spaces import Spaces
 
-MOST_GRACE = 3600
-"""Seconds that the pods of a team's job may take to end: they hold their GPUs, while Kueue admits the next job."""
 MOST_PODS = 10_000
 """Of a team's JobSet: JobSet's controller makes all Jobs at once, and a few millions of them are its end."""
 _FREE = "variables.byController"

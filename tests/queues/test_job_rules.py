@@ -10,11 +10,12 @@ import pytest
 from kubernetes import config as kubeconfig
 
 from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
-from components.queues import gpu_guard, job_rules, quota_return
+from components.queues import gpu_guard, quota_return
+from components.queues.settings import MOST_GRACE
 from components.versions import KUEUE_API
 from embedded.provider.api import GVK, Api, ApiError
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
-from tests.queues.jobs import JOB_SET, POD, WORKLOAD, Jobs, Object
+from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
@@ -171,18 +172,47 @@ def test_only_kueue_takes_its_label_away(queues: Jobs, admitted: tuple[str, str]
     assert "only Kueue sets this label; leave it as it is" in told
 
 
-def test_accounts_of_the_stack_only_evict(queues: Jobs, admitted: tuple[str, str], by: Callable[[str], Api]) -> None:
+def test_accounts_of_the_stack_give_no_quota(queues: Jobs, admitted: tuple[str, str], by: Callable[[str], Api]) -> None:
+    """Who may create pods in the stack's namespace can use the account of the return of quota."""
     (work,) = queues.kube.items(f"/apis/{KUEUE_API}/namespaces/{TEAM}/workloads")
-    name, agent = work["metadata"]["name"], by(f"system:serviceaccount:{queues.stack}:{quota_return.ACCOUNT}")
+    agent = by(f"system:serviceaccount:{queues.stack}:{quota_return.ACCOUNT}")
+    flavor = queues.kube.items(f"/apis/{KUEUE_API}/resourceflavors")[0]["metadata"]["name"]
+    cohort = GVK.parse(KUEUE_API, "Cohort")
+    queues.api.apply({"apiVersion": KUEUE_API, "kind": "Cohort", "metadata": {"name": "empty"}}, manager="test")
 
-    def told(body: Any, **how: Any) -> str:
-        return refusal(agent.patch, WORKLOAD, name, TEAM, body, manager="test", dry_run=True, **how)
+    def told(kind: str, body: Any, **how: Any) -> str:
+        names = {"Workload": work["metadata"]["name"], "ResourceFlavor": flavor, "Cohort": "empty"}
+        namespace = TEAM if kind == "Workload" else None
+        at = GVK.parse(KUEUE_API, kind)
+        return refusal(agent.patch, at, names[kind], namespace, body, manager="test", dry_run=True, **how)
 
-    at = "/spec/podSets/0/template/spec/containers/0/resources/requests"
-    assert "only Kueue changes what it admits" in told([{"op": "remove", "path": at}], content_type=JSON_PATCH)
-    for body in ({"spec": {"priority": 9}}, {"metadata": {"finalizers": None}}, {"metadata": {"labels": {"a": "b"}}}):
-        assert "only Kueue changes what it admits" in told(body), body
-    assert told({"spec": {"active": False}, "metadata": {"annotations": {"a": "b"}}}) == ""
+    def gives(quota: str) -> Object:
+        resources = [{"name": "nvidia.com/gpu", "nominalQuota": quota}]
+        flavors = [{"name": flavor, "resources": resources}]
+        return {"spec": {"resourceGroups": [{"coveredResources": ["nvidia.com/gpu"], "flavors": flavors}]}}
+
+    less = [{"op": "remove", "path": "/spec/podSets/0/template/spec/containers/0/resources/requests"}]
+    assert "accounts of the stack give no quota; of a Workload they may change spec.active" in told(
+        "Workload", less, content_type=JSON_PATCH
+    )
+    refused: list[tuple[str, Object]] = [
+        ("Workload", {"spec": {"priority": 9}}),
+        ("Workload", {"metadata": {"finalizers": None}}),
+        ("Workload", {"metadata": {"labels": {"a": "b"}}}),
+        ("ResourceFlavor", {"spec": {"nodeLabels": {"a": "b"}}}),
+        ("Cohort", gives("100")),
+        ("Cohort", {"spec": {"parentName": "other"}}),
+    ]
+    for kind, body in refused:
+        assert "accounts of the stack give no quota" in told(kind, body), body
+    taints = [{"key": "a", "effect": "NoSchedule"}]
+    allowed: list[tuple[str, Object]] = [
+        ("Workload", {"spec": {"active": False}, "metadata": {"annotations": {"a": "b"}}}),
+        ("ResourceFlavor", {"spec": {"nodeTaints": taints}}),
+        ("Cohort", gives("0")),
+    ]
+    assert [told(kind, body) for kind, body in allowed] == [""] * 3
+    queues.api.delete(cohort, "empty")
 
 
 def _set(container: Object, **amounts: Any) -> None:
@@ -213,7 +243,7 @@ def _amount(job: Object, draw: random.Random) -> str:
 
 
 def _grace(job: Object, draw: random.Random) -> str:
-    template_of(job)["spec"]["terminationGracePeriodSeconds"] = draw.choice([job_rules.MOST_GRACE + 1, 10**8])
+    template_of(job)["spec"]["terminationGracePeriodSeconds"] = draw.choice([MOST_GRACE + 1, 10**8])
     return "spec.terminationGracePeriodSeconds: pods with GPUs may take up to 3600 seconds to end"
 
 
@@ -265,7 +295,7 @@ def test_no_trick_of_a_member_gets_more_than_kueue_counts(jobs: Jobs) -> None:
 def test_honest_jobs_are_let_in(jobs: Jobs) -> None:
     job = example()
     (role,) = job["spec"]["replicatedJobs"]
-    template_of(job)["spec"]["terminationGracePeriodSeconds"] = job_rules.MOST_GRACE
+    template_of(job)["spec"]["terminationGracePeriodSeconds"] = MOST_GRACE
     role |= {"replicas": 100}
     role["template"]["spec"] |= {"parallelism": 100, "completions": 100}
     assert jobs.refusal(job) == ""

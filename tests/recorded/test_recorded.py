@@ -69,7 +69,7 @@ EXPECTED = (
         Expected(
             "create",
             f"kubernetes:{kind}",
-            ".*-(gpus|pods-with-gpus|limit-ranges|gpus-in-other-namespaces|(admitted|deleted)-jobs|admissions)",
+            ".*-(gpus|pods-with-gpus|limit-ranges|gpus-in-other-namespaces|(admitted|deleted)-jobs|kueue)",
             "GPUs are guarded",
         )
         for kind in (

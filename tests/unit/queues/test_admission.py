@@ -44,16 +44,16 @@ def namespaces(binding: Registered) -> list[str]:
 def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
     bindings = {one.name: one for one in built().all("ValidatingAdmissionPolicyBinding")}
     assert {name: namespaces(one) for name, one in bindings.items()} == {
-        "lab-admissions": ["lab", "talk", "vision"],
         "lab-admitted-jobs": ["lab"],
         "lab-deleted-jobs": ["lab", "talk", "vision"],
         "lab-jobs-of-teams": ["talk", "vision"],
+        "lab-kueue": ["lab", "talk", "vision"],
         "lab-limit-ranges": ["lab", "talk", "vision"],
         "lab-pods-with-gpus": ["lab", "talk", "vision"],
     }
     alone = built(teams={}, queues={"research": {"gpus": {"t4": 4}}})
     names = {one.name.removeprefix("lab-") for one in alone.all("ValidatingAdmissionPolicyBinding")}
-    assert names == {"admissions", "admitted-jobs", "deleted-jobs", "limit-ranges", "pods-with-gpus"}
+    assert names == {"admitted-jobs", "deleted-jobs", "kueue", "limit-ranges", "pods-with-gpus"}
 
 
 def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
@@ -96,7 +96,7 @@ def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue()
 
 def test_claims_of_devices_count_as_gpus() -> None:
     for policy in built(gpusInOtherNamespaces="deny").all("ValidatingAdmissionPolicy"):
-        if policy.name in ("lab-limit-ranges", "lab-admissions"):
+        if policy.name in ("lab-limit-ranges", "lab-kueue"):
             continue
         assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name
 
