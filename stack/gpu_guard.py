@@ -111,4 +111,5 @@ def spaces_of(resolved: ResolvedStack) -> Spaces:
         kinds={name: [each.flavor for each in found] for name, found in quotas.items()},
         only_job_sets=config.controllers.kueue == "chart",
         pods="argo_workflows" in config.controllers_of_workloads,
+        installs_jobset=config.controllers.jobset == "chart" and "jobset" in config.controllers_of_workloads,
     )

@@ -7,16 +7,17 @@ import re
 
 _ACCELERATORS = (
     # Domains with nothing but accelerators, then devices of domains that have others too.
-    r"^((nvidia|amd|gpu\.intel|huawei|cambricon|hygon|enflame|metax-tech|mthreads|kunlunxin)\.com/.+"
-    r"|(tenstorrent|vastaitech|directx\.microsoft|[nv]pu\.intel)\.com/.+|cloud-tpus\.google\.com/.+"
-    r"|([^/]+\.)?(habana|furiosa|rebellions|iluvatar|graphcore|sambanova|hyperaccel|moffett)\.ai/.+"
+    r"(?i)^(([^/]+\.)?(nvidia|amd|gpu\.intel|huawei|cambricon|hygon|enflame|metax-tech|mthreads|kunlunxin)\.com/.+"
+    r"|([^/]+\.)?(iluvatar|tenstorrent|vastaitech|directx\.microsoft|[nv]pu\.intel|cloud-tpus\.google)\.com/.+"
+    r"|([^/]+\.)?(habana|furiosa|rebellions|iluvatar|graphcore|sambanova|hyperaccel|moffett|hailo)\.ai/.+"
     r"|qualcomm\.com/qaic.*|alibabacloud\.com/ppu.*|ibm\.com/(spyre|aiu).*"
     # A DeviceClass of dynamic resource allocation, by its name.
     r"|deviceclass\.resource\.kubernetes\.io/.+"
     # Whatever the vendor.
-    r"|[^/]+/([^/]*(gpu|nvidia|cuda|neuron|gaudi)|([^/]*[^a-z/])?(tpu|npu|xpu|dcu|mlu|mig-)).*)$"
+    r"|[^/]+/([^/]*(gpu|nvidia|cuda|neuron|gaudi)|([^/]*[^a-z/])?(tpu|npu|xpu|dcu|mlu|mig-)).*"
+    r"|[^/]+/([^/]*[^a-z/])?(ipu|lpu|rdu|wse)([^a-z].*)?)$"
 )
-_INTERFACES = r"^(nvidia\.com/(hostdev|.*(rdma|sriov).*)|amd\.com/v?nic)$"
+_INTERFACES = r"(?i)^([^/]+\.)?(nvidia\.com/(hostdev|.*(rdma|sriov).*)|amd\.com/v?nic)$"
 """Network interfaces in the domains of accelerators."""
 
 

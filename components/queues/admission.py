@@ -17,10 +17,10 @@ from components.base.labels import (
     POD_SECURITY_ENFORCE,
     QUEUE_LABEL,
 )
-from components.queues import cel, fitting_pods, priority
+from components.queues import cel, fitting_pods, job_rules, priority, senders
 from components.queues import restricted_pods as restricted
 from components.queues.admission_policy import AdmissionPolicy, matched, named, same
-from components.queues.gpu_guard import ADMITTED, DEVICES, OWNER, asks, by_controller, owned
+from components.queues.gpu_guard import ADMITTED, DEVICES, asks
 from components.queues.spaces import Spaces
 
 _MAKERS = {
@@ -43,6 +43,7 @@ def policies(spaces: Spaces) -> list[AdmissionPolicy]:
     if spaces.kinds:
         specs.append(("-admitted-jobs", labels_of_kueue(spaces), [spaces.stack]))
         specs.append(("-deleted-jobs", deletions(spaces), spaces.namespaces))
+        specs.append(("-kueue", agents(spaces), spaces.namespaces))
     if spaces.teams:
         specs.append(("-jobs-of-teams", jobs(spaces), spaces.teams))
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):
@@ -55,7 +56,7 @@ def labels_of_kueue(spaces: Spaces) -> dict[str, Any]:
     return {
         "match_constraints": matched(_MAKERS),
         "variables": _variables_of_labels(spaces),
-        "validations": [_only_kueue_labels(spaces), _no_growth(), _no_escape()],
+        "validations": [*job_rules.everywhere(spaces), job_rules.amounts()],
     }
 
 
@@ -63,7 +64,7 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
     """The policy for resources with pod templates in teams' namespaces: it refuses them when they are submitted."""
     queued = f"variables.queue != ''{' && has(dyn(object).spec.replicatedJobs)' if spaces.only_job_sets else ''}"
     kind = "a JobSet" if spaces.only_job_sets else "a job"
-    fresh = "request.operation == 'CREATE' && !variables.byController"
+    fresh = "request.operation == 'CREATE' && !variables.byController && variables.amounts"
     level = POD_SECURITY_ENFORCE
     is_restricted = f"namespaceObject.metadata.?labels[?'{level}'].orValue('') == 'restricted'"
     choice = (
@@ -73,9 +74,10 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
         "match_constraints": matched(_MAKERS),
         "variables": _variables_of_jobs(spaces),
         "validations": [
-            _only_kueue_labels(spaces),
-            _no_growth(),
-            _no_escape(),
+            *job_rules.everywhere(spaces),
+            # The rules after it compute with them.
+            job_rules.amounts(),
+            *job_rules.of_teams(),
             {
                 "expression": (
                     f"!({fresh}) || ({queued}) || !variables.templates.exists(template, {asks('template.spec')})"
@@ -109,35 +111,6 @@ def jobs(spaces: Spaces) -> dict[str, Any]:
     }
 
 
-def _only_kueue_labels(spaces: Spaces) -> dict[str, str]:
-    of_job_set = f" && (request.kind.kind == 'JobSet' || {owned('JobSet')})" if spaces.only_job_sets else ""
-    return {
-        "expression": f"!variables.labelled || variables.wasLabelled || (variables.byController{of_job_set})",
-        "message": f"{ADMITTED}: only Kueue sets this label; remove it from the pod template",
-    }
-
-
-def _no_growth() -> dict[str, str]:
-    return {
-        "expression": (
-            "variables.byController || !variables.wasLabelled || request.kind.kind != 'Job'"
-            " || dyn(object).spec.?parallelism.orValue(1) <= dyn(oldObject).spec.?parallelism.orValue(1)"
-        ),
-        "message": "spec.parallelism: an admitted job cannot grow; create another job",
-    }
-
-
-def _no_escape() -> dict[str, str]:
-    """Kueue neither evicts nor ends a job that has no queue, or that another one owns."""
-    return {
-        "expression": (
-            "variables.byController || !variables.wasLabelled"
-            f" || ({same(OWNER)} && {same(f'metadata.?labels[?{cel.text(QUEUE_LABEL)}]')})"
-        ),
-        "message": "metadata: an admitted job keeps its owner and its queue; create another job",
-    }
-
-
 def deletions(spaces: Spaces) -> dict[str, Any]:
     """The policy for the end of admitted jobs: Kueue returns their quota, so that their pods end too."""
     how = "dyn(request.options)"
@@ -145,16 +118,54 @@ def deletions(spaces: Spaces) -> dict[str, Any]:
         f"{how}.?propagationPolicy.orValue('') == 'Orphan' || {how}.?orphanDependents.orValue(false)"
         f" || (!{how}.?propagationPolicy.hasValue() && 'orphan' in oldObject.metadata.?finalizers.orValue([]))"
     )
+    admitted = f"({_admitted(_templates('oldObject'))}).exists(one, one != '')"
+    # The collector deletes what another object owns, as its finalizers say. Jobs of JobSets that Kueue evicted, which
+    # are not labelled any more, would start again.
+    asked = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
+    kept = f"request.kind.kind == 'JobSet' ? {asked} || {admitted} : !variables.byController && {admitted}"
     return {
         "match_constraints": matched({"jobset.x-k8s.io": ["jobsets"], "batch": ["jobs"]}, ["DELETE"]),
-        "variables": [by_controller(spaces)],
+        "variables": [senders.by_controller(spaces)],
         "validations": [
             {
-                "expression": f"variables.byController || !{_labelled(_templates('oldObject'))} || !({orphans})",
+                "expression": f"!({orphans}) || !({kept})",
                 "message": "propagationPolicy: pods of an admitted job end with it; delete it without --cascade=orphan",
             }
         ],
     }
+
+
+def agents(spaces: Spaces) -> dict[str, Any]:
+    """The policy for Kueue's objects that the return of quota changes: its account, and any other of the stack's
+    namespaces, evicts jobs, takes flavors out and has Kueue look again, and gives nobody more."""
+    kind = "request.kind.kind"
+    specs = [f"dyn({thing}).?spec.orValue({{}})" for thing in ("object", "oldObject")]
+    fields = cel.map_of({name: cel.text(field) for name, field in _OF_AGENTS.items()})
+    same_specs = (
+        f"{one}.all(key, key == {fields}[{kind}] || (key in {other} && {one}[key] == {other}[key]))"
+        for one, other in (specs, reversed(specs))
+    )
+    about = (same(f"metadata.?{key}") for key in ("labels", "finalizers", "ownerReferences"))
+    nothing = "resource.?nominalQuota.orValue('0') == '0'"
+    groups = "dyn(object).?spec.?resourceGroups.orValue([])"
+    quotas = f"{groups}.all(group, group.flavors.all(flavor, flavor.resources.all(resource, {nothing})))"
+    return {
+        "match_constraints": matched({"kueue.x-k8s.io": ["workloads", "resourceflavors", "cohorts"]}, ["UPDATE"]),
+        "match_conditions": [{"name": "account", "expression": senders.from_inside(spaces)}],
+        "validations": [
+            {
+                "expression": " && ".join([*same_specs, *about, f"({kind} != 'Cohort' || {quotas})"]),
+                "message_expression": (
+                    f"'spec: accounts of the stack give no quota; of a ' + {kind} + ' they may change spec.' +"
+                    f" {fields}[{kind}] + ({kind} == 'Cohort' ? ', to quotas of 0,' : '') + ' and annotations'"
+                ),
+            }
+        ],
+    }
+
+
+_OF_AGENTS = {"Workload": "active", "ResourceFlavor": "nodeTaints", "Cohort": "resourceGroups"}
+"""The field of its spec that the return of quota changes, by kind."""
 
 
 def priorities(spaces: Spaces) -> dict[str, Any]:
@@ -167,7 +178,7 @@ def priorities(spaces: Spaces) -> dict[str, Any]:
         },
         "match_conditions": [{"name": "class", "expression": f"{priority.label('object')} != ''"}],
         "variables": [
-            by_controller(spaces),
+            senders.by_controller(spaces),
             {"name": "queue", "expression": priority.label("object", QUEUE_LABEL)},
             *priority.variables(),
         ],
@@ -177,10 +188,12 @@ def priorities(spaces: Spaces) -> dict[str, Any]:
 
 def _variables_of_labels(spaces: Spaces) -> list[dict[str, str]]:
     return [
-        by_controller(spaces),
+        senders.by_controller(spaces),
         {"name": "templates", "expression": _templates("object")},
-        {"name": "labelled", "expression": _labelled("variables.templates")},
-        {"name": "wasLabelled", "expression": f"oldObject != null && {_labelled(_templates('oldObject'))}"},
+        {"name": "admitted", "expression": _admitted("variables.templates")},
+        {"name": "wereAdmitted", "expression": f"oldObject == null ? [] : {_admitted(_templates('oldObject'))}"},
+        {"name": "wasLabelled", "expression": "variables.wereAdmitted.exists(one, one != '')"},
+        job_rules.variable_amounts(),
     ]
 
 
@@ -204,5 +217,6 @@ def _templates(thing: str) -> str:
     )
 
 
-def _labelled(templates: str) -> str:
-    return f"({templates}).exists(template, template.?metadata.?labels[?'{ADMITTED}'].hasValue())"
+def _admitted(templates: str) -> str:
+    """Kueue's label of each of these templates; empty without it."""
+    return f"({templates}).map(template, template.?metadata.?labels[?'{ADMITTED}'].orValue(''))"

@@ -13,7 +13,7 @@ import pulumi_kubernetes as k8s
 
 from components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
 from components.catalog import ACCELERATORS
-from components.queues import accelerators, cel, restricted_pods
+from components.queues import accelerators, cel, restricted_pods, senders
 from components.queues.admission_policy import AdmissionPolicy, matched, named, same
 from components.queues.spaces import Spaces
 
@@ -98,17 +98,25 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
     workload that the settings declare without a queue."""
     declared = (
         f"request.namespace == {cel.text(spaces.stack)} && {_account()} in {cel.list_of(spaces.unqueued)}"
+        # An account is no secret. Of Deployments and Jobs, their number is what the settings declare.
+        f" && {senders.of_kubernetes('replicaset', 'job')} && ({senders.owned('ReplicaSet')} || {senders.owned('Job')})"
         # ResourceQuotas count no others.
         f" && !{asks('dyn(object).spec', but=COUNTED)}"
     )
     waits, waited, claims = _gated("object"), _gated("oldObject"), _claims("dyn(object).spec")
     # Pods that other operators create are not of an admitted job, even with Kueue's label.
-    of_job = f" && {owned('Job')}" if spaces.only_job_sets else ""
-    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && variables.byController{of_job}"
+    by = (
+        f"{senders.of_kubernetes('job')} && {senders.owned('Job')}"
+        if spaces.only_job_sets
+        else "variables.byController"
+    )
+    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && {by}"
+    gated = [waits] if spaces.admits_pods else []
     # Kueue has counted the RuntimeClass, and templates of claims, as they were when it admitted the job. The one of a
     # stack knows no device class, so that it only admits templates without devices.
     counted = f"!({_some(_overhead('dyn(object).spec'))}{f' || {claims}' if spaces.only_job_sets else ''})"
-    made = f"({waits} || ({admitted}) || ({declared})) && {counted}" if spaces.kinds else declared
+    given = " || ".join([*gated, f"({admitted})", f"({declared})"])
+    made = f"({given}) && {counted}" if spaces.kinds else declared
     kept = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
     was_admitted = f"dyn(oldObject).metadata.?labels[?'{ADMITTED}'].hasValue()"
     stays = " && ".join([same(OWNER), *(same(f"metadata.?labels[?{cel.text(key)}]") for key in _OF_JOB)])
@@ -127,7 +135,7 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         # Kubernetes lets no ephemeral container and no resize ask for an accelerator. A status comes with labels.
         "match_constraints": matched({"": ["pods", "pods/status"] if spaces.kinds else ["pods"]}),
         "match_conditions": [{"name": "gpus", "expression": asks("dyn(object).spec")}],
-        "variables": [by_controller(spaces)],
+        "variables": [senders.by_controller(spaces)],
         "validations": validations if spaces.kinds else validations[:1],
     }
 
@@ -210,27 +218,6 @@ def _claims(spec: str) -> str:
 def _overhead(spec: str) -> str:
     """What a RuntimeClass adds to a pod."""
     return f"[{spec}.?overhead.orValue({{}})]"
-
-
-def by_controller(spaces: Spaces) -> dict[str, str]:
-    """Whether a controller sent the request: anyone can write the labels that Kueue sets, so only controllers may.
-
-    Where Kueue only admits JobSets, the controllers of Jobs, JobSets and Kueue may all write the status of Jobs.
-    Accounts that deploy workloads to a namespace may not.
-    """
-    user = "request.userInfo.username"
-    account = (
-        f"({user}.startsWith('system:serviceaccount:') && !({user}.split(':')[2] in {cel.list_of(spaces.namespaces)}))"
-    )
-    if spaces.only_job_sets:
-        jobs = "authorizer.group('batch').resource('jobs').subresource('status').namespace(request.namespace)"
-        account += f" && {jobs}.check('update').allowed()"
-    return {"name": "byController", "expression": f"{user} == 'system:kube-controller-manager' || ({account})"}
-
-
-def owned(kind: str) -> str:
-    """Whether an object of this kind owns the request's."""
-    return f"dyn(object).metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == '{kind}')"
 
 
 def _gated(thing: str) -> str:

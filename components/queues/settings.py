@@ -13,6 +13,8 @@ PRIORITIES: dict[Priority, int] = {"low": 100, "normal": 1000, "high": 10000}
 """Values of Kueue's WorkloadPriorityClasses. Kueue preempts the job with the lower value first."""
 ALONE = "none"
 """Cohort of a queue that neither lends nor borrows."""
+MOST_GRACE = 3600
+"""Seconds that the pods of a team's job may take to end: they hold their GPUs, while Kueue admits the next job."""
 
 
 def _counts(value: Any) -> Any:

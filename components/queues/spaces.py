@@ -22,6 +22,8 @@ class Spaces:
     """Whether the stack installs Kueue, which then only admits JobSets."""
     pods: bool = False
     """Whether that Kueue admits pods without a job, too: those of pipelines."""
+    installs_jobset: bool = False
+    """Whether the stack installs JobSet, whose controller's service account is then known."""
 
     @property
     def namespaces(self) -> list[str]:
@@ -31,6 +33,11 @@ class Spaces:
     def queues_of(self, namespace: str) -> Sequence[str]:
         """The queues that jobs in one of the namespaces can name."""
         return list(self.kinds) if namespace == self.stack else self.teams[namespace]
+
+    @property
+    def admits_pods(self) -> bool:
+        """Whether the cluster's Kueue may admit pods without a job."""
+        return self.pods or not self.only_job_sets
 
     @property
     def with_gpus(self) -> list[str]:

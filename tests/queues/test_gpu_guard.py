@@ -5,6 +5,7 @@ Pods are made as controllers make them, so that a way ends where the API server 
 
 from __future__ import annotations
 
+import copy
 import random
 from collections.abc import Iterator
 from dataclasses import replace
@@ -14,24 +15,22 @@ import pytest
 from kubernetes import config as kubeconfig
 
 from cli.commands.check import guarded_pods
-from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
 from components.queues import gpu_guard
 from components.queues.spaces import Spaces
 from embedded.provider.api import GVK, Api, ApiError
 from stack.gpu_guard import spaces_of
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
-from tests.queues.jobs import JOB_SET, POD, Jobs, Object
+from tests.queues.jobs import POD, Jobs, Object
 from tests.support import counts
-from tests.support.accelerator_names import HARMLESS, SOURCES
+from tests.support.accelerator_names import HARMLESS, SIMILAR, SOURCES
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
 
 COUNT = counts.of(quick=60, nightly=600)
 OTHER, ALLOWED, RUNTIME = "other", "allowed", "takes-gpus"
 CONTROLLER = "system:serviceaccount:kube-system:{}-controller"
-RESOURCES = sorted(SOURCES.keys() - {"deviceclass.resource.kubernetes.io/gpu.nvidia.com"})
-JOB = GVK("batch", "v1", "Job")
+RESOURCES = sorted((SOURCES.keys() | SIMILAR) - {"deviceclass.resource.kubernetes.io/gpu.nvidia.com"})
 OVERHEAD = {"nvidia.com/gpu": "8"}
 GATE = {"schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}
 
@@ -109,13 +108,15 @@ def asking(draw: random.Random, namespace: str) -> Object:
 def disguised(draw: random.Random, found: Object) -> Object:
     """The same as if it were something that may have GPUs."""
     metadata, spec = found["metadata"], found["spec"]
-    for what in draw.sample(["label", "owner", "account", "queue", "allowed", "hidden"], draw.randint(0, 3)):
+    for what in draw.sample(["label", "owner", "gate", "account", "queue", "allowed", "hidden"], draw.randint(0, 3)):
         if what == "label":
             metadata.setdefault("labels", {})[gpu_guard.ADMITTED] = "worker"
         elif what == "owner":
-            kind = draw.choice(["Job", "ReplicaSet", "JobSet"])
-            owner = {"apiVersion": "batch/v1", "kind": kind, "name": "a", "uid": "a", "controller": True}
+            api, kind = draw.choice(["batch/v1", "apps/v1", "batch.volcano.sh/v1"]), draw.choice(["Job", "ReplicaSet"])
+            owner = {"apiVersion": api, "kind": kind, "name": "a", "uid": "a", "controller": True}
             metadata["ownerReferences"] = [owner]
+        elif what == "gate":
+            spec |= copy.deepcopy(GATE)
         elif what == "account":
             spec["serviceAccountName"] = "default"
         elif what == "queue":
@@ -130,9 +131,10 @@ def disguised(draw: random.Random, found: Object) -> Object:
 def is_of_admitted_job(found: Object, user: str, own: list[str]) -> bool:
     """Whether a pod is what a controller makes of a template to which Kueue, and nobody else, can add its label."""
     metadata = found["metadata"]
-    owned = any(owner["kind"] == "Job" for owner in metadata.get("ownerReferences", ()))
+    owners = [(owner["apiVersion"], owner["kind"]) for owner in metadata.get("ownerReferences", ())]
     labelled = gpu_guard.ADMITTED in metadata.get("labels", {})
-    return metadata["namespace"] in own and labelled and owned and user.startswith(CONTROLLER.split("{")[0])
+    by_job = ("batch/v1", "Job") in owners and user == CONTROLLER.format("job")
+    return metadata["namespace"] in own and labelled and by_job
 
 
 def is_refused_again(jobs: Jobs, found: Object) -> bool:
@@ -147,7 +149,8 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
     own = [jobs.stack, TEAM]
     for _ in range(COUNT):
         namespace = draw.choice([*own, OTHER, "default", "kube-system"])
-        controllers = [CONTROLLER.format(name) for name in ("job", "replicaset", "daemon-set", "statefulset")]
+        controllers = [CONTROLLER.format(name) for name in ("job", "job", "replicaset", "daemon-set", "statefulset")]
+        controllers.append("system:serviceaccount:kueue-system:kueue-controller-manager")
         user = draw.choice(["admin", f"system:serviceaccount:{namespace}:default", *controllers])
         found = disguised(draw, asking(draw, namespace))
         client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
@@ -155,7 +158,7 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
             Api(client).create(found, manager="test", dry_run=True)
         except ApiError as error:
             assert "GPUs and resourceClaims" in str(error) or "exceeded quota" in str(error), (user, found, str(error))
-            by_controller = user.startswith(CONTROLLER.split("{")[0])
+            by_controller = user == CONTROLLER.format("job")
             if namespace in own and by_controller and "Kueue did not admit this pod" in str(error):
                 assert is_refused_again(jobs, found), found
             continue
@@ -181,56 +184,22 @@ def _template(thing: Object) -> Object:
     return found
 
 
-@pytest.mark.parametrize("namespace", [TEAM, "stack"])
-def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs, namespace: str) -> None:
-    namespace = jobs.stack if namespace == "stack" else namespace
-    waiting = pod(example(), namespace)
-    waiting["spec"] |= GATE
-    waiting["metadata"]["name"] = "waiting"
-    jobs.api.create(waiting, manager="test")
-    try:
+def test_a_pod_that_waits_for_kueue_starts_by_kueue_alone(jobs: Jobs) -> None:
+    """And is created only where Kueue admits pods: elsewhere anything that takes the gate away would start it."""
+
+    def waiting(namespace: str) -> Object:
+        found = pod(example(), namespace)
+        found["spec"] |= GATE
+        found["metadata"]["name"] = "waiting"
+        return found
+
+    for namespace in (TEAM, jobs.stack):
+        assert "Kueue did not admit this pod" in jobs.refusal(waiting(namespace))
+    with in_force.policy(jobs, "gated", gpu_guard.own_pods, {"research": []}, only_job_sets=False):
+        eventually(lambda: "Kueue did not admit this pod" in jobs.refusal(pod(example(), "gated")))
+        jobs.api.create(waiting("gated"), manager="test")
         with pytest.raises(ApiError, match="Kueue did not admit this pod"):
-            jobs.api.patch(POD, "waiting", namespace, {"spec": {"schedulingGates": None}}, manager="test")
-    finally:
-        jobs.api.delete(POD, "waiting", namespace)
-
-
-@pytest.fixture
-def admitted(queues: Jobs) -> Iterator[tuple[str, str]]:
-    """The Job and a pod of an admitted JobSet."""
-    queues.api.create(example(), manager="test")
-    eventually(lambda: queues.running()["sweep"] == 2)
-    (job,) = queues.kube.items(f"/apis/batch/v1/namespaces/{TEAM}/jobs", labelSelector=f"{JOB_SET_NAME}=sweep")
-    yield job["metadata"]["name"], queues.pods("sweep")[0]["metadata"]["name"]
-    queues.delete("sweep", TEAM)
-
-
-def test_what_kueue_admitted_ends_with_its_quota(queues: Jobs, admitted: tuple[str, str]) -> None:
-    """Kueue forgets a job that is deleted, has no queue, or has another owner; its pods would go on."""
-    for kind, name in ((JOB_SET, "sweep"), (JOB, admitted[0])):
-        with pytest.raises(ApiError, match="pods of an admitted job end with it"):
-            queues.api.delete(kind, name, TEAM, propagation="Orphan")
-        changes: list[Object] = [
-            {"ownerReferences": [_OWNER]},
-            {"labels": {QUEUE_LABEL: None if kind == JOB_SET else "a"}},
-        ]
-        for metadata in changes:
-            with pytest.raises(ApiError, match="an admitted job keeps its owner and its queue"):
-                queues.api.patch(kind, name, TEAM, {"metadata": metadata, "spec": {"suspend": True}}, manager="test")
-    queues.api.patch(JOB_SET, "sweep", TEAM, {"metadata": {"finalizers": ["orphan"]}}, manager="test")
-    queues.delete("sweep", TEAM)
-    eventually(queues.are_gone)
-
-
-def test_pods_stay_with_the_job_that_would_replace_them(queues: Jobs, admitted: tuple[str, str]) -> None:
-    name = admitted[1]
-    changes: list[tuple[str, Object]] = [(name, {"ownerReferences": None})]
-    for label in ("batch.kubernetes.io/controller-uid", gpu_guard.ADMITTED):
-        changes += [(path, {"labels": {label: None}}) for path in (name, f"{name}/status")]
-    for path, metadata in changes:
-        with pytest.raises(ApiError, match="a pod of an admitted job stays with its Job"):
-            queues.api.patch(POD, path, TEAM, {"metadata": metadata}, manager="test")
-    queues.api.patch(POD, name, TEAM, {"metadata": {"labels": {"mine": "a"}}}, manager="test")
+            jobs.api.patch(POD, "waiting", "gated", {"spec": {"schedulingGates": None}}, manager="test")
 
 
 def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, client: Any) -> None:
@@ -305,25 +274,36 @@ def test_messages_name_the_queues_of_the_namespace_and_what_helps(jobs: Jobs, ot
     assert "or label the namespace tensorplane.dev/gpus=allowed" in told
 
 
-def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(jobs: Jobs) -> None:
+def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catalog(jobs: Jobs, client: Any) -> None:
     namespace = "unqueued"
 
     def made_for(spaces: Spaces) -> Object:
         return gpu_guard.own_pods(replace(spaces, stack=namespace, teams={}, kinds={}, unqueued=["server"]))
 
-    def told(account: str, resource: str) -> str:
+    def told(account: str, resource: str, by: str = "replicaset", owner: str = "apps/v1") -> str:
         found = plain(namespace)
+        found["metadata"]["ownerReferences"] = [{**_OWNER, "apiVersion": owner, "kind": "ReplicaSet"}]
         found["spec"] |= {"serviceAccountName": account}
         found["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
-        return jobs.refusal(found)
+        client.default_headers |= {"Impersonate-User": CONTROLLER.format(by), "Impersonate-Group": "system:masters"}
+        try:
+            Api(client).create(found, manager="test", dry_run=True)
+        except ApiError as error:
+            return str(error)
+        return ""
 
     with in_force.policy(jobs, namespace, made_for, {}):
         for account in ("server", "other"):
             about = {"name": account, "namespace": namespace}
             jobs.api.apply({"apiVersion": "v1", "kind": "ServiceAccount", "metadata": about}, manager="test")
-        eventually(lambda: "this namespace keeps them for workloads of the stack" in told("other", "nvidia.com/gpu"))
+        refused = "this namespace keeps them for workloads of the stack"
+        eventually(lambda: refused in told("other", "nvidia.com/gpu"))
         assert told("server", "nvidia.com/gpu") == told("server", "google.com/tpu") == told("other", "cpu") == ""
         assert "declare the workload in the settings" in told("server", "amd.com/gpu")
+        # Anyone who may create pods can name an account, and an owner.
+        for by, owner in (("statefulset", "apps/v1"), ("replicaset", "apps.example/v1")):
+            assert refused in told("server", "nvidia.com/gpu", by, owner)
+        assert refused in jobs.refusal(pod(example(), namespace))
 
 
 def test_pods_without_gpus_and_namespaces_that_may_have_some_are_left_alone(jobs: Jobs, others: None) -> None:

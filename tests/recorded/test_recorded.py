@@ -70,7 +70,7 @@ EXPECTED = (
         Expected(
             "create",
             f"kubernetes:{kind}",
-            ".*-(gpus|pods-with-gpus|limit-ranges|gpus-in-other-namespaces|(admitted|deleted)-jobs)",
+            ".*-(gpus|pods-with-gpus|limit-ranges|gpus-in-other-namespaces|(admitted|deleted)-jobs|kueue)",
             "GPUs are guarded",
         )
         for kind in (

@@ -62,6 +62,11 @@ SOURCES = {
     "deviceclass.resource.kubernetes.io/gpu.nvidia.com": "Kubernetes, DRAExtendedResource",
 }
 """Of Cerebras and Groq, none is public."""
+SIMILAR = (
+    *("example.com/GPU", "ascend910b.huawei.com/x", "mig.nvidia.com/1g", "gpu.nvidia.com/full", "iluvatar.com/mr"),
+    *("hailo.ai/h8", "cerebras.net/wse", "groq.com/lpu", "example.com/cs3-wse", "example.com/ipu"),
+)
+"""Names that plugins of the same or other vendors may use."""
 HARMLESS = (
     *("cpu", "memory", "ephemeral-storage", "hugepages-2Mi", "vpc.amazonaws.com/pod-eni", "vpc.amazonaws.com/efa"),
     *("rdma/hca_shared_devices_a", "smarter-devices/fuse", "devices.kubevirt.io/kvm"),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components.base.faults import Fault, Key, unknown_name
 from components.base.plural import counted
-from components.queues.settings import TeamArgs
+from components.queues.settings import MOST_GRACE, TeamArgs
 from workloads import pod_sets
 from workloads.base import Declared
 from workloads.settings.mounts import MountArgs
@@ -20,9 +20,12 @@ def faults(settings: JobSettings, team: str, at: Key, declared: Declared) -> Ite
     if settings.streams:
         reason = "are not reached from teams' namespaces; remove them, or remove team"
         yield Fault((*at, "streams"), reason, given=((*at, "team"),))
+    gpus = sum(pods.gpus for pods in pod_sets.of(settings))
+    if gpus and settings.grace_seconds > MOST_GRACE:
+        reason = f"is {settings.grace_seconds}, and a team's pods hold their GPUs meanwhile; set {MOST_GRACE} or less"
+        yield Fault((*at, "graceSeconds"), reason, given=((*at, "team"),))
     if args := declared.teams[team]:
         yield from _volumes(settings, team, args, at)
-        gpus = sum(pods.gpus for pods in pod_sets.of(settings))
         if args.gpus is not None and gpus > args.gpus:
             reason = f"the job needs {counted(gpus, 'GPU')}, but team {team} may hold {args.gpus}"
             remedy = f"ask for {args.gpus} or fewer in all pods together, or raise gpus of the team"

@@ -34,18 +34,25 @@ def is_refused(pod: Object, spaces: Spaces) -> bool:
 def _is_admitted(pod: Object, spaces: Spaces) -> bool:
     """Whether Kueue admitted its job or the pod itself, or has yet to admit it."""
     labels = pod["metadata"].get("labels") or {}
-    if any(gate["name"] == GATE for gate in pod["spec"].get("schedulingGates") or ()):
+    gated = any(gate["name"] == GATE for gate in pod["spec"].get("schedulingGates") or ())
+    if spaces.admits_pods and (gated or _MANAGED in labels):
         return True
-    if _MANAGED in labels and (spaces.pods or not spaces.only_job_sets):
-        return True
-    owners = [owner["kind"] for owner in pod["metadata"].get("ownerReferences") or ()]
-    return ADMITTED in labels and ("Job" in owners if spaces.only_job_sets else bool(owners))
+    is_made = _is_owned(pod, "batch/Job") if spaces.only_job_sets else bool(pod["metadata"].get("ownerReferences"))
+    return ADMITTED in labels and is_made
 
 
 def _is_declared(pod: Object, spaces: Spaces) -> bool:
     """Whether it is of a workload that the settings declare without a queue."""
-    declared = pod["spec"].get("serviceAccountName") in spaces.unqueued
+    declared = pod["spec"].get("serviceAccountName") in spaces.unqueued and _is_owned(
+        pod, "apps/ReplicaSet", "batch/Job"
+    )
     return declared and pod["metadata"]["namespace"] == spaces.stack and not _asks(pod["spec"], but=COUNTED)
+
+
+def _is_owned(pod: Object, *kinds: str) -> bool:
+    """Whether an object of one of these kinds, each after its API group, owns it."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return any(f"{owner['apiVersion'].split('/')[0]}/{owner['kind']}" in kinds for owner in owners)
 
 
 def _asks(spec: Object, *, but: Sequence[str] = ()) -> bool:

@@ -9,6 +9,7 @@ from cli.commands.run.asked import Job, section
 from cli.commands.run.platform import Platform
 from components.base.plural import counted
 from components.clusters.embedded import Embedded
+from components.queues.settings import MOST_GRACE
 from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 
@@ -54,6 +55,14 @@ def check_gpus(job: Job, platform: Platform, gpus: int) -> None:
         what = f"the job needs {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
         place = job.place_of("resources", "gpus")
         raise Fault(f"{place}: {what}; ask for {most} or fewer in all pods together")
+
+
+def check_grace(job: Job, platform: Platform, gpus: int) -> None:
+    """A Fault if pods of a team may hold GPUs for too long when they end: the API server would refuse the job."""
+    seconds = job.training.get("graceSeconds", 0)
+    if platform.team and gpus and seconds > MOST_GRACE:
+        what = f"is {seconds}, and a team's pods hold their GPUs meanwhile; set {MOST_GRACE} or less"
+        raise Fault(f"{job.place_of('graceSeconds')}: {what}")
 
 
 def most_gpus(platform: Platform) -> int | None:

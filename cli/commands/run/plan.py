@@ -84,6 +84,7 @@ def planned(
     facts = dataclasses.replace(facts, publisher=publisher, reproduces=reproduces or {})
     pods = pod_sets.of(settings)
     gpus = sum(each.gpus for each in pods)
+    of_team.check_grace(job, platform, gpus)
     of_team.check_gpus(job, platform, gpus)
     return Planned(
         plan(settings, facts, image=image),

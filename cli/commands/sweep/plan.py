@@ -124,6 +124,7 @@ def _image(args: SweepArgs, found: ResolvedStack) -> str:
 
 def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> None:
     """A Fault if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
+    of_team.check_grace(job, platform, gpus)
     most = of_team.most_gpus(platform) if platform.team else None
     if most is None or gpus <= most:
         return

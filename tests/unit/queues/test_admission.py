@@ -29,6 +29,9 @@ TREE: dict[str, Any] = {
 }
 
 
+SMALL = {"cpus": 1, "memoryGib": 1}
+
+
 def built(**changes: Any) -> rendering.Rendered:
     return rendered_tree({**TREE, **changes})
 
@@ -44,12 +47,13 @@ def test_the_stacks_and_its_teams_namespaces_are_looked_at() -> None:
         "lab-admitted-jobs": ["lab"],
         "lab-deleted-jobs": ["lab", "talk", "vision"],
         "lab-jobs-of-teams": ["talk", "vision"],
+        "lab-kueue": ["lab", "talk", "vision"],
         "lab-limit-ranges": ["lab", "talk", "vision"],
         "lab-pods-with-gpus": ["lab", "talk", "vision"],
     }
     alone = built(teams={}, queues={"research": {"gpus": {"t4": 4}}})
-    names = {one.name for one in alone.all("ValidatingAdmissionPolicyBinding")}
-    assert names == {"lab-admitted-jobs", "lab-deleted-jobs", "lab-limit-ranges", "lab-pods-with-gpus"}
+    names = {one.name.removeprefix("lab-") for one in alone.all("ValidatingAdmissionPolicyBinding")}
+    assert names == {"admitted-jobs", "deleted-jobs", "kueue", "limit-ranges", "pods-with-gpus"}
 
 
 def test_what_the_settings_declare_without_a_queue_may_hold_gpus() -> None:
@@ -66,9 +70,20 @@ def test_a_kueue_that_manages_more_than_job_sets_may_admit_other_jobs() -> None:
         jobs = policies["lab-jobs-of-teams"]
         assert ("variables.queue != '' && has(dyn(object).spec.replicatedJobs)" in jobs) is only
         assert "variables.queue in ['research']" in jobs
-        # Ours admits JobSets alone: what another operator makes of a template has not been admitted.
-        assert ("owner.kind == 'JobSet'" in jobs) is only
-        assert ("owner.kind == 'Job'" in policies["lab-pods-with-gpus"]) is only
+        # Ours admits JobSets alone, by its own account: what others make of a template has not been admitted.
+        pods, jobset = policies["lab-pods-with-gpus"], "system:serviceaccount:jobset-system:jobset-controller"
+        assert ("system:serviceaccount:kueue-system:kueue-controller-manager" in jobs) is only
+        assert ("hasValue() && variables.byController" in pods) is not only
+        assert ("spec.parallelism: an admitted job cannot grow" in jobs) is not only
+        # Where the stack installs JobSet, as its own training jobs ask for.
+        assert jobset not in jobs
+    trains = {"kind": "trainingJob", "command": ["a"], "strategy": {"kind": "single"}, "resources": SMALL}
+    (policy,) = (
+        one
+        for one in built(workloads={"digits": trains}).all("ValidatingAdmissionPolicy")
+        if one.name == "lab-jobs-of-teams"
+    )
+    assert jobset in str(policy.inputs)
 
 
 def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue() -> None:
@@ -81,7 +96,7 @@ def test_a_kueue_that_admits_any_kind_gives_none_the_priority_of_another_queue()
 
 def test_claims_of_devices_count_as_gpus() -> None:
     for policy in built(gpusInOtherNamespaces="deny").all("ValidatingAdmissionPolicy"):
-        if policy.name in ("lab-admitted-jobs", "lab-deleted-jobs", "lab-limit-ranges"):
+        if policy.name in ("lab-limit-ranges", "lab-kueue"):
             continue
         assert ".?resourceClaims.orValue([]).size() > 0" in str(policy.inputs["spec"]), policy.name
 

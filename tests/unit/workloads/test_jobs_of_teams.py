@@ -59,6 +59,10 @@ def test_its_objects_are_in_the_teams_namespace() -> None:
             "resources.gpus: the job needs 8 GPUs, but team vision may hold 6; "
             "ask for 6 or fewer in all pods together, or raise gpus of the team",
         ),
+        (
+            {"image": "a", "resources": {"accelerator": "t4", "gpus": 1}, "graceSeconds": 7200},
+            "graceSeconds: is 7200, and a team's pods hold their GPUs meanwhile; set 3600 or less",
+        ),
     ],
 )
 def test_what_the_team_does_not_have_is_refused(job: dict[str, Any], says: str) -> None:

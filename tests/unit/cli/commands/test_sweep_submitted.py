@@ -137,6 +137,8 @@ def test_what_the_team_does_not_have_is_refused(file: Write) -> None:
     gpus = {"resources": {"cpus": 0.1, "memoryGib": 0.25, "gpus": 2, "accelerator": "t4"}, "image": "team/train:1"}
     told = _refused(file({"parallel": 4}, **gpus), of_team())
     assert told == ["search.parallel: 4 trials need 8 GPUs, but team vision may hold 6; set 3 or less"]
+    told = _refused(file(graceSeconds=7200, **gpus), of_team())
+    assert told == ["trial.graceSeconds: is 7200, and a team's pods hold their GPUs meanwhile; set 3600 or less"]
 
 
 def test_a_trial_that_fills_the_default_queue_would_wait_for_its_controller(file: Write) -> None:

@@ -19,7 +19,8 @@ CLAIM = {"containers": [{"name": "main"}], "resourceClaims": [{"name": "eight"}]
 PLAIN = {"containers": [{"name": "main", "resources": {"limits": {"cpu": "1", "nvidia.com/gpu": "0"}}}]}
 COUNTED = {"containers": [{"name": "main", "resources": {"limits": {"nvidia.com/gpu": "1"}}}]}
 ADMITTED = {"kueue.x-k8s.io/podset": "worker"}
-JOB = [{"kind": "Job", "name": "a", "controller": True}]
+JOB = [{"apiVersion": "batch/v1", "kind": "Job", "name": "a", "controller": True}]
+REPLICA_SET = [{**JOB[0], "apiVersion": "apps/v1", "kind": "ReplicaSet"}]
 NAMESPACES = {
     "lab": {"app.kubernetes.io/part-of": "tensorplane"},
     "vision": {},
@@ -143,10 +144,14 @@ def test_with_queues_pods_that_no_admitted_job_owns_are_listed() -> None:
         return [f"{problem}; run them with tensorplane run, or declare them in workloads"]
 
     # The settings declare `server` without a queue, in the stack's namespace.
-    assert of(COUNTED) == of(COUNTED, ownerReferences=JOB) == of(COUNTED, labels=ADMITTED) == listed("vision/a")
+    assert of(COUNTED, ownerReferences=JOB) == of(COUNTED, ownerReferences=REPLICA_SET) == listed("vision/a")
+    others = [{**JOB[0], "apiVersion": "batch.volcano.sh/v1alpha1"}]
+    for about in ({}, {"labels": ADMITTED}, {"labels": ADMITTED, "ownerReferences": others}):
+        assert of(COUNTED, **about) == listed("lab/a", "vision/a"), "created by hand, with the account's name"
     assert of(GPUS) == of(CLAIM) == listed("lab/a", "vision/a")
     assert of(COUNTED, labels=ADMITTED, ownerReferences=JOB) == []
-    assert of({**COUNTED, "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}) == []
+    # Nobody but Kueue opens the gate of pods, which this one does not admit.
+    assert of({**COUNTED, "schedulingGates": [{"name": "kueue.x-k8s.io/admission"}]}) == listed("lab/a", "vision/a")
     for uncounted in (OVERHEAD, CLAIM):
         assert of(uncounted, labels=ADMITTED, ownerReferences=JOB) == listed("lab/a", "vision/a")
 

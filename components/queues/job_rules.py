@@ -1,0 +1,150 @@
+"""CEL rules for jobs that Kueue admits: they hold what it counted, for as long as it counts it.
+
+Kueue counts the requests of a JobSet's templates, and forgets a job that is being deleted, or that has no queue. What
+its pods hold then, or hold beyond that, no quota knows. Each rule uses the variables of `admission`.
+"""
+
+from components.base.labels import QUEUE_LABEL
+from components.queues import priority, restricted_pods, senders
+from components.queues.admission_policy import same
+from components.queues.gpu_guard import ADMITTED, OWNER, asks
+from components.queues.settings import MOST_GRACE
+from components.queues.spaces import Spaces
+
+MOST_PODS = 10_000
+"""Of a team's JobSet: JobSet's controller makes all Jobs at once, and a few millions of them are its end."""
+_FREE = "variables.byController"
+_JOB_SET = "request.kind.kind == 'JobSet'"
+_JOBS = "dyn(object).spec.replicatedJobs"
+
+
+def everywhere(spaces: Spaces) -> list[dict[str, str]]:
+    """The rules of all the stack's namespaces."""
+    grows = [] if spaces.only_job_sets else [_no_growth()]
+    return [_only_kueue_labels(spaces), _of_job_set(), *grows, _no_escape(), _no_finalizers(spaces), _keeps_queue()]
+
+
+def amounts() -> dict[str, str]:
+    """Kueue adds up what templates request, and nobody checks the amounts of JobSets before their pods."""
+    return {
+        "expression": f"{_FREE} || variables.amounts",
+        "message": (
+            "resources: amounts are 0 or more, and of GPUs and other extended resources whole numbers; correct them in"
+            " the pod templates"
+        ),
+    }
+
+
+def of_teams() -> list[dict[str, str]]:
+    """The rules of teams' namespaces, whose members may create nothing but JobSets."""
+    seconds = "template.spec.?terminationGracePeriodSeconds.orValue(30)"
+    grace = f"variables.templates.all(template, {seconds} <= {MOST_GRACE} || !{asks('template.spec')})"
+    count = "[int(job.?replicas.orValue(1)), int(job.template.spec.?parallelism.orValue(1))]"
+    # Products of larger numbers overflow. A Job without pods is a Job, too.
+    few = f"{_JOBS}.all(job, {count}.all(number, number <= {MOST_PODS}))"
+    pods = f"{_JOBS}.map(job, {count}[0] * [1, {count}[1]].max()).sum() <= {MOST_PODS}"
+    return [
+        {
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(grace)}",
+            "message": (
+                f"spec.terminationGracePeriodSeconds: pods with GPUs may take up to {MOST_GRACE} seconds to end, since"
+                f" they hold their GPUs meanwhile; set {MOST_GRACE} or less in the pod templates"
+            ),
+        },
+        {
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(f'{few} && {pods}')}",
+            "message": f"spec.replicatedJobs: a JobSet has at most {MOST_PODS} pods; set fewer replicas or parallelism",
+        },
+        {
+            "expression": (
+                f"{_FREE} || !({_JOB_SET}) || {_kept('dyn(object).spec.?volumeClaimPolicies.orValue([]).size() == 0')}"
+            ),
+            "message": (
+                "spec.volumeClaimPolicies: members of a team create no PersistentVolumeClaims; mount one that the"
+                " namespace has in spec.volumes of the pod templates"
+            ),
+        },
+    ]
+
+
+def variable_amounts() -> dict[str, str]:
+    """Whether the amounts of a JobSet's templates are those that pods may have."""
+    parts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
+    amount = "quantity(string(amounts[name]))"
+    whole = f"(!name.contains('/') || {amount}.isInteger())"
+    right = f"isQuantity(string(amounts[name])) && !{amount}.isLessThan(quantity('0')) && {whole}"
+    each = f"{restricted_pods.containers('template.spec')}.all(one, {parts}.all(amounts, amounts.all(name, {right})))"
+    return {"name": "amounts", "expression": f"!({_JOB_SET}) || variables.templates.all(template, {each})"}
+
+
+def _only_kueue_labels(spaces: Spaces) -> dict[str, str]:
+    unchanged = (
+        "oldObject == null ? variables.admitted.all(one, one == '') : variables.admitted == variables.wereAdmitted"
+    )
+    return {
+        "expression": f"({unchanged}) || {senders.admits(spaces)}",
+        "message": f"{ADMITTED}: only Kueue sets this label; leave it as it is in the pod templates",
+    }
+
+
+def _of_job_set() -> dict[str, str]:
+    """Kueue admits the JobSet, and counts its templates."""
+    about = (f"metadata.?{key}" for key in ("ownerReferences", "finalizers", "labels"))
+    stays = " && ".join(map(same, ("spec", *about)))
+    free = f"{_FREE} || request.kind.kind != 'Job'"
+    was = f"(oldObject != null && {senders.owned('JobSet', 'oldObject')})"
+    return {
+        "expression": f"{free} || !({senders.owned('JobSet')} || {was}) || (oldObject != null && {stays})",
+        "message": "metadata.ownerReferences: only controllers create and change Jobs of a JobSet; change the JobSet",
+    }
+
+
+def _no_growth() -> dict[str, str]:
+    return {
+        "expression": (
+            f"{_FREE} || !variables.wasLabelled || request.kind.kind != 'Job'"
+            " || dyn(object).spec.?parallelism.orValue(1) <= dyn(oldObject).spec.?parallelism.orValue(1)"
+        ),
+        "message": "spec.parallelism: an admitted job cannot grow; create another job",
+    }
+
+
+def _no_escape() -> dict[str, str]:
+    """Kueue neither evicts nor ends a job that has no queue, or that another one owns."""
+    return {
+        "expression": (
+            f"{_FREE} || !variables.wasLabelled || ({same(OWNER)} && {same(f'metadata.?labels[?{QUEUE_LABEL!r}]')})"
+        ),
+        "message": "metadata: an admitted job keeps its owner and its queue; create another job",
+    }
+
+
+def _no_finalizers(spaces: Spaces) -> dict[str, str]:
+    """Kueue gives a job's quota back when its deletion begins, and finalizers keep the job and its pods after that."""
+    kinds = ["JobSet"] if spaces.only_job_sets else ["JobSet", "Job"]
+    had = "(oldObject == null ? [] : dyn(oldObject).metadata.?finalizers.orValue([]))"
+    added = f"dyn(object).metadata.?finalizers.orValue([]).all(one, one in {had})"
+    return {
+        "expression": f"{_FREE} || !(request.kind.kind in {kinds}) || {added}",
+        "message": (
+            "metadata.finalizers: pods of a job with finalizers go on after it is deleted, without quota; remove them"
+        ),
+    }
+
+
+def _keeps_queue() -> dict[str, str]:
+    """The Jobs of a JobSet that was evicted still have the label of admitted ones."""
+    old, new = priority.label("oldObject", QUEUE_LABEL), priority.label("object", QUEUE_LABEL)
+    asked = f"({_templates_of_old}).exists(template, {asks('template.spec')})"
+    return {
+        "expression": f"{_FREE} || !({_JOB_SET}) || oldObject == null || {old} == '' || {new} != '' || !{asked}",
+        "message": f"metadata.labels: a JobSet with GPUs keeps the label {QUEUE_LABEL}; delete it, and create another",
+    }
+
+
+_templates_of_old = "dyn(oldObject).spec.replicatedJobs.map(job, job.template.spec.template)"
+
+
+def _kept(rule: str) -> str:
+    """A rule, or a JobSet from before that stays as it is."""
+    return f"({rule} || (oldObject != null && {same('spec.replicatedJobs')}))"
