@@ -30,8 +30,8 @@ _PROGRAM = """
     [
         # Its updates have a preview that only the policies need.
         pytest.param("Notebook", 3, marks=pytest.mark.nightly("eight more engine runs")),
-        # `make up` previews every update that may restart a job, and prints what it does.
-        ("TrainingJob", 2),
+        # Nothing of the settings restarts it.
+        ("TrainingJob", 3),
     ],
 )
 def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(
