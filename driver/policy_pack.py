@@ -49,6 +49,38 @@ def lenient(stack: str, folder: Path = PACK) -> Mapping[str, list[str]]:
     return {said: rules for said, rules in found.items() if rules}
 
 
+def changes(stack: str, before: Path, folder: Path = PACK) -> list[str]:
+    """What differs from the pack in another folder: the stack's settings of its rules, then the pack's own files."""
+    if not before.is_dir():
+        return []
+    old, new = dict(_settings(_given(stack, before))), dict(_settings(_given(stack, folder)))
+    keys = sorted(key for key in {*old, *new} if old.get(key) != new.get(key))
+    own = [_words(key, old.get(key, "none"), new.get(key, "none")) for key in keys]
+    code = sorted(name for name in {*_code(before), *_code(folder)} if _differs(before / name, folder / name))
+    return [*own, *(f"the pack itself: {name}" for name in code)]
+
+
+def _words(key: str, old: object, new: object) -> str:
+    return f"{key} {old if old == 'none' else json.dumps(old)} → {new if new == 'none' else json.dumps(new)}"
+
+
+def _settings(given: Mapping[str, Any], at: str = "") -> Iterator[tuple[str, Any]]:
+    """Each value by its path; lists whole."""
+    for key, value in given.items():
+        if isinstance(value, dict):
+            yield from _settings(value, f"{at}{key}.")
+        else:
+            yield f"{at}{key}", value
+
+
+def _code(folder: Path) -> Iterator[str]:
+    return (str(path.relative_to(folder)) for path in folder.rglob("*.py"))
+
+
+def _differs(one: Path, other: Path) -> bool:
+    return not (one.exists() and other.exists() and one.read_bytes() == other.read_bytes())
+
+
 def _given(stack: str, folder: Path) -> Mapping[str, Any]:
     config = _config(stack, folder)
     given: dict[str, Any] = json.loads(config.read_text()) if config.exists() else {}

@@ -18,7 +18,7 @@ from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
 from components.base import facts
 from components.clusters.settings import ClusterArgs
-from driver import protected
+from driver import policy_pack, protected
 from driver.acknowledged import Asked, Risk
 from driver.data_at_risk import risks
 from driver.policy_pack import Policies
@@ -51,7 +51,7 @@ class Comparison:
             after = self.after.stream(watch) if self.after else _NOTHING
             before = former.result() if former else _NOTHING
         one = self.after or self.before
-        return report(
+        found = report(
             self.name,
             self.base.short,
             before,
@@ -61,6 +61,8 @@ class Comparison:
             stand_ins=one.stand_ins if one else {},
             removed=self.after is None,
         )
+        rules = policy_pack.changes(self.name, self.base.folder / policy_pack.PACK.name) if self.after else []
+        return replace(found, policy_changes=tuple(rules))
 
 
 def report(

@@ -81,6 +81,8 @@ class Report:
     unprotected: tuple[str, ...] = ()
     """Resources that the update no longer protects from deletion, as `Namespace vision`."""
     verdicts: tuple[Verdict, ...] = ()
+    policy_changes: tuple[str, ...] = ()
+    """What the change does to the policies by which it is judged, a line each; not known against a deployed state."""
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     risks: tuple[Risk, ...] = ()

@@ -76,3 +76,23 @@ def test_rules_that_refuse_nothing_are_named_by_what_they_do(tmp_path: Path) -> 
     (tmp_path / "config.prod.json").write_text(json.dumps(given))
     assert policy_pack.lenient("prod", tmp_path) == {"disabled": ["a", "b"], "advise only": ["c"]}
     assert policy_pack.lenient("mine", tmp_path) == {}
+
+
+def test_a_change_of_the_rules_is_told_with_what_was_before(tmp_path: Path) -> None:
+    before, after = tmp_path / "before", tmp_path / "after"
+    for folder, settings, rule in (
+        (before, {"gpu-quota": {"maxGpus": 60, "exempt": ["a"]}, "image-digests": "mandatory"}, "raise"),
+        (after, {"gpu-quota": {"maxGpus": 600, "exempt": ["a"]}, "fleet-cost": {"maxHourlyUsd": 9}}, "pass"),
+    ):
+        (folder / "rules").mkdir(parents=True)
+        (folder / "config.prod.json").write_text(json.dumps(settings))
+        (folder / "rules" / "gpu_quota.py").write_text(rule)
+        (folder / "serving.py").write_text("")
+    assert policy_pack.changes("prod", before, after) == [
+        "fleet-cost.maxHourlyUsd none → 9",
+        "gpu-quota.maxGpus 60 → 600",
+        'image-digests "mandatory" → none',
+        "the pack itself: rules/gpu_quota.py",
+    ]
+    assert policy_pack.changes("dev", before, after) == ["the pack itself: rules/gpu_quota.py"]
+    assert policy_pack.changes("prod", tmp_path / "absent", after) == []

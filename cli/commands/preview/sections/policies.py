@@ -24,6 +24,8 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each violation, and one for the policies that passed."""
     if passed := _passed(report):
         yield Text(f"{passed}: passed", style="green")
+    for change in report.policy_changes:
+        yield Text(f"policies change: {change}", style="yellow")
     for verdict in report.verdicts:
         style = "red" if verdict.level == "mandatory" else "yellow"
         for message in verdict.messages:
@@ -53,7 +55,9 @@ def judged(report: Report) -> str:
 
 
 def head(report: Report) -> Iterator[Block]:
-    """The violated policies, those that refuse the update first."""
+    """How the policies themselves change, and the violated ones, those that refuse the update first."""
+    if report.policy_changes:
+        yield Block("Policies that judge this update change", report.policy_changes, is_list=True)
     violated = sorted((each for each in report.verdicts if each.messages), key=lambda each: each.level != "mandatory")
     lines = [
         f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages

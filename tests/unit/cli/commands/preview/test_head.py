@@ -61,6 +61,12 @@ def test_rules_that_the_stack_disables_are_named_beside_those_that_judged(monkey
     )
 
 
+def test_a_change_of_the_policies_stands_in_the_beginning() -> None:
+    """ "none refuses" would reassure who does not know that the limit was raised."""
+    report = Report("mine", verdicts=(PASSED,), policy_changes=("gpu-quota.maxGpus 60 → 600",))
+    assert "## Policies that judge this update change\n\n- gpu-quota.maxGpus 60 → 600" in "\n\n".join(_head(report))
+
+
 def test_that_no_policy_judged_is_a_heading_before_everything_else() -> None:
     first, outcome, why, *_ = _head(Report("mine", tuple(_changes("update", "v1:Secret", 1))))
     assert first == "## No policy judged this update"
