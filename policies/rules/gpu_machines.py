@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Any
 
-from gpu_usage.manifest import UncountableError
+from gpu_usage.manifest import UNKNOWN, UncountableError
 from stack_view import cloud_groups, machines, node_groups
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import UNKNOWN, Seen, View, at, known, maps
+from stack_view.view import Seen, View, at, known, maps
 
 _GKE, _AKS = "gcp:container/cluster:Cluster", "azure-native:containerservice:ManagedCluster"
 _NODE_POOL, _AGENT_POOL = "gcp:container/nodePool:NodePool", "azure-native:containerservice:AgentPool"
