@@ -85,6 +85,9 @@ def values(
         "integrations": {"frameworks": ["jobset.x-k8s.io/jobset", *(["pod"] if pods else [])]},
         # The chart's webhooks fail closed: without this, a Kueue that is down blocks every Job of the cluster.
         "managedJobsNamespaceSelector": {"matchLabels": MANAGED},
+        # Kueue would give others the quota of a role that has succeeded, and does not take it back when JobSet runs the
+        # role again: after a restart of the gang, or once its Job is deleted, as `ttlSecondsAfterFinished` says.
+        "featureGates": {"ReclaimablePods": False},
     }
     if fair_sharing:
         configuration["fairSharing"] = {"preemptionStrategies": ["LessThanOrEqualToFinalShare", "LessThanInitialShare"]}

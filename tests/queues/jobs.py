@@ -194,10 +194,15 @@ class Jobs:
             if not error.not_found:
                 raise
 
-    def finish(self, name: str, count: int) -> bool:
-        """Lets a job's simulated pods come to their end; False where not all of them run yet."""
+    def finish(self, name: str, count: int, *, role: str = "") -> bool:
+        """Lets a job's simulated pods come to their end, or those of a role; False where not all of them run yet."""
         machines = self._machines()
-        pods = [each for each in self.pods(name) if each["spec"]["nodeName"] in machines]
+        found = (
+            each
+            for each in self.pods(name)
+            if role in ("", each["metadata"]["labels"]["jobset.sigs.k8s.io/replicatedjob-name"])
+        )
+        pods = [each for each in found if each["spec"]["nodeName"] in machines]
         if not 0 < len(pods) == count or any(each["status"]["phase"] != "Running" for each in pods):
             return False
         for each in pods:
@@ -282,15 +287,13 @@ class Jobs:
         return self._kinds[flavor]
 
     def held(self, workload: Object) -> Counter[str]:
-        """The GPUs that a workload holds, by kind of machine. Kueue takes those of pods that have ended for free."""
+        """The GPUs that a workload holds, by kind of machine, until all its pods have ended."""
         found: Counter[str] = Counter()
         status = workload.get("status", {})
         if is_so(workload, "Finished"):
             return found
-        ended = {each["name"]: each["count"] for each in status.get("reclaimablePods", [])}
         for each in status.get("admission", {}).get("podSetAssignments", []):
-            gpus = int(each["resourceUsage"].get(GPU_RESOURCE, 0))
-            found[self._kind(each)] += gpus * (each["count"] - ended.get(each["name"], 0)) // each["count"]
+            found[self._kind(each)] += int(each["resourceUsage"].get(GPU_RESOURCE, 0))
         return found
 
     def pods(self, of_job: str = "") -> list[Object]:
