@@ -123,6 +123,9 @@ def deletions(spaces: Spaces) -> dict[str, Any]:
     # are not labelled any more, would start again.
     asked = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
     kept = f"request.kind.kind == 'JobSet' ? {asked} || {admitted} : !variables.byController && {admitted}"
+    # JobSet would make the Job again, beside pods that still end.
+    of_job_set = f"request.kind.kind == 'Job' && {senders.owned('JobSet', 'oldObject')} && {asked}"
+    theirs = senders.of_kubernetes("generic-garbage-collector", "namespace", "ttl-after-finished")
     return {
         "match_constraints": matched({"jobset.x-k8s.io": ["jobsets"], "batch": ["jobs"]}, ["DELETE"]),
         "variables": [senders.by_controller(spaces)],
@@ -130,7 +133,11 @@ def deletions(spaces: Spaces) -> dict[str, Any]:
             {
                 "expression": f"!({orphans}) || !({kept})",
                 "message": "propagationPolicy: pods of an admitted job end with it; delete it without --cascade=orphan",
-            }
+            },
+            {
+                "expression": f"variables.byController || {theirs} || !({of_job_set})",
+                "message": "metadata.ownerReferences: only controllers delete Jobs of a JobSet; delete the JobSet",
+            },
         ],
     }
 

@@ -21,7 +21,8 @@ _JOBS = "dyn(object).spec.replicatedJobs"
 def everywhere(spaces: Spaces) -> list[dict[str, str]]:
     """The rules of all the stack's namespaces."""
     grows = [] if spaces.only_job_sets else [_no_growth()]
-    return [_only_kueue_labels(spaces), _of_job_set(), *grows, _no_escape(), _no_finalizers(spaces), _keeps_queue()]
+    rules = [_only_kueue_labels(spaces), _of_job_set(), *grows, _no_escape(), _no_finalizers(spaces), _keeps_queue()]
+    return [*rules, _keeps_spec()]
 
 
 def amounts() -> dict[str, str]:
@@ -64,16 +65,25 @@ def of_teams() -> list[dict[str, str]]:
                 " namespace has in spec.volumes of the pod templates"
             ),
         },
+        {
+            "expression": f"{_FREE} || !({_JOB_SET}) || variables.templates.all(template, {_UNBOUND})",
+            "message": (
+                "spec.nodeName: Kueue counts the flavor that it selects, which this node may not be of; remove it from"
+                " the pod templates"
+            ),
+        },
     ]
 
 
 def variable_amounts() -> dict[str, str]:
     """Whether the amounts of a JobSet's templates are those that pods may have."""
-    parts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({})]"
     amount = "quantity(string(amounts[name]))"
     whole = f"(!name.contains('/') || {amount}.isInteger())"
     right = f"isQuantity(string(amounts[name])) && !{amount}.isLessThan(quantity('0')) && {whole}"
-    each = f"{restricted_pods.containers('template.spec')}.all(one, {parts}.all(amounts, amounts.all(name, {right})))"
+    parts = "[one.?resources.?requests.orValue({}), one.?resources.?limits.orValue({}), one.?overhead.orValue({})]"
+    # What containers request, and what the pod itself does.
+    all_parts = f"({restricted_pods.containers('template.spec')} + [template.spec])"
+    each = f"{all_parts}.all(one, {parts}.all(amounts, amounts.all(name, {right})))"
     return {"name": "amounts", "expression": f"!({_JOB_SET}) || variables.templates.all(template, {each})"}
 
 
@@ -142,6 +152,22 @@ def _keeps_queue() -> dict[str, str]:
     }
 
 
+def _keeps_spec() -> dict[str, str]:
+    """Kueue takes back the quota of an admitted job that is not what it counted, and does not stop it if it starts
+    again. Each time that it is stopped and started, its former pods hold their GPUs until they end."""
+    return {
+        "expression": (
+            f"{_FREE} || !({_JOB_SET}) || oldObject == null || {priority.label('oldObject', QUEUE_LABEL)} == '' ||"
+            f" {same('spec')}"
+        ),
+        "message": (
+            "spec: Kueue starts and stops a JobSet in a queue, as it has counted it; to change it, delete it and create"
+            " another"
+        ),
+    }
+
+
+_UNBOUND = "template.spec.?nodeName.orValue('') == ''"
 _templates_of_old = "dyn(oldObject).spec.replicatedJobs.map(job, job.template.spec.template)"
 
 

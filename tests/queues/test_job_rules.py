@@ -123,6 +123,30 @@ def test_a_job_set_keeps_a_queue(queues: Jobs, waiting: str) -> None:
     assert moved("research") == ""
 
 
+@pytest.mark.parametrize("how", ["admitted", "waiting"])
+def test_a_job_set_in_a_queue_stays_what_kueue_counted(queues: Jobs, how: str, request: pytest.FixtureRequest) -> None:
+    """Kueue gives up a job that is another one, and forgets that it runs."""
+    request.getfixturevalue(how)
+    name = {"admitted": "sweep", "waiting": "waits"}[how]
+    draw = random.Random(counts.seed())
+    pods = "/spec/replicatedJobs/0/template/spec/template/spec"
+    changes: list[list[Object]] = [
+        [{"op": "replace", "path": "/spec/suspend", "value": how == "admitted"}],
+        [{"op": "add", "path": f"{pods}/nodeSelector", "value": {"tensorplane.dev/accelerator": "h100-80gb"}}],
+        [{"op": "add", "path": f"{pods}/tolerations", "value": [{"operator": "Exists"}]}],
+        [{"op": "add", "path": "/metadata/labels/mine", "value": "a"}],
+    ]
+    told = {}
+    for number in range(len(changes)):
+        body = [*changes[number], *draw.choice(changes)]
+        told[number] = refusal(
+            queues.api.patch, JOB_SET, name, TEAM, body, manager="test", content_type=JSON_PATCH, dry_run=True
+        )
+    *_, label = changes
+    assert refusal(queues.api.patch, JOB_SET, name, TEAM, label, manager="test", content_type=JSON_PATCH) == ""
+    assert all("spec: Kueue starts and stops a JobSet in a queue" in told[number] for number in (0, 1, 2)), told
+
+
 def test_jobs_of_a_job_set_change_with_it_alone(queues: Jobs, waiting: str, by: Callable[[str], Api]) -> None:
     (job,) = queues.kube.items(f"/apis/batch/v1/namespaces/{TEAM}/jobs", labelSelector=JOB_SET_NAME)
     name = job["metadata"]["name"]
@@ -140,6 +164,7 @@ def test_jobs_of_a_job_set_change_with_it_alone(queues: Jobs, waiting: str, by: 
         told = refusal(queues.api.patch, JOB, name, TEAM, body, manager="test", **how)
         assert "only controllers create and change Jobs of a JobSet" in told, body
     queues.api.patch(JOB, name, TEAM, {"metadata": {"annotations": {"mine": "a"}}}, manager="test", dry_run=True)
+    assert "only controllers delete Jobs of a JobSet" in refusal(queues.api.delete, JOB, name, TEAM)
     # What JobSet's controller would take for its own.
     about = {"name": "forged", "namespace": TEAM, "labels": job["metadata"]["labels"]}
     template = {"metadata": {"labels": {"a": "b"}}, "spec": template_of(without_gpus(example()))["spec"]}
@@ -230,15 +255,17 @@ def _amount(job: Object, draw: random.Random) -> str:
             ("amd.com/gpu", "500m"),
         ]
     )
-    one = {
-        **spec["containers"][0],
-        "name": "second",
-        "resources": {draw.choice(["requests", "limits"]): {resource: amount}},
-    }
-    if draw.random() < 0.5:
-        spec["containers"].append(one)
-    else:
-        spec["initContainers"] = [one]
+    resources = {draw.choice(["requests", "limits"]): {resource: amount}}
+    one = {**spec["containers"][0], "name": "second", "resources": resources}
+    match draw.choice(["container", "init", "pod", "overhead"]):
+        case "container":
+            spec["containers"].append(one)
+        case "init":
+            spec["initContainers"] = [one]
+        case "pod":
+            spec["resources"] = resources
+        case "overhead":
+            spec["overhead"] = {resource: amount}
     return "resources: amounts are 0 or more"
 
 
@@ -263,6 +290,11 @@ def _claims(job: Object, _: random.Random) -> str:
     return "spec.volumeClaimPolicies: members of a team create no PersistentVolumeClaims"
 
 
+def _node(job: Object, _: random.Random) -> str:
+    template_of(job)["spec"]["nodeName"] = "hopper-0"
+    return "spec.nodeName: Kueue counts the flavor that it selects"
+
+
 def _finalizers(job: Object, draw: random.Random) -> str:
     job["metadata"]["finalizers"] = draw.sample(
         ["orphan", "example.org/mine", "foregroundDeletion"], draw.randint(1, 3)
@@ -276,7 +308,7 @@ def _label(job: Object, draw: random.Random) -> str:
     return "only Kueue sets this label"
 
 
-TRICKS = (_label, _finalizers, _amount, _grace, _pods, _claims)
+TRICKS = (_label, _finalizers, _amount, _grace, _pods, _claims, _node)
 """In the order in which the API server says them."""
 
 
