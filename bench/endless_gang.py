@@ -7,10 +7,11 @@ import os
 import re
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -24,6 +25,7 @@ from embedded.cluster import cgroups
 from embedded.fault import Fault
 from embedded.images.scratch import scratch
 from embedded.paths import PROJECT
+from tests.support.nodes import RealNode
 
 _WORKLOADS, _JOB = "tensorplane:workloads", "digits"
 _START_SECONDS = 300
@@ -120,17 +122,26 @@ def reached(log: list[Line], at: float) -> int | None:
 
 
 @contextmanager
-def running(*, interruption_minutes: float) -> Iterator[Gang]:
-    """A new cluster with the job, which has completed its first steps."""
-    with instance.running() as bench, scratch("bench") as folder:
-        outputs = bench.deploy_with(_settings(interruption_minutes), folder).outputs()
-        gang = Gang(bench.kube, outputs["namespace"], outputs["workloads"][_JOB]["jobSet"])
-        gang.wait_for_start()
+def running(
+    *, interruption_minutes: float, nodes: int = 1, settings: Mapping[str, Any] = MappingProxyType({})
+) -> Iterator[Gang]:
+    """A new cluster with so many real nodes and the job, which has completed its first steps. `settings`: sections that
+    the dev stack has instead of its own."""
+    with instance.running(nodes=nodes) as bench, scratch("bench") as folder:
+        sections = {"cluster": {"kind": "embedded", "nodes": nodes}, **settings} if nodes > 1 else settings
+        with contextlib.ExitStack() as others:
+            # Controllers and agents run on the first node, and so does the first gang.
+            for number in range(2, nodes + 1):
+                others.enter_context(RealNode(instance.BENCH, number).closed(bench.kube))
+            outputs = bench.deploy_with(_settings(interruption_minutes, sections), folder).outputs()
+            gang = Gang(bench.kube, outputs["namespace"], outputs["workloads"][_JOB]["jobSet"])
+            gang.wait_for_start()
         yield gang
 
 
-def _settings(interruption_minutes: float) -> str:
+def _settings(interruption_minutes: float, sections: Mapping[str, Any]) -> str:
     tree = {"config": dict(stack_file.read(PROJECT / "Pulumi.dev.yaml").config)}
+    tree["config"] |= {f"tensorplane:{name}": section for name, section in sections.items()}
     job = tree["config"][_WORKLOADS][_JOB]
     job["env"] = {"STEPS": 10**7}
     job["checkpoints"] = {"volume": "models", "interruptionMinutes": interruption_minutes}

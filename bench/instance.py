@@ -89,17 +89,17 @@ def fresh() -> Iterator[None]:
 
 
 @contextmanager
-def running(*, simulated_nodes: bool = False) -> Iterator[Running]:
-    """A new cluster with every image, and nothing deployed."""
+def running(*, simulated_nodes: bool = False, nodes: int = 1) -> Iterator[Running]:
+    """A new cluster of so many real nodes with every image, and nothing deployed."""
     with fresh():
-        start(simulated_nodes=simulated_nodes)
+        start(simulated_nodes=simulated_nodes, nodes=nodes)
         cluster.load_images(BENCH, Step("load images"))
         yield Running(Kube.of(BENCH.kubeconfig), open_stack(Target("", BENCH)))
 
 
-def start(*, simulated_nodes: bool = False) -> None:
-    """Starts it as `make up` does, with its data."""
-    cluster.start(BENCH, Step("cluster"), simulated_nodes=simulated_nodes, storage=True)
+def start(*, simulated_nodes: bool = False, nodes: int | None = None) -> None:
+    """Starts it as `make up` does, with its data, and with the nodes that it had if none are stated."""
+    cluster.start(BENCH, Step("cluster"), simulated_nodes=simulated_nodes, storage=True, nodes=nodes)
 
 
 def stop() -> None:

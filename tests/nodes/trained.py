@@ -1,0 +1,122 @@
+"""The dev stack's job on two real nodes: run after run, and what each one published."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from components.base.labels import JOB_SET_NAME
+from driver import linked_project, watch
+from driver.deploy import Stack, open_stack
+from driver.kube import Kube
+from driver.target import Target
+from driver.watch import Outputs
+from embedded import cluster
+from embedded.cluster import processes
+from embedded.cluster.places import Places
+from embedded.paths import PROJECT, Instance
+from embedded.step import Step
+from tests.support.nodes import RealNode
+from tests.support.waiting import eventually
+
+LOST_AFTER_SECONDS = 20
+_STEP = re.compile(r"tensorplane: step=(\d+) loss=")
+
+
+@dataclass
+class Trained:
+    """The stack, deployed anew for each run."""
+
+    instance: Instance
+    stack: Stack
+    kube: Kube
+    folder: Path
+    outputs: Outputs | None = None
+
+    @classmethod
+    def on(cls, instance: Instance, folder: Path) -> Trained:
+        """On a cluster with two nodes and nothing else."""
+        cluster.load_images(instance, Step("load images"))
+        return cls(instance, open_stack(Target("", instance)), Kube.of(instance.kubeconfig), folder)
+
+    def start(self, run: int, steps: int) -> None:
+        """Begin another run of the job; all that is not its gang stays where it is."""
+        tree = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
+        config = tree["config"]
+        config["tensorplane:cluster"] = {"kind": "embedded", "nodes": 2}
+        config["tensorplane:nodes"] = {"lostAfterSeconds": LOST_AFTER_SECONDS}
+        job = config["tensorplane:workloads"]["digits"]
+        job |= {"env": {"STEPS": steps, "RUN": run}, "checkpoints": {"volume": "models", "everySteps": steps // 10}}
+        # One Lease more or less of an agent is no matter; the model servers need not restart.
+        self.stack = linked_project.with_settings(self.stack, self.folder, yaml.safe_dump(tree))
+        self.stack.up(Step("pulumi up"), state=self.stack.prepare(Step("prepare")))
+        self.outputs = Outputs.of(self.stack.outputs())
+
+    def finish(self) -> None:
+        """Wait until the run has ended well."""
+        assert self.outputs
+        watch.training(self.kube, self.outputs, Step("training"))
+
+    def versions(self) -> dict[str, dict[str, str]]:
+        """The digests of the variables of each version that servers can see."""
+        base = self._volume() / "digits"
+        found = [each for each in base.iterdir() if each.name.isdecimal()] if base.exists() else []
+        return {each.name: json.loads((each / "assets.extra" / "content.json").read_text()) for each in found}
+
+    def pods(self) -> list[dict[str, Any]]:
+        """The pods of the run's gang that are not being deleted."""
+        assert self.outputs
+        path = f"/api/v1/namespaces/{self.outputs.namespace}/pods"
+        found = self.kube.items(path, labelSelector=f"{JOB_SET_NAME}={self.job_set()['metadata']['name']}")
+        return [each for each in found if "deletionTimestamp" not in each["metadata"]]
+
+    def job_set(self) -> dict[str, Any]:
+        """The run's."""
+        assert self.outputs
+        name = self.stack.outputs()["workloads"]["digits"]["jobSet"]
+        path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.outputs.namespace}/jobsets/{name}"
+        return self.kube.get(path) or {}
+
+    def is_over(self) -> bool:
+        """Whether the run has ended, in whatever way."""
+        return bool((self.job_set().get("status") or {}).get("terminalState"))
+
+    def step(self) -> int:
+        """The last step that the gang has printed; 0 before."""
+        for each in self.pods():
+            about = each["metadata"]
+            if about["labels"]["batch.kubernetes.io/job-completion-index"] == "0":
+                with contextlib.suppress(Exception):  # a container that starts has no log yet
+                    log = self.kube.text(f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log")
+                    return max((int(found) for found in _STEP.findall(log)), default=0)
+        return 0
+
+    def is_on(self, node: RealNode) -> bool:
+        """Whether a pod of the gang runs on a node."""
+        return any(each["spec"].get("nodeName") == node.name for each in self.pods())
+
+    def bring(self, node: RealNode, away_from: RealNode) -> None:
+        """Have the gang start on a node, unless a part of it is there."""
+        if self.is_on(node) or self.is_over():
+            return
+        with away_from.closed(self.kube):
+            for each in self.pods():
+                about = each["metadata"]
+                path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}"
+                self.kube.delete(path, gracePeriodSeconds="0")
+                break
+            eventually(lambda: self.is_on(node) or self.is_over())
+
+    def _volume(self) -> Path:
+        assert self.outputs
+        claim = self.kube.get(f"/api/v1/namespaces/{self.outputs.namespace}/persistentvolumeclaims/models") or {}
+        volume = self.kube.get(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
+        alive = processes.find(self.instance)
+        assert alive
+        return alive.path(Places(self.instance).pool) / "volumes" / str(volume["spec"]["csi"]["volumeHandle"])
