@@ -17,7 +17,8 @@ OUTAGES: Mapping[str, str] = {
     "model_page": "the server's page does not answer; the server does",
     "lost_nodes": (
         "on a lost node, pods of training jobs are waited for until the node or the pod is deleted, and others are "
-        "replaced after 5 minutes; a node that is back may keep the taint `tensorplane.dev/lost`"
+        "replaced after 5 minutes; a node that is back may keep the taint `tensorplane.dev/lost`. "
+        "Nothing moves from a failing GPU, nor before a node's announced end unless the cloud drains it"
     ),
     "quota_return": (
         "quota of jobs that cannot start is returned after 20 minutes only, and a flavor whose nodes are gone still "

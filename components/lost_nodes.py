@@ -2,7 +2,8 @@
 
 Kubernetes gives a node up after 40 to 50 seconds without heartbeats, leaves its pods for another five minutes, and then
 waits for their end, which a node that is cut off never reports. The agent ends those at once for which that is safe, as
-their annotation says. It runs elsewhere after ten seconds if its own node is lost.
+their annotation says. It runs elsewhere after ten seconds if its own node is lost. It evicts pods from nodes that
+announce their end, and from failing devices.
 """
 
 from collections.abc import Mapping
@@ -31,6 +32,7 @@ _HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
 _PODS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
     {"api_groups": [""], "resources": ["pods"], "verbs": ["list", "delete"]},
     {"api_groups": [""], "resources": ["pods/status"], "verbs": ["patch"]},
+    {"api_groups": [""], "resources": ["pods/eviction"], "verbs": ["create"]},
     {"api_groups": [""], "resources": ["events"], "verbs": ["create"]},
 )
 _TOLERATED_SECONDS = 10

@@ -1,1 +1,1 @@
-"""What runs on a node that is lost: ended where that is safe, replaced where that helps."""
+"""What runs on nodes that are lost, leave or are faulty: ended where that is safe, moved where that helps."""

@@ -1,4 +1,4 @@
-"""Watches the nodes' heartbeats, and ends what ran on lost ones: `python3 -m agents.lost_nodes NAMESPACE…`."""
+"""Ends what ran on lost nodes, and moves what runs on leaving ones: `python3 -m agents.lost_nodes NAMESPACE…`."""
 
 from __future__ import annotations
 
@@ -8,29 +8,34 @@ import time
 from collections.abc import Sequence
 
 from agents import turns
-from agents.lost_nodes.cluster import Cluster
+from agents.lost_nodes.cluster import TAINT, Cluster
+from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats
 from agents.lost_nodes.pods import Fate, fate
 
 _LOOK_SECONDS = 2.0
 
 
-def look(cluster: Cluster, heartbeats: Heartbeats, now: float) -> None:
-    """Look once at all nodes, and at the pods of the lost ones. Raises OSError if the API server does not answer."""
+def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> None:
+    """Look once at all nodes, and at the pods of those that are lost, leave or are faulty.
+
+    Raises OSError if the API server does not answer.
+    """
     spared, nodes = heartbeats.spared, cluster.nodes()
     lost = heartbeats.lost(nodes, now)
     for node in nodes:
         if nodes[node].is_tainted and node not in lost and heartbeats.is_back(node, now):
-            cluster.taint(node, lost=False)
+            cluster.untaint(node, TAINT, "back")
     for node, silent in lost.items():
         if not (nodes[node].is_unknown or nodes[node].is_tainted):
-            cluster.taint(node, lost=True)
+            cluster.taint(node, TAINT, "lost")
         for pod in cluster.pods(node):
             if (due := fate(pod, silent)) is not Fate.LEAVE:
                 cluster.do(due, pod, node, silent)
     if heartbeats.spared - spared:
         names = ", ".join(sorted(heartbeats.spared))
         print(f"{names}: silent together with more than a third of the nodes; nothing on them is ended", flush=True)
+    moves.look(nodes, lost, now)
 
 
 def main(namespaces: Sequence[str]) -> None:
@@ -38,11 +43,11 @@ def main(namespaces: Sequence[str]) -> None:
     lead = turns.begin()
     cluster = Cluster(lead.server, namespaces)
     after = os.environ.get("LOST_AFTER_SECONDS")
-    heartbeats = Heartbeats(float(after) if after else None)
+    heartbeats, moves = Heartbeats(float(after) if after else None), Moves(cluster)
     while True:
         try:
             with lead.turn():
-                look(cluster, heartbeats, time.monotonic())
+                look(cluster, heartbeats, moves, time.monotonic())
         except OSError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
         time.sleep(_LOOK_SECONDS)

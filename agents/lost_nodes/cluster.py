@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sys
 import urllib.error
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
+from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended
 
 TAINT = "tensorplane.dev/lost"
+REPORTER = "tensorplane-lost-nodes"
+"""Who reports the events."""
+_TOO_MANY = 429
 _LEASES = "apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 
 
@@ -31,16 +35,30 @@ class Cluster:
         renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") or "" for lease in leases}
         nodes = self.server.send("GET", "api/v1/nodes?resourceVersion=0")["items"]
         return {
-            (name := node["metadata"]["name"]): Node(renewed.get(name, ""), _is_unknown(node), _is_tainted(node))
+            (name := node["metadata"]["name"]): Node(
+                renewed.get(name, ""),
+                _is_unknown(node),
+                _is_tainted(node, TAINT),
+                leaving.announcement(node),
+                _is_tainted(node, leaving.TAINT),
+                devices.of_node(node),
+            )
             for node in nodes
         }
 
-    def taint(self, node: str, *, lost: bool) -> None:
-        """Keep new pods off a node that is lost before Kubernetes gives it up, and let them on it again."""
-        change = {"key": TAINT, "effect": "NoSchedule"} if lost else {"$patch": "delete", "key": TAINT}
+    def taint(self, node: str, key: str, why: str) -> None:
+        """Keep new pods off a node."""
+        self._change_taint(node, {"key": key, "effect": "NoSchedule"})
+        print(f"{node}: {why}; it gets no pods", flush=True)
+
+    def untaint(self, node: str, key: str, why: str) -> None:
+        """Let pods on a node again."""
+        self._change_taint(node, {"$patch": "delete", "key": key})
+        print(f"{node}: {why}; it gets pods again", flush=True)
+
+    def _change_taint(self, node: str, change: Mapping[str, str]) -> None:
         body = {"spec": {"taints": [change]}}
         self.server.send("PATCH", f"api/v1/nodes/{node}", body, content_type=ApiServer.STRATEGIC_MERGE)
-        print(f"{node}: {'lost; it gets no pods' if lost else 'back; it gets pods again'}", flush=True)
 
     def pods(self, node: str) -> Iterator[Pod]:
         """The stack's pods on a node."""
@@ -61,21 +79,41 @@ class Cluster:
             if error.code not in (CONFLICT, NOT_FOUND):
                 raise
             return
-        self._say(fate, pod, node, silent)
-
-    def _say(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
-        about = pod["metadata"]
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
-        message = f"{what}: node {node} has sent no heartbeat for {silent:.0f} s"
+        self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
+
+    def evict(self, pod: Pod) -> bool:
+        """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.
+
+        A PodDisruptionBudget that is exhausted refuses it for now, or two of them for good.
+        """
+        about = pod["metadata"]
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": about["name"], "namespace": about["namespace"]},
+            "deleteOptions": {"preconditions": {"uid": about["uid"]}},
+        }
+        try:
+            self.server.send("POST", f"{_pods(about['namespace'])}/{about['name']}/eviction", body)
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND, _TOO_MANY):
+                print(f"{about['namespace']}/{about['name']}: not evicted: {error}", file=sys.stderr, flush=True)
+            return False
+        return True
+
+    def tell(self, pod: Pod, reason: str, message: str) -> None:
+        """Tell people what has become of a pod, in the log and by an Event."""
+        about = pod["metadata"]
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
-        found = event(pod, message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        found = event(pod, reason, message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
         try:
             self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
         except OSError as error:  # the log has it
             print(f"{about['namespace']}/{about['name']}: no event: {error}", file=sys.stderr, flush=True)
 
 
-def event(pod: Pod, message: str, now: str) -> dict[str, Any]:
+def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
     """An Event of a pod, which `why` shows."""
     about = pod["metadata"]
     return {
@@ -88,9 +126,9 @@ def event(pod: Pod, message: str, now: str) -> dict[str, Any]:
             "uid": about.get("uid"),
         },
         "type": "Warning",
-        "reason": "NodeLost",
+        "reason": reason,
         "message": message,
-        "source": {"component": "tensorplane-lost-nodes"},
+        "source": {"component": REPORTER},
         "firstTimestamp": now,
         "lastTimestamp": now,
         "count": 1,
@@ -106,5 +144,5 @@ def _is_unknown(node: Any) -> bool:
     return any(each["type"] == "Ready" and each["status"] == "Unknown" for each in conditions)
 
 
-def _is_tainted(node: Any) -> bool:
-    return any(each["key"] == TAINT for each in node["spec"].get("taints") or ())
+def _is_tainted(node: Any, key: str) -> bool:
+    return any(each["key"] == key for each in node["spec"].get("taints") or ())

@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from agents.lost_nodes.devices import Devices
+from agents.lost_nodes.leaving import Announcement
+
 _ALIVE = 13.0
 """Seconds between two heartbeats at most, as this process sees them: the kubelet's ten, its jitter and a late look."""
 _LEAST = 2 * _ALIVE
@@ -29,6 +32,11 @@ class Node:
     """Whether Kubernetes has given it up: its condition Ready is Unknown. It gets no pods then."""
     is_tainted: bool = False
     """Whether it has the taint of lost nodes."""
+    announced: Announcement | None = None
+    is_leaving: bool = False
+    """Whether it has the taint of leaving nodes."""
+    devices: Mapping[str, Devices] = field(default_factory=dict)
+    """By extended resource."""
 
 
 @dataclass

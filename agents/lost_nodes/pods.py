@@ -1,4 +1,4 @@
-"""What becomes of a pod on a lost node."""
+"""What becomes of a pod on a lost node, and which pods an eviction moves."""
 
 from __future__ import annotations
 
@@ -13,6 +13,20 @@ FENCED = "tensorplane.dev/fenced"
 REPLACED_AFTER = 60.0
 """Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
 _ENDED = ("Succeeded", "Failed")
+
+
+def stays(pod: Pod) -> bool:
+    """Whether an eviction of the pod moves nothing: it has ended, or is its node's own."""
+    about = pod["metadata"]
+    is_of_node = any(owner["kind"] in ("DaemonSet", "Node") for owner in about.get("ownerReferences") or ())
+    return is_of_node or pod.get("status", {}).get("phase") in _ENDED
+
+
+def is_evicted(pod: Pod) -> bool:
+    """Whether somebody evicts the pod by the Eviction API, as `kubectl drain` does."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    reasons = [each.get("reason") for each in conditions if each["type"] == "DisruptionTarget"]
+    return "deletionTimestamp" in pod["metadata"] and "EvictionByEvictionAPI" in reasons
 
 
 class Fate(Enum):

@@ -12,6 +12,7 @@ import yaml
 from agents.api import ApiServer
 from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
+from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats
 from components.base.labels import FENCED
 from driver.kube import Kube
@@ -45,13 +46,14 @@ def test_a_dead_nodes_fenced_pods_end_the_others_stay_and_it_gets_pods_again_whe
     pods.apply(fenced, pod("own", SECOND))
     pods.until("condition=Ready", "pod/fenced", "pod/own")
     cluster, heartbeats = Cluster(client, [pods.namespace]), Heartbeats(20)
+    moves = Moves(cluster)
 
     def names() -> set[str]:
-        look(cluster, heartbeats, time.monotonic())
+        look(cluster, heartbeats, moves, time.monotonic())
         return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
 
     def taints() -> set[str]:
-        look(cluster, heartbeats, time.monotonic())
+        look(cluster, heartbeats, moves, time.monotonic())
         return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
 
     assert names() == {"fenced", "own"}

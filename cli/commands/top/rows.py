@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
+from cli.commands.top import troubles
 from cli.kueue import quota_tree, unqueued, workloads
 from cli.kueue.facts import Facts, condition
 from cli.kueue.quota_tree import Room
@@ -88,6 +89,8 @@ class Top:
     queues: tuple[Queue, ...]
     shares: tuple[Share, ...]
     namespaces: tuple[Namespace, ...]
+    troubles: tuple[str, ...] = ()
+    """Sentences about nodes of these flavors."""
 
 
 def of(facts: Facts, works: Sequence[Work]) -> Top:
@@ -103,6 +106,7 @@ def of(facts: Facts, works: Sequence[Work]) -> Top:
         tuple(_queue(name, facts, works) for name in shown),
         tuple(share for name in shown for share in _shares(name, resources, facts, room)),
         tuple(_namespace(name, facts, works, resources, held) for name in _namespaces(facts, works, shown)),
+        tuple(troubles.lines(node for flavor in resources for node in _nodes(flavor, facts))),
     )
 
 
@@ -123,7 +127,7 @@ def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]
 def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], held: Sequence[Held]) -> Flavor:
     name = workloads.flavor_names(facts.flavors).get(flavor, flavor)
     nodes = _nodes(flavor, facts)
-    ready = [node for node in nodes if condition(node, "Ready").holds and not node["spec"].get("unschedulable")]
+    ready = [node for node in nodes if condition(node, "Ready").holds and troubles.takes_pods(node)]
     return Flavor(
         name,
         resource,

@@ -20,7 +20,8 @@ _LEAST = ("usage", "unqueued", "lent", "borrowed")
 
 def render(top: Top) -> RenderableType:
     """Flavors, queues, and namespaces."""
-    parts: list[RenderableType] = [_table(_FLAVORS, [_flavor(flavor) for flavor in top.flavors]), ""]
+    parts: list[RenderableType] = [_table(_FLAVORS, [_flavor(flavor) for flavor in top.flavors])]
+    parts += [*(Text(trouble, style="yellow") for trouble in top.troubles), ""]
     parts.append(_table(_SHARES, _queues(top)))
     if any(share.lent and share.several for share in top.shares):
         parts.append(

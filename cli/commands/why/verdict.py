@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from cli.api_values import moment
-from cli.commands.why import lost_nodes, pods, returned_quota, waiting
+from cli.commands.why import nodes, pods, returned_quota, waiting
 from cli.commands.why.answer import SHOWN, Answer, Asked, amounts, some
 from cli.jobs import in_cluster
 from cli.kueue import unqueued, workloads
@@ -67,7 +67,7 @@ def _without_queue(asked: Asked) -> Answer:
     found = (
         *pods.reasons(asked.details),
         *_restarts(asked),
-        *lost_nodes.lines(asked.details, asked.now),
+        *nodes.lines(asked.details, asked.now),
     )
     if pods.all_run(asked.details):
         return Answer(f"{asked.name} runs, in no queue", "running", found)
@@ -114,7 +114,7 @@ def _admitted(asked: Asked, work: Work) -> Answer:
     where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
     verdict = f"{asked.name} has {verb} since {asked.ago(since)} on {where}, in queue {work.queue}"
-    lines = [*_borrowing(asked, work, flavors), *_restarts(asked), *lost_nodes.lines(asked.details, asked.now)]
+    lines = [*_borrowing(asked, work, flavors), *_restarts(asked), *nodes.lines(asked.details, asked.now)]
     if work.state == "admitted":
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
+from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
 from agents.lost_nodes.pods import FENCED, Fate, fate
 from tests.support import counts
@@ -199,7 +200,7 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     for clock in range(0, 30, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
-        look(cluster, heartbeats, clock)
+        look(cluster, heartbeats, Moves(cluster), clock)
     (taint, status, deletion, event) = _changes(api_server)[:4]
     assert taint == ("PATCH", f"{_NODES}/gpu-7", {"spec": {"taints": [{"key": TAINT, "effect": "NoSchedule"}]}})
     assert status[:2] == ("PATCH", f"{_PODS}/worker-0/status")
@@ -209,16 +210,16 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     assert deletion == ("DELETE", f"{_PODS}/worker-0", {"preconditions": {"uid": "uid-0"}, "gracePeriodSeconds": 0})
     assert event[2]["message"].startswith("ended: node gpu-7 has sent no heartbeat for ")
     asked = "fieldSelector=spec.nodeName%3Dgpu-7"
-    look(cluster, heartbeats, 30)
+    look(cluster, heartbeats, Moves(cluster), 30)
     assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
 
 
 def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": "0"}, tainted=["gpu-7"])
-    look(cluster, heartbeats, 0)
+    look(cluster, heartbeats, Moves(cluster), 0)
     assert _changes(api_server) == [], "another process has tainted it, and nobody knows yet"
     _cluster(api_server, renewed={"gpu-7": "1", "gpu-8": "1"}, tainted=["gpu-7"])
-    look(cluster, heartbeats, 2)
+    look(cluster, heartbeats, Moves(cluster), 2)
     gone = {"spec": {"taints": [{"$patch": "delete", "key": TAINT}]}}
     assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", gone)]

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from agents.lost_nodes import leaving
 from cli.commands.top import history, plot, query, rows
 from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
@@ -85,6 +86,25 @@ def test_kinds_go_from_old_to_new_with_the_nodes_that_are_ready() -> None:
         ("a100-80gb", 2, 2, 8, 8, 8),
         ("h100-80gb", 2, 2, 8, 8, 8),
     ]
+
+
+def test_unhealthy_gpus_and_leaving_nodes_are_named_and_counted() -> None:
+    nodes = copy.deepcopy(list(FACTS.nodes))
+    leaves, broken = (next(node for node in nodes if node["metadata"]["name"] == f"turing-{index}") for index in (0, 1))
+    leaves["spec"]["taints"] = [{"key": "aws-node-termination-handler/spot-itn"}, {"key": leaving.TAINT}]
+    broken["status"] |= {"capacity": {GPU_RESOURCE: "4"}, "allocatable": {GPU_RESOURCE: "3", "cpu": "8"}}
+    found = rows.of(replace(FACTS, nodes=nodes), WORKS)
+    assert found.troubles == (
+        "Node turing-0 is a spot instance that EC2 reclaims in two minutes.",
+        "1 of 4 GPUs of node turing-1 is unhealthy: no pod gets it.",
+    )
+    t4 = next(one for one in found.flavors if one.name == "t4")
+    assert (t4.nodes, t4.ready, t4.capacity) == (2, 1, 3)
+    output = io.StringIO()
+    query.show(found, [], [], Console(file=output, width=120))
+    assert "\n".join(found.troubles) in output.getvalue()
+    leaves["spec"] = {"unschedulable": True}
+    assert rows.of(replace(FACTS, nodes=[leaves]), WORKS).troubles == (), "the number of ready nodes shows it"
 
 
 def test_a_flavor_without_labels_has_the_nodes_of_no_other() -> None:

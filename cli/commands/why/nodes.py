@@ -1,10 +1,13 @@
-"""What a lost node has done to a job: pods whose end it does not report, and pods that were ended for it."""
+"""What nodes have done to a job: pods whose end a lost one does not report, broken devices, pods that had to move."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+from agents.lost_nodes import devices
+from agents.lost_nodes.cluster import REPORTER
+from agents.lost_nodes.faults import LASTS, LASTS_ALL
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
 from cli.kueue.facts import Details
@@ -13,20 +16,21 @@ from components.base.labels import FENCED
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
 _ENDED = ("Succeeded", "Failed")
-REASON = "NodeLost"
-"""Of the agent's events (`agents/lost_nodes/cluster.py`)."""
 
 
 def lines(details: Details, now: datetime) -> Iterator[str]:
-    """A sentence for each node of which it waits, and for the last pod that was ended for a lost one."""
+    """A sentence for each node for which it waits, each broken device, and the last pod that was ended or moved."""
     lost: dict[str, list[Object]] = {}
     for pod in details.pods:
         if _is_cut_off(pod, now):
             lost.setdefault(pod["spec"]["nodeName"], []).append(pod)
     for node, pods in sorted(lost.items()):
         yield _of(node, pods)
+    for pod in details.pods:
+        if "deletionTimestamp" not in pod["metadata"]:
+            yield from _broken(pod)
     of_job = f"{details.job_set}-"
-    ended = [each for each in details.events if each.get("reason") == REASON and _named(each).startswith(of_job)]
+    ended = [each for each in details.events if _is_told(each) and _named(each).startswith(of_job)]
     if ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
         yield f"{_named(last)} was {last.get('message', '')}."
@@ -34,6 +38,18 @@ def lines(details: Details, now: datetime) -> Iterator[str]:
 
 def _named(event: Object) -> str:
     return str((event.get("involvedObject") or {}).get("name", ""))
+
+
+def _is_told(event: Object) -> bool:
+    """Whether the agent of lost nodes has reported it."""
+    return (event.get("source") or {}).get("component") == REPORTER
+
+
+def _broken(pod: Object) -> Iterator[str]:
+    after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
+    for resource, device in devices.unhealthy(pod):
+        what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
+        yield f"{what}, is unhealthy; the agent nodes.lost moves the pod after {after}."
 
 
 def _is_cut_off(pod: Object, now: datetime) -> bool:

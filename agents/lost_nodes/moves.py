@@ -1,0 +1,103 @@
+"""Evicts pods from nodes that announce their end and from failing devices, so that they save and start elsewhere."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+
+from agents.lost_nodes import devices, leaving
+from agents.lost_nodes.cluster import Cluster
+from agents.lost_nodes.faults import LASTS, LASTS_ALL, Fault, Faults
+from agents.lost_nodes.leaving import Kind
+from agents.lost_nodes.nodes import Node
+from agents.lost_nodes.pods import Pod, is_evicted, stays
+
+_SLOWLY = 10.0
+"""Seconds between two looks at faults and drains, which may last for weeks. A spot node has no time to lose."""
+_REMEMBERED = 3600.0
+_WHOLE_NODE = ""
+_REASONS = {Kind.END: "NodeLeaving", Kind.FAULT: "NodeLeaving", Kind.DRAIN: "NodeDrained"}
+
+
+@dataclass
+class Moves:
+    """What this process has seen and said of evictions."""
+
+    cluster: Cluster
+    _faults: Faults = field(default_factory=Faults)
+    _told: dict[str, float] = field(default_factory=dict)
+    """The uids of pods whose eviction was told, and when."""
+    _slowly: float | None = None
+
+    def look(self, nodes: Mapping[str, Node], lost: Collection[str], now: float) -> None:
+        """Look once at all nodes. Nodes that are `lost` answer no eviction."""
+        self._told = {uid: at for uid, at in self._told.items() if now - at < _REMEMBERED}
+        reached = {name: node for name, node in nodes.items() if name not in lost}
+        for name, node in reached.items():
+            if node.is_leaving and not _is_announced(node, Kind.END, Kind.FAULT):
+                self.cluster.untaint(name, leaving.TAINT, "stays")
+            if _is_announced(node, Kind.END):
+                self._leave(name, node, now)
+        if self._slowly is None or now - self._slowly >= _SLOWLY:
+            self._slowly = now
+            self._drained(reached, now)
+            self._faulty(reached, now)
+
+    def _leave(self, name: str, node: Node, now: float) -> None:
+        """Evict all pods, and keep new ones off the node."""
+        if node.announced and not node.is_leaving:
+            self.cluster.taint(name, leaving.TAINT, node.announced.words)
+        for pod in self.cluster.pods(name):
+            self._evict(pod, name, node, now)
+
+    def _drained(self, nodes: Mapping[str, Node], now: float) -> None:
+        for name, node in nodes.items():
+            if _is_announced(node, Kind.DRAIN):
+                for pod in self.cluster.pods(name):
+                    self._tell_evicted(pod, name, node, now)
+
+    def _faulty(self, nodes: Mapping[str, Node], now: float) -> None:
+        announced = {(name, _WHOLE_NODE): LASTS for name, node in nodes.items() if _is_announced(node, Kind.FAULT)}
+        failing: dict[Fault, tuple[Pod, str]] = {}
+        seconds: dict[Fault, float] = {}
+        for name, node in nodes.items():
+            if any(each.healthy < each.there for each in node.devices.values()):
+                for pod in self.cluster.pods(name):
+                    for resource, device in devices.unhealthy(pod):
+                        fault = name, f"{pod['metadata']['uid']} {device}"
+                        failing[fault] = pod, f"{resource} {device} of node {name} is unhealthy"
+                        works = resource in node.devices and node.devices[resource].healthy
+                        seconds[fault] = LASTS if works else LASTS_ALL
+        spared, equipped = self._faults.spared, sum(bool(node.devices) for node in nodes.values())
+        for fault in sorted(self._faults.due({**announced, **seconds}, equipped, now)):
+            if fault in failing:
+                pod, words = failing[fault]
+                self._move(pod, "DeviceUnhealthy", words, now)
+            else:
+                self._leave(fault[0], nodes[fault[0]], now)
+        if self._faults.spared - spared:
+            names = ", ".join(sorted(self._faults.spared))
+            print(f"{names}: faulty together, more than a third of those with accelerators; nothing moves", flush=True)
+
+    def _evict(self, pod: Pod, name: str, node: Node, now: float) -> None:
+        if "deletionTimestamp" in pod["metadata"]:
+            self._tell_evicted(pod, name, node, now)
+        elif node.announced:
+            self._move(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
+
+    def _tell_evicted(self, pod: Pod, name: str, node: Node, now: float) -> None:
+        """Tell of a pod that somebody else evicts."""
+        if node.announced and is_evicted(pod) and not stays(pod):
+            self._tell(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
+
+    def _move(self, pod: Pod, reason: str, words: str, now: float) -> None:
+        if "deletionTimestamp" not in pod["metadata"] and not stays(pod) and self.cluster.evict(pod):
+            self._tell(pod, reason, words, now)
+
+    def _tell(self, pod: Pod, reason: str, words: str, now: float) -> None:
+        if self._told.setdefault(pod["metadata"]["uid"], now) == now:
+            self.cluster.tell(pod, reason, f"evicted: {words}")
+
+
+def _is_announced(node: Node, *kinds: Kind) -> bool:
+    return node.announced is not None and node.announced.kind in kinds

@@ -1,0 +1,29 @@
+"""Nodes of which a part or all is about to be lost: unhealthy devices, faults and ends that they announce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from agents.lost_nodes import devices, leaving
+from cli.api_values import Object
+from cli.commands.why.answer import resource_name
+
+
+def lines(nodes: Iterable[Object]) -> Iterator[str]:
+    """A sentence for each trouble. The number of ready nodes shows which are cordoned."""
+    for node in nodes:
+        name = node["metadata"]["name"]
+        found = leaving.announcement(node)
+        if found and not node["spec"].get("unschedulable"):
+            yield f"Node {name} {found.words}."
+        for resource, each in devices.of_node(node).items():
+            if broken := each.there - each.healthy:
+                verb, them = ("is", "it") if broken == 1 else ("are", "them")
+                what = f"{broken} of {each.there} {resource_name(resource)} of node {name}"
+                yield f"{what} {verb} unhealthy: no pod gets {them}."
+
+
+def takes_pods(node: Object) -> bool:
+    """Whether neither people nor the agent of lost nodes keep new pods off a node."""
+    keys = {each["key"] for each in node["spec"].get("taints") or ()}
+    return not node["spec"].get("unschedulable") and leaving.TAINT not in keys

@@ -1,0 +1,103 @@
+"""A cluster in memory, with the requests that the agent of lost nodes sends about nodes and pods."""
+
+from __future__ import annotations
+
+import urllib.error
+from dataclasses import dataclass, field
+from email.message import Message
+from typing import Any
+
+from agents.api import ApiServer
+from agents.lost_nodes.moves import Moves
+
+GPU = "nvidia.com/gpu"
+
+
+@dataclass
+class World:
+    """A cluster in memory: evicted pods are gone after their grace period, and new ones get no tainted node."""
+
+    nodes: dict[str, dict[str, Any]] = field(default_factory=dict)
+    pods: dict[str, dict[str, Any]] = field(default_factory=dict)
+    guarded: set[str] = field(default_factory=set)
+    """Pods whose PodDisruptionBudget is exhausted."""
+    evicted: dict[str, float] = field(default_factory=dict)
+    events: list[tuple[str, str, str]] = field(default_factory=list)
+    clock: float = 0.0
+
+    def answer(self, method: str, path: str, body: Any) -> Any:
+        """The answer to one request."""
+        path, _, query = path.partition("?")
+        if method == "GET":
+            return {"items": self._listed(path, query)}
+        if path.endswith("/eviction"):
+            return self._evict(path.split("/")[-2], body)
+        if path.endswith("/events"):
+            self.events.append((body["involvedObject"]["name"], body["reason"], body["message"]))
+            return {}
+        assert (method, path.split("/")[-2]) == ("PATCH", "nodes")
+        (change,) = body["spec"]["taints"]
+        spec = self.nodes[path.split("/")[-1]]["spec"]
+        spec["taints"] = [each for each in spec["taints"] if each["key"] != change["key"]]
+        spec["taints"] += [] if "$patch" in change else [change]
+        return {}
+
+    def _listed(self, path: str, query: str) -> list[Any]:
+        if path.endswith("/leases"):
+            return []
+        if path.endswith("/nodes"):
+            return list(self.nodes.values())
+        return [
+            pod for pod in self.pods.values() if query == f"fieldSelector=spec.nodeName%3D{pod['spec']['nodeName']}"
+        ]
+
+    def _evict(self, name: str, body: Any) -> Any:
+        pod = self.pods[name]
+        assert body["deleteOptions"] == {"preconditions": {"uid": pod["metadata"]["uid"]}}
+        assert "deletionTimestamp" not in pod["metadata"]
+        if name in self.guarded:
+            raise urllib.error.HTTPError(name, 429, "Too Many Requests", Message(), None)
+        self.evicted[name] = self.clock
+        self.drain(name)
+        return {}
+
+    def drain(self, name: str) -> None:
+        """As the Eviction API does it."""
+        self.pods[name]["metadata"]["deletionTimestamp"] = "now"
+        because = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
+        self.pods[name]["status"].setdefault("conditions", []).append(because)
+
+    def add(self, name: str, node: str, *, owner: str = "Job", phase: str = "Running", device: str = "") -> None:
+        about = {"name": name, "namespace": "ml", "uid": f"uid-{name}", "ownerReferences": [{"kind": owner}]}
+        status: dict[str, Any] = {"phase": phase}
+        if device:
+            allocated = {"name": GPU, "resources": [{"resourceID": device, "health": "Healthy"}]}
+            status["containerStatuses"] = [{"allocatedResourcesStatus": [allocated]}]
+        self.pods[name] = {"metadata": about, "spec": {"nodeName": node}, "status": status}
+
+    def health(self, name: str, health: str) -> None:
+        (container,) = self.pods[name]["status"]["containerStatuses"]
+        container["allocatedResourcesStatus"][0]["resources"][0]["health"] = health
+
+    def gpus(self, node: str, *, healthy: int, there: int = 4) -> None:
+        self.nodes[node]["status"] |= {"capacity": {GPU: f"{there}"}, "allocatable": {GPU: f"{healthy}"}}
+
+    def run(self, moves: Moves, seconds: float, step: float = 2.0) -> None:
+        until = self.clock + seconds
+        while self.clock < until:
+            self.clock += step
+            moves.look(moves.cluster.nodes(), (), self.clock)
+
+    def taints(self, node: str) -> set[str]:
+        return {each["key"] for each in self.nodes[node]["spec"]["taints"]}
+
+
+@dataclass(frozen=True)
+class InMemory(ApiServer):
+    """The API server of a `World`."""
+
+    world: World = field(default_factory=World)
+
+    def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
+        """Its answer."""
+        return self.world.answer(method, path, body)
