@@ -6,7 +6,7 @@ their annotation says. It runs elsewhere after ten seconds if its own node is lo
 announce their end, and from failing devices.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated
 
 import pulumi
@@ -18,13 +18,14 @@ from components.agent import TO_API_SERVER, Agent, Resources, Rights
 from components.base import agent_facts, facts
 from components.base.model import Model
 from components.clusters.component import Cluster
+from components.controllers.component import Controller
 from components.namespace import Namespace
 
 ACCOUNT = "nodes.lost"
 """Its service account. No workload can have it: their names hold no dot."""
 _LEASES = "kube-node-lease"
 _NODES: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
-    {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch"]},
+    {"api_groups": [""], "resources": ["nodes"], "verbs": ["get", "list", "patch"]},
 )
 _HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
     {"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},
@@ -56,11 +57,13 @@ class LostNodes(pulumi.ComponentResource):
         cluster: Cluster,
         namespace: Namespace,
         teams: Mapping[str, pulumi.Input[str]],
+        controllers: Sequence[Controller],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        """`teams`: the teams' namespaces, by the teams' names."""
+        """`teams`: the teams' namespaces, by the teams' names. `controllers`: those that jobs wait for."""
         super().__init__(facts.LOST_NODES, ACCOUNT, dict(agent_facts.LostNodes(teams=sorted(teams))), opts)
         stack = namespace.plain_name
+        spaces = {**teams, **{each.namespace: each.namespace for each in controllers}}
         agent = Agent(
             "lost_nodes",
             name=ACCOUNT,
@@ -72,14 +75,18 @@ class LostNodes(pulumi.ComponentResource):
                 Rights(f"{stack}.{ACCOUNT}", _NODES),
                 Rights(f"{stack}.{ACCOUNT}", _HEARTBEATS, _LEASES, resource_name=f"{ACCOUNT}.heartbeats"),
                 Rights(ACCOUNT, (*_PODS, agent_lease.rule(ACCOUNT)), namespace.name),
-                *(Rights(ACCOUNT, _PODS, space, resource_name=f"{ACCOUNT}.{team}") for team, space in teams.items()),
+                *(Rights(ACCOUNT, _PODS, space, resource_name=f"{ACCOUNT}.{name}") for name, space in spaces.items()),
             ],
             egress=[TO_API_SERVER],
             leased=True,
-            opts=pulumi.ResourceOptions(parent=self),
+            # Their charts create their namespaces.
+            opts=pulumi.ResourceOptions(parent=self, depends_on=list(controllers)),
         )
-        after = args.lost_after_seconds
-        env: list[k8s.core.v1.EnvVarArgsDict] = [{"name": "LOST_AFTER_SECONDS", "value": str(after)}] if after else []
+        told = {
+            "LOST_AFTER_SECONDS": str(args.lost_after_seconds or ""),
+            "CONTROLLERS": " ".join(sorted(each.namespace for each in controllers)),
+        }
+        env: list[k8s.core.v1.EnvVarArgsDict] = [{"name": key, "value": value} for key, value in told.items() if value]
         pod = agent.pod([namespace.name, *teams.values()], env=env)
         agent.deployment({**pod, "tolerations": _tolerations()})
         self.register_outputs({})

@@ -61,7 +61,8 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, guard, inside)
     if (config.workloads or config.teams) and not config.cluster.has_one_node:
         spaces = {name: space.name for name, space in teams.items()}
-        LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, opts=inside)
+        needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
+        LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, controllers=needed, opts=inside)
     streams = streams_of(
         config.streams,
         cluster=cluster,

@@ -30,7 +30,8 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
         if not (nodes[node].is_unknown or nodes[node].is_tainted):
             cluster.taint(node, TAINT, "lost")
         for pod in cluster.pods(node):
-            if (due := fate(pod, silent)) is not Fate.LEAVE:
+            of_controller = pod["metadata"]["namespace"] in cluster.controllers
+            if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
                 cluster.do(due, pod, node, silent)
     if heartbeats.spared - spared:
         names = ", ".join(sorted(heartbeats.spared))
@@ -41,7 +42,7 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
 def main(namespaces: Sequence[str]) -> None:
     """Look until the process is killed, which is safe at any moment."""
     lead = turns.begin()
-    cluster = Cluster(lead.server, namespaces)
+    cluster = Cluster(lead.server, namespaces, os.environ.get("CONTROLLERS", "").split())
     after = os.environ.get("LOST_AFTER_SECONDS")
     heartbeats, moves = Heartbeats(float(after) if after else None), Moves(cluster)
     while True:

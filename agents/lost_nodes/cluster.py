@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import urllib.error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -14,6 +14,7 @@ from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended
 
+Taint = Mapping[str, Any]
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
 """Who reports the events."""
@@ -27,6 +28,8 @@ class Cluster:
 
     server: ApiServer
     namespaces: Sequence[str]
+    controllers: Sequence[str] = ()
+    """Namespaces of controllers that jobs wait for: Kueue's, JobSet's and Argo's, if the stack installs them."""
 
     def nodes(self) -> dict[str, Node]:
         """All nodes."""
@@ -48,21 +51,34 @@ class Cluster:
 
     def taint(self, node: str, key: str, why: str) -> None:
         """Keep new pods off a node."""
-        self._change_taint(node, {"key": key, "effect": "NoSchedule"})
-        print(f"{node}: {why}; it gets no pods", flush=True)
+        if self._set_taints(node, lambda taints: [*_others(taints, key), {"key": key, "effect": "NoSchedule"}]):
+            print(f"{node}: {why}; it gets no pods", flush=True)
 
     def untaint(self, node: str, key: str, why: str) -> None:
         """Let pods on a node again."""
-        self._change_taint(node, {"$patch": "delete", "key": key})
-        print(f"{node}: {why}; it gets pods again", flush=True)
+        if self._set_taints(node, lambda taints: _others(taints, key)):
+            print(f"{node}: {why}; it gets pods again", flush=True)
 
-    def _change_taint(self, node: str, change: Mapping[str, str]) -> None:
-        body = {"spec": {"taints": [change]}}
-        self.server.send("PATCH", f"api/v1/nodes/{node}", body, content_type=ApiServer.STRATEGIC_MERGE)
+    def _set_taints(self, node: str, change: Callable[[list[Taint]], list[Taint]]) -> bool:
+        """Change a node's taints, unless somebody else changes it meanwhile: the next look comes soon.
+
+        Every patch replaces them all: they are one value for the API server.
+        """
+        path = f"api/v1/nodes/{node}"
+        try:
+            found = self.server.send("GET", path)
+            taints = change(found["spec"].get("taints") or [])
+            same = {"resourceVersion": found["metadata"]["resourceVersion"]}
+            self.server.send("PATCH", path, {"metadata": same, "spec": {"taints": taints}})
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND):
+                print(f"{node}: its taints stay: {error}", file=sys.stderr, flush=True)
+            return False
+        return True
 
     def pods(self, node: str) -> Iterator[Pod]:
-        """The stack's pods on a node."""
-        for namespace in self.namespaces:
+        """The stack's pods on a node, and those of controllers."""
+        for namespace in (*self.namespaces, *self.controllers):
             yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
     def do(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
@@ -77,7 +93,7 @@ class Cluster:
             self.server.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
-                raise
+                print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
             return
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
         self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
@@ -133,6 +149,10 @@ def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
         "lastTimestamp": now,
         "count": 1,
     }
+
+
+def _others(taints: list[Taint], key: str) -> list[Taint]:
+    return [each for each in taints if each["key"] != key]
 
 
 def _pods(namespace: str) -> str:

@@ -37,15 +37,18 @@ class Fate(Enum):
     LEAVE = "leave"
 
 
-def fate(pod: Pod, silent: float) -> Fate:
-    """What to do with a pod on a node without heartbeats for so many seconds."""
+def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
+    """What to do with a pod on a node without heartbeats for so many seconds.
+
+    `of_controller`: gangs wait for another one, and the one that is cut off leads no more.
+    """
     if pod.get("status", {}).get("phase") in _ENDED:
         return Fate.LEAVE
     if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
         return Fate.END
     # A Deployment starts another pod at once; a Job waits for the end of this one.
     is_replaced = any(owner["kind"] == "ReplicaSet" for owner in pod["metadata"].get("ownerReferences") or ())
-    if is_replaced and silent >= REPLACED_AFTER and "deletionTimestamp" not in pod["metadata"]:
+    if is_replaced and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
         return Fate.REPLACE
     return Fate.LEAVE
 

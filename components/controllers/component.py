@@ -25,6 +25,7 @@ class Controller(pulumi.ComponentResource):
     ) -> None:
         props = facts.Controller(version=chart.version, image=f"{chart.image}:{chart.image_tag}")
         super().__init__(facts.CONTROLLER, chart.name, dict(props), opts)
+        self.namespace = chart.namespace
         location = cluster.args.chart(chart)
         fetched = location["chart"] == chart.reference
         k8s.helm.v3.Release(

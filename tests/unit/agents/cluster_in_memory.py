@@ -28,6 +28,8 @@ class World:
     def answer(self, method: str, path: str, body: Any) -> Any:
         """The answer to one request."""
         path, _, query = path.partition("?")
+        if method == "GET" and path.split("/")[-2] == "nodes":
+            return self.nodes[path.split("/")[-1]]
         if method == "GET":
             return {"items": self._listed(path, query)}
         if path.endswith("/eviction"):
@@ -36,10 +38,10 @@ class World:
             self.events.append((body["involvedObject"]["name"], body["reason"], body["message"]))
             return {}
         assert (method, path.split("/")[-2]) == ("PATCH", "nodes")
-        (change,) = body["spec"]["taints"]
-        spec = self.nodes[path.split("/")[-1]]["spec"]
-        spec["taints"] = [each for each in spec["taints"] if each["key"] != change["key"]]
-        spec["taints"] += [] if "$patch" in change else [change]
+        node = self.nodes[path.split("/")[-1]]
+        assert body["metadata"]["resourceVersion"] == node["metadata"]["resourceVersion"]
+        node["metadata"]["resourceVersion"] += "1"
+        node["spec"] |= body["spec"]
         return {}
 
     def _listed(self, path: str, query: str) -> list[Any]:

@@ -76,7 +76,11 @@ _KINDS = list(_PARTS)
 
 def _node(parts: Collection[tuple[Kind | None, int]], name: str = "gpu-7") -> dict[str, Any]:
     spec: dict[str, Any] = {"taints": []}
-    node: dict[str, Any] = {"metadata": {"name": name}, "spec": spec, "status": {"conditions": []}}
+    node: dict[str, Any] = {
+        "metadata": {"name": name, "resourceVersion": "1"},
+        "spec": spec,
+        "status": {"conditions": []},
+    }
     for kind, index in parts:
         part = _PARTS[kind][index % len(_PARTS[kind])]
         spec["taints"] += part.get("spec", {}).get("taints", ())

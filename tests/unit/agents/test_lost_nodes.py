@@ -175,17 +175,27 @@ def test_fenced_pods_are_ended_at_once_and_those_of_deployments_replaced_after_a
 
 _NODES, _LEASES = "/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _PODS = "/api/v1/namespaces/ml/pods"
+_GPUS = [{"key": "nvidia.com/gpu", "effect": "NoSchedule"}]
+_LOST = [{"key": TAINT, "effect": "NoSchedule"}]
+
+
+def _tainted(*taints: dict[str, str]) -> dict[str, Any]:
+    """The patch of a node that has not changed meanwhile. The API server replaces all taints by those of a patch."""
+    return {"metadata": {"resourceVersion": "7"}, "spec": {"taints": list(taints)}}
 
 
 def _cluster(api: FakeApiServer, *, renewed: Mapping[str, str], tainted: Sequence[str] = ()) -> None:
     """Answers with these nodes, of which `gpu-7` has a pod that is fenced and one that is not."""
     leases = [{"metadata": {"name": name}, "spec": {"renewTime": at}} for name, at in renewed.items()]
-    taints = {name: [{"key": TAINT, "effect": "NoSchedule"}] if name in tainted else [] for name in renewed}
-    nodes = [{"metadata": {"name": name}, "spec": {"taints": found}} for name, found in taints.items()]
+    taints = {name: [*_GPUS, *(_LOST if name in tainted else ())] for name in renewed}
+    about = {name: {"name": name, "resourceVersion": "7"} for name in renewed}
+    nodes = {name: {"metadata": about[name], "spec": {"taints": found}} for name, found in taints.items()}
+    for name, node in nodes.items():
+        api.answers["GET", f"{_NODES}/{name}"] = (200, node)
     pods = [_pod(fenced=True), _pod()]
     for number, pod in enumerate(pods):
         pod["metadata"] |= {"name": f"worker-{number}", "namespace": "ml", "uid": f"uid-{number}"}
-    for path, items in ((_LEASES, leases), (_NODES, nodes), (_PODS, pods)):
+    for path, items in ((_LEASES, leases), (_NODES, [*nodes.values()]), (_PODS, pods)):
         api.answers["GET", path] = (200, {"items": items})
 
 
@@ -202,7 +212,7 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
         look(cluster, heartbeats, Moves(cluster), clock)
     (taint, status, deletion, event) = _changes(api_server)[:4]
-    assert taint == ("PATCH", f"{_NODES}/gpu-7", {"spec": {"taints": [{"key": TAINT, "effect": "NoSchedule"}]}})
+    assert taint == ("PATCH", f"{_NODES}/gpu-7", _tainted(*_GPUS, *_LOST))
     assert status[:2] == ("PATCH", f"{_PODS}/worker-0/status")
     assert status[2]["metadata"] == {"uid": "uid-0"}
     assert status[2]["status"]["phase"] == "Failed"
@@ -221,5 +231,26 @@ def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_serv
     assert _changes(api_server) == [], "another process has tainted it, and nobody knows yet"
     _cluster(api_server, renewed={"gpu-7": "1", "gpu-8": "1"}, tainted=["gpu-7"])
     look(cluster, heartbeats, Moves(cluster), 2)
-    gone = {"spec": {"taints": [{"$patch": "delete", "key": TAINT}]}}
-    assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", gone)]
+    assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", _tainted(*_GPUS))]
+
+
+@pytest.mark.parametrize("code", [403, 404, 409, 422])
+def test_what_the_api_server_refuses_about_one_node_keeps_no_other_waiting(
+    api_server: FakeApiServer, code: int
+) -> None:
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        alive = {f"gpu-{number}": str(clock // 10) for number in (6, 8, 9)}
+        _cluster(api_server, renewed={"gpu-7": "0", **alive}, tainted=["gpu-6"])
+        for node in ("gpu-6", "gpu-7"):
+            api_server.answers["PATCH", f"{_NODES}/{node}"] = (code, {"kind": "Status"})
+        api_server.answers["PATCH", f"{_PODS}/worker-0/status"] = (code, {"kind": "Status"})
+        look(cluster, heartbeats, Moves(cluster), clock)
+    paths = [path for _, path, _ in _changes(api_server)]
+    assert {f"{_NODES}/gpu-6", f"{_NODES}/gpu-7", f"{_PODS}/worker-0/status"} <= set(paths)
+
+
+def test_controllers_that_jobs_wait_for_are_replaced_at_once() -> None:
+    """The gang of the lost node cannot restart before."""
+    found = [fate(_pod(owner=owner), 26, of_controller=True) for owner in ("ReplicaSet", "DaemonSet", "Job")]
+    assert found == [Fate.REPLACE, Fate.LEAVE, Fate.LEAVE]

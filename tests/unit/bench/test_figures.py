@@ -89,6 +89,8 @@ def test_every_goal_has_a_figure() -> None:
         "kill-to-first-step": "<= 20",
         "goodput-1-minute": ">= 65",
         "goodput-5-minutes": ">= 90",
+        "lost-node": "<= 80",
+        "lost-node-20": "<= 50",
         "fit-to-legacy": ">= 1.0",
         "parameter-server": ">= 0.98",
         "check": "<= 1.0",
