@@ -15,6 +15,9 @@ EXIT_SAME = 78
 _POISON = re.compile(r"tensorplane: (after step \d+ it failed \d+ times in a row with the same last line)")
 _AFTER = re.compile(r"tensorplane: (the command has succeeded, but onSuccess failed \d+ times)")
 _LATE = re.compile(r"tensorplane: (totalDeadlineSeconds, \d+, have passed since the run's first start)")
+_STALLED = re.compile(
+    r"tensorplane: ((?:no step|the loss has not changed) for [\d.]+ s(?: after step \d+)?); (the stacks|it was killed)"
+)
 _KILLED = 137
 _OOM = "OOMKilled"
 _NO_SETTING = "it is Argo's own, whose memory no setting changes; run the stage again"
@@ -219,6 +222,9 @@ def _how(pod: Object, found: Object) -> str:
         return f"{_OOM} (exit code {code}): {_over_limit(pod, found)}"
     if code == EXIT_SAME:
         return f"exit code {code}: {_repeated(found)}; it is not retried"
+    if stalled := _STALLED.search(found.get("message") or ""):
+        stacks = "; tensorplane logs shows the stacks of its threads" if stalled[2] == "the stacks" else ""
+        return f"exit code {code}: {stalled[1]}{stacks}"
     if code == _KILLED:
         return f"exit code {code}: killed, often because memory ran out; raise resources.memoryGib or check the node"
     reason = found.get("reason")

@@ -278,6 +278,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._before.take(self._callback_states.changed())
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
+        first_step.goes_on()
         if self._before and self._exchange.agreed():
             self._before.restore()
             self._save(step_in_epoch=self._in_epoch, position=self._position)

@@ -11,6 +11,9 @@ from pathlib import Path
 VARIABLE = "TENSORPLANE_STEPS"
 """Variable with the file of the record, set by the launcher."""
 CONNECTING = "connecting"
+EXPECTED, DONE, SAME_LOSS = "expected", "done", "same loss"
+"""Beginnings of the record: before the first step of the process; with the last completed one; with the one at which
+the process ends because its loss stays the same."""
 _WIDTH = 32
 
 
@@ -31,9 +34,15 @@ def read(path: Path) -> str:
     return path.read_text().strip() if path.exists() else ""
 
 
+def number(record: str) -> int | None:
+    """The step of a record; None if it has none."""
+    last = record.rpartition(" ")[2]
+    return int(last) if last.isdecimal() else None
+
+
 def expected() -> None:
     """Record that this process will report its first step."""
-    _note("expected")
+    _note(EXPECTED)
 
 
 def done(step: int | None = None) -> None:
@@ -41,7 +50,18 @@ def done(step: int | None = None) -> None:
 
     `step` is its number in the whole run: a failure that comes back at the same one is a poison step (`failures.py`).
     """
-    _note("done" if step is None else f"done {step}")
+    _note(DONE if step is None else f"{DONE} {step}")
+
+
+def goes_on() -> None:
+    """Record progress within a step, such as a batch of a validation (`progress_deadline.py`)."""
+    if path := os.environ.get(VARIABLE):
+        os.utime(_file(path))
+
+
+def same_loss(step: int) -> None:
+    """Record that the process ends because its loss stays the same (`same_loss.py`)."""
+    _note(f"{SAME_LOSS} {step}")
 
 
 def _note(state: str) -> None:

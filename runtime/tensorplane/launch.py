@@ -15,14 +15,13 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any, TextIO
 
@@ -31,8 +30,9 @@ from typing import IO, Any, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import first_step, gpus, lineage, on_success, published  # noqa: E402
+from tensorplane import first_step, gpus, lineage, on_success, progress_deadline, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
+from tensorplane.ended import BEFORE, SOON, Ended  # noqa: E402
 from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
 from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
 from tensorplane.numbered import bar_former, is_superseded  # noqa: E402
@@ -50,9 +50,6 @@ INDEX = "JOB_COMPLETION_INDEX"
 """Variable with the pod's index in its role, set by Kubernetes."""
 _UNKNOWN_SECONDS = 120
 """Without the library, the first step is unknown: failures in this time count as before it."""
-_BEFORE, _SOON = "before its first step", "within two minutes of its start"
-_CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
-"""Signals with which the command's own machine code ends it."""
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
 """Settings of glibc's malloc for the command, unless it has its own.
 
@@ -63,43 +60,10 @@ glibc raises them by itself.
 _NO_PROGRAM = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
 _PAUSE_SECONDS = 5
 _RELAY_SECONDS = 2
+_ANSWER_SECONDS = 10
+"""Time in which a command without progress prints its stacks."""
 _TAIL_BYTES = 65536
 """What is kept of standard error: a traceback, and what TensorFlow logs after it."""
-# Errors of peers and storage that may be temporary: restarts are for them.
-_PASSES = re.compile(
-    rb"unavailable|deadline|timed? ?out|connection|temporar|aborted|cancelled|input/output|stale file|no space left"
-    rb"|resource exhausted|out of memory|cuda|nccl|too many open",
-    re.IGNORECASE,
-)
-
-
-@dataclass(frozen=True)
-class _Ended:
-    code: int
-    last: bytes
-    early: str
-    """How early it ended, for messages; empty if it may have completed a step."""
-    step: int | None = None
-    """The last step of the run that it reported."""
-
-    def is_like(self, other: _Ended) -> bool:
-        """Whether both failed in the same way, before any progress."""
-        return bool(self.early and other.early) and (self.code, self.last) == (other.code, other.last)
-
-    @property
-    def may_repeat(self) -> bool:
-        """Whether a second run is useful: after an error of the code, not after a signal or a request to stop."""
-        return bool(self.early) and self._is_of_the_code
-
-    @property
-    def may_be_poison(self) -> bool:
-        """Whether it failed at a known step, in a way that may come back at each restart."""
-        return self.step is not None and self._is_of_the_code
-
-    @property
-    def _is_of_the_code(self) -> bool:
-        failed = 0 < self.code < 64 or self.code - 128 in _CRASHES
-        return bool(self.last) and failed and not _PASSES.search(self.last)
 
 
 class _Launcher:
@@ -128,7 +92,7 @@ class _Launcher:
         if self._child:
             self._child.send_signal(number)
 
-    def run(self, command: Sequence[str], steps: Path) -> _Ended:
+    def run(self, command: Sequence[str], steps: Path) -> Ended:
         """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
         try:
             return self._without_gpus(command[0]) or self._run(command, steps)
@@ -137,11 +101,18 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return _Ended(EXIT_SAME, line.encode(), early=_BEFORE)
+            return Ended(EXIT_SAME, line.encode(), early=BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
         """Run a command to its end. Returns its exit code and why it failed, of its standard error."""
-        child = self._start(command, environment, bufsize=0)
+        return self._to_its_end(self._start(command, environment))
+
+    def say(self, line: str) -> None:
+        """Print a line, which is kept as those of the command are."""
+        _say(line)
+        self._kept.write(f"tensorplane: {line}\n".encode())
+
+    def _to_its_end(self, child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
         tail = bytearray()
         relays = [
             threading.Thread(target=self._relay, args=(child.stdout, sys.stdout, bytearray()), daemon=True),
@@ -158,12 +129,12 @@ class _Launcher:
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
         """Start a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
         pipe = subprocess.PIPE
-        child = self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, **options)
+        child = self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0, **options)
         if self.stopped:
             child.terminate()
         return child
 
-    def _without_gpus(self, python: str) -> _Ended | None:
+    def _without_gpus(self, python: str) -> Ended | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""
         if gpus.VARIABLE not in os.environ:
             return None
@@ -172,13 +143,13 @@ class _Launcher:
         child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
         line, errors = child.communicate()
         if self.stopped:
-            return _Ended(EXIT_SAVED, b"", early=_BEFORE)
+            return Ended(EXIT_SAVED, b"", early=BEFORE)
         if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return _Ended(gpus.EXIT_FEWER, line.strip(), early=_BEFORE)
+        return Ended(gpus.EXIT_FEWER, line.strip(), early=BEFORE)
 
     def close(self, *, succeeded: bool) -> None:
         """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
@@ -195,23 +166,27 @@ class _Launcher:
             tail += chunk
             del tail[:-_TAIL_BYTES]
 
-    def _run(self, command: Sequence[str], steps: Path) -> _Ended:
+    def _run(self, command: Sequence[str], steps: Path) -> Ended:
         steps.unlink(missing_ok=True)
         self._steps = steps
         began = time.monotonic()
         malloc = {name: str(size) for name, size in MALLOC.items()}
-        code, last = self.execute(command, {**malloc, **os.environ, first_step.VARIABLE: str(steps)})
+        debugging = progress_deadline.environment()
+        child = self._start(command, {**malloc, **debugging, **os.environ, first_step.VARIABLE: str(steps)})
+        watch = progress_deadline.Watch.of_pod(steps, child, self.say, _ANSWER_SECONDS)
+        code, last = self._to_its_end(child)
         self._steps = None
+        if watch and (stalled := watch.ended(code)):
+            return stalled
         progress = first_step.read(steps)
         if progress == first_step.CONNECTING:
             if self.stopped and code == 128 + signal.SIGKILL:
-                return _Ended(EXIT_SAVED, b"", early=_BEFORE)
+                return Ended(EXIT_SAVED, b"", early=BEFORE)
             progress = ""
-        early = _BEFORE if progress == "expected" else ""
-        step = int(number) if (number := progress.removeprefix("done ")).isdecimal() else None
+        early = BEFORE if progress == first_step.EXPECTED else ""
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
-            early = _SOON
-        return _Ended(code, last, early, step)
+            early = SOON
+        return Ended(code, last, early, first_step.number(progress))
 
 
 def main(arguments: Sequence[str], steps: Path) -> int:
@@ -325,7 +300,7 @@ def _is_back() -> bool:
     return model is not None and is_superseded(Path(model), run=Path(os.environ[RUN]).name)
 
 
-def _counted(ended: _Ended, folder: Path) -> int:
+def _counted(ended: Ended, folder: Path) -> int:
     """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that.
 
     `folder`: the run's, where this pod writes.
@@ -347,11 +322,11 @@ def _counted(ended: _Ended, folder: Path) -> int:
     return EXIT_SAME
 
 
-def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> _Ended:
+def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Ended:
     """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
     first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:
-        return _stopped(first) if launcher.stopped else first
+        return first.stopped if launcher.stopped else first
     print(
         f"tensorplane: exit code {first.code} {first.early}; running it again, in case the error was temporary",
         file=sys.stderr,
@@ -359,16 +334,11 @@ def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> _Ende
     )
     time.sleep(_PAUSE_SECONDS)
     if launcher.stopped:
-        return _stopped(first)
+        return first.stopped
     second = launcher.run(command, steps)
     if launcher.stopped:
-        return _stopped(second)
+        return second.stopped
     return replace(second, code=EXIT_SAME) if second.is_like(first) else second
-
-
-def _stopped(ended: _Ended) -> _Ended:
-    """The same without its step: how a command fails while the pod is being stopped says nothing about the step."""
-    return replace(ended, step=None)
 
 
 def _leave() -> None:

@@ -13,6 +13,7 @@ from tensorplane import lineage, metrics
 from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
 from tensorplane.log import Pace, say
+from tensorplane.same_loss import SameLoss
 
 TENSORBOARD = "TENSORBOARD_DIR"
 """Variable with the folder for TensorBoard's event files; not set, none are written."""
@@ -43,6 +44,7 @@ class Progress:
         self._place, self._step, self._steps, self._examples = place, step, steps, examples_per_step
         self._pace, self._clock = Pace(step, steps, clock), clock
         self._rungs = _rungs(environment.get(RUNGS, ""), steps)
+        self._same_loss = SameLoss(environment, clock)
         metrics.serve(environment)
         metrics.STEP.set(step)
         if run := environment.get("CHECKPOINT_DIR"):
@@ -78,6 +80,8 @@ class Progress:
             say(step=step, **{name: f"{value:.6f}" for name, value in scalars.items()}, **facts)
         if self._scalars:
             self._scalars.write(step, {**scalars, "steps_per_second": rate})
+        if "loss" in scalars and self._same_loss.lasts(scalars["loss"]):
+            self._same_loss.end(step, scalars["loss"])
 
 
 def _rungs(text: str, steps: int | None) -> frozenset[int]:

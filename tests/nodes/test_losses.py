@@ -18,10 +18,10 @@ from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("minutes for each run on two nodes, whose gang trains thrice")]
 SEED = counts.seed()
-RUNS = counts.of(quick=1, nightly=34)
+RUNS = counts.of(quick=1, nightly=40)
 LOSSES = 3
 """In each run."""
-STEPS = 3000
+STEPS = 12_000
 
 
 def _end(node: RealNode) -> Callable[[], None]:

@@ -18,9 +18,19 @@ WRITES = {launch.WRITES: "true"}
 """What the role has whose first pod writes the checkpoints."""
 
 
-def argv(folder: Path, *command: str, unknown_seconds: float = 10**9) -> list[str]:
-    """The launcher on a command. `unknown_seconds`: how long a program without the library counts as starting."""
-    limits = {"_PAUSE_SECONDS": 0, "_RELAY_SECONDS": PATIENT_SECONDS, "_UNKNOWN_SECONDS": unknown_seconds}
+def argv(
+    folder: Path, *command: str, unknown_seconds: float = 10**9, answer_seconds: float = PATIENT_SECONDS
+) -> list[str]:
+    """The launcher on a command. `unknown_seconds`: how long a program without the library counts as starting.
+
+    `answer_seconds`: how long one that makes no progress may print its stacks.
+    """
+    limits = {
+        "_PAUSE_SECONDS": 0,
+        "_RELAY_SECONDS": PATIENT_SECONDS,
+        "_UNKNOWN_SECONDS": unknown_seconds,
+        "_ANSWER_SECONDS": answer_seconds,
+    }
     code = (
         f"import sys; sys.path.insert(0, {str(LIBRARY)!r}); from pathlib import Path; from tensorplane import launch;"
         f"vars(launch).update({limits!r}); sys.exit(launch.main(sys.argv[1:], Path({str(folder / 'steps')!r})))"

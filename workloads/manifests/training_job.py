@@ -18,6 +18,7 @@ from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.manifests import (
     data_service,
+    deadlines,
     fence,
     job_set,
     launcher,
@@ -261,6 +262,7 @@ def _template(
                     "PYTHONPATH": ":".join(_imported(image, settings, facts)),
                     **_places(name, settings, facts.volumes),
                     **_writes(role, settings),
+                    **deadlines.of_progress(role, settings),
                 }
             ),
             *_gpus_asked_for(role),
@@ -345,11 +347,7 @@ def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
     """Variables that make the first pod of a role the run's writer, which also ends the run at its deadline."""
     if not settings.checkpoints or not _is_first(role, settings):
         return {}
-    found = {"TENSORPLANE_WRITES": "true"}
-    if settings.total_deadline_seconds:
-        found |= {"TENSORPLANE_DEADLINE": str(settings.total_deadline_seconds)}
-        found |= {"TENSORPLANE_GRACE": str(settings.grace_seconds)}
-    return found
+    return {"TENSORPLANE_WRITES": "true", **deadlines.of_run(settings)}
 
 
 def _is_first(role: Role, settings: JobSettings) -> bool:

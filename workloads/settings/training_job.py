@@ -196,6 +196,16 @@ class JobSettings(Model):
     Its pods save before they end. Time in the queue before the first start does not count, and after an eviction it
     does. It requires `checkpoints` and a Python command. A raised deadline continues the same run.
     """
+    progress_deadline_seconds: Annotated[int, Field(ge=10, le=10**8)] | None = None
+    """Seconds without a completed step after which a pod writes the stacks of its threads to its log and fails, so that
+    the job restarts from its last checkpoint. No limit by default.
+
+    It counts from the first completed step of each start on, in each pod that trains. A loss that stays the same to the
+    last bit for that long, such as NaN or 0, is no progress either. These restarts count against `maxRestarts`.
+
+    It requires a Python command, and `tensorplane.fit`, `Loop` or `Resume`, which report steps. Evaluations and saves
+    count as progress only by the batches and steps that they report, so set more than the longest of them takes.
+    """
     grace_seconds: Annotated[int, Field(ge=0, le=86400)] = 30
     """Seconds between SIGTERM and SIGKILL. Saving a checkpoint must not take longer."""
 

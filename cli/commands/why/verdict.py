@@ -15,6 +15,7 @@ from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver import failures
 from driver.runs import published
+from driver.runs.job_set import JobSet
 from stack_file.nearest import did_you_mean
 
 _PLAIN = ("jobset completed successfully", "jobset failed due to one or more job failures")
@@ -58,6 +59,14 @@ def _restarts(asked: Asked) -> Iterator[str]:
         yield f"It was restarted {restarts} {'time' if restarts == 1 else 'times'}."
 
 
+def _former_starts(asked: Asked) -> Iterator[str]:
+    """The same of a job whose former pods are deleted."""
+    found = list(_restarts(asked))
+    yield from found
+    if found and JobSet(asked.job_set).kept_lines:
+        yield "How the start before ended: tensorplane logs --previous."
+
+
 def _ended_well(asked: Asked) -> Iterator[str]:
     model = published.of(asked.details.pods)
     yield from model.lines if model else ()
@@ -66,7 +75,7 @@ def _ended_well(asked: Asked) -> Iterator[str]:
 def _without_queue(asked: Asked) -> Answer:
     found = (
         *pods.reasons(asked.details),
-        *_restarts(asked),
+        *_former_starts(asked),
         *nodes.lines(asked.details, asked.now),
     )
     if pods.all_run(asked.details):
@@ -114,7 +123,11 @@ def _admitted(asked: Asked, work: Work) -> Answer:
     where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
     verdict = f"{asked.name} has {verb} since {asked.ago(since)} on {where}, in queue {work.queue}"
-    lines = [*_borrowing(asked, work, flavors), *_restarts(asked), *nodes.lines(asked.details, asked.now)]
+    lines = [
+        *_borrowing(asked, work, flavors),
+        *_former_starts(asked),
+        *nodes.lines(asked.details, asked.now),
+    ]
     if work.state == "admitted":
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")

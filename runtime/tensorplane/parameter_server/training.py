@@ -152,6 +152,7 @@ class Calls:
                 break
             end, value = waiting.popleft()
             loss = self._result(value)
+            first_step.goes_on()
             if not self._began:
                 # Calls end in any order: a run that fails and resumes comes back to this pause, and fails after it.
                 first_step.done(at)

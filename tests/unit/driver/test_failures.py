@@ -38,6 +38,18 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
             exited(78, "tensorplane: totalDeadlineSeconds, 3600, have passed since the run's first start; it is not"),
             "exit code 78: totalDeadlineSeconds, 3600, have passed since the run's first start; it is not retried",
         ),
+        (
+            exited(134, "tensorplane: no step for 300 s after step 1200; the stacks of its threads are above"),
+            "exit code 134: no step for 300 s after step 1200; tensorplane logs shows the stacks of its threads",
+        ),
+        (
+            exited(134, "tensorplane: no step for 300 s; it was killed, because it did not answer SIGABRT"),
+            "exit code 134: no step for 300 s",
+        ),
+        (
+            exited(134, "tensorplane: the loss has not changed for 300 s after step 9; the stacks of its threads are"),
+            "exit code 134: the loss has not changed for 300 s after step 9; tensorplane logs shows the stacks",
+        ),
     ],
 )
 def test_how_it_ended_and_its_last_words(state: dict[str, Any], how: str) -> None:

@@ -70,6 +70,16 @@ def faults_with(**settings: Any) -> list[str]:
             ["env.TENSORBOARD_DIR: invalid value 'TENSORBOARD_DIR'; use another name"],
         ),
         ({"deadlineSeconds": 0}, ["deadlineSeconds: invalid value 0; use 1 or more"]),
+        ({"progressDeadlineSeconds": 300}, []),
+        ({"progressDeadlineSeconds": 9}, ["progressDeadlineSeconds: invalid value 9; use 10 or more"]),
+        (
+            {"progressDeadlineSeconds": 300, "command": ["sh", "train.sh"]},
+            ["progressDeadlineSeconds: is set, but 'sh' is not Python, with which each pod watches its steps; start"],
+        ),
+        (
+            {"progressDeadlineSeconds": 300, "deadlineSeconds": 300},
+            ["progressDeadlineSeconds: is 300, but deadlineSeconds is 300, so it never ends a pod; lower or remove it"],
+        ),
         ({"resources": {"memoryGib": 1, "sharedMemoryGib": 1}, "queue": None}, []),
         (
             {"resources": {"memoryGib": 1, "sharedMemoryGib": 2}, "queue": None},

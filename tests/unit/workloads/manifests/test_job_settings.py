@@ -195,6 +195,20 @@ class TestDeadline:
         assert "activeDeadlineSeconds" not in str(planned().job_set)
 
 
+def test_pods_that_train_have_the_deadline_of_their_progress_and_it_makes_no_new_run() -> None:
+    known = facts("chief", "worker", "ps")
+    strategy = {"kind": "parameterServer", "workers": 2}
+    manifest = planned(known, strategy=strategy, progressDeadlineSeconds=300)
+    assert {name: variables(manifest, name).get("TENSORPLANE_PROGRESS_DEADLINE") for name in known.placement} == {
+        "chief": "300",
+        "worker": None,
+        "ps": None,
+    }
+    without = planned(known, strategy=strategy)
+    assert manifest.run.name == without.run.name
+    assert "PROGRESS" not in str(without.job_set)
+
+
 def test_event_files_of_a_run_have_a_folder_of_their_own() -> None:
     known = facts(volumes={"models": Mountable("models-claim", "/models")})
     manifest = planned(known, volumes={"models": None}, tensorboard={"volume": "models"})

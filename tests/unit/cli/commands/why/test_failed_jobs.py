@@ -12,6 +12,8 @@ from cli.kueue.facts import Details, Facts
 from cli.kueue.quota_tree import Room
 from driver.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
+from tests.support.planned_jobs import facts, planned
+from workloads.manifests.mounts import Mountable
 
 
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
@@ -78,3 +80,16 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time.",)
+
+
+def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() -> None:
+    kept = planned(
+        facts(volumes={"models": Mountable("models-claim", "/models")}),
+        volumes={"models": None},
+        checkpoints={"volume": "models"},
+    ).job_set
+    asked = Asked({**kept, "status": {"restarts": 2}}, None, (), Facts("ml"), Details([]), Room({}, {}, ()), NOW)
+    assert verdict.answer(asked).lines[-2:] == (
+        "It was restarted 2 times.",
+        "How the start before ended: tensorplane logs --previous.",
+    )
