@@ -63,7 +63,7 @@ class Moves:
         for name, node in nodes.items():
             if any(each.healthy < each.there for each in node.devices.values()):
                 for pod in self.cluster.pods(name):
-                    for resource, device in devices.unhealthy(pod):
+                    for resource, device in devices.failing(pod, node.devices):
                         fault = name, f"{pod['metadata']['uid']} {device}"
                         failing[fault] = pod, f"{resource} {device} of node {name} is unhealthy"
                         works = resource in node.devices and node.devices[resource].healthy

@@ -67,13 +67,16 @@ class World:
         because = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
         self.pods[name]["status"].setdefault("conditions", []).append(because)
 
-    def add(self, name: str, node: str, *, owner: str = "Job", phase: str = "Running", device: str = "") -> None:
+    def add(
+        self, name: str, node: str, *, owner: str = "Job", phase: str = "Running", device: str = "", gpus: int = 0
+    ) -> None:
         about = {"name": name, "namespace": "ml", "uid": f"uid-{name}", "ownerReferences": [{"kind": owner}]}
         status: dict[str, Any] = {"phase": phase}
+        spec = {"nodeName": node, "containers": [{"resources": {"limits": {GPU: f"{gpus}"}}}]}
         if device:
             allocated = {"name": GPU, "resources": [{"resourceID": device, "health": "Healthy"}]}
             status["containerStatuses"] = [{"allocatedResourcesStatus": [allocated]}]
-        self.pods[name] = {"metadata": about, "spec": {"nodeName": node}, "status": status}
+        self.pods[name] = {"metadata": about, "spec": spec, "status": status}
 
     def health(self, name: str, health: str) -> None:
         (container,) = self.pods[name]["status"]["containerStatuses"]
