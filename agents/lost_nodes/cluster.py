@@ -42,23 +42,35 @@ class Cluster:
                 leaving.announcement(node),
                 _is_tainted(node, leaving.TAINT),
                 devices.of_node(node),
+                node["spec"].get("taints") or (),
+                node["metadata"].get("resourceVersion", ""),
             )
             for node in nodes
         }
 
-    def taint(self, node: str, key: str, why: str) -> None:
+    def taint(self, name: str, node: Node, key: str, why: str) -> None:
         """Keep new pods off a node."""
-        self._change_taint(node, {"key": key, "effect": "NoSchedule"})
-        print(f"{node}: {why}; it gets no pods", flush=True)
+        if self._set_taints(name, node, [*node.taints, {"key": key, "effect": "NoSchedule"}]):
+            print(f"{name}: {why}; it gets no pods", flush=True)
 
-    def untaint(self, node: str, key: str, why: str) -> None:
+    def untaint(self, name: str, node: Node, key: str, why: str) -> None:
         """Let pods on a node again."""
-        self._change_taint(node, {"$patch": "delete", "key": key})
-        print(f"{node}: {why}; it gets pods again", flush=True)
+        if self._set_taints(name, node, [each for each in node.taints if each["key"] != key]):
+            print(f"{name}: {why}; it gets pods again", flush=True)
 
-    def _change_taint(self, node: str, change: Mapping[str, str]) -> None:
-        body = {"spec": {"taints": [change]}}
-        self.server.send("PATCH", f"api/v1/nodes/{node}", body, content_type=ApiServer.STRATEGIC_MERGE)
+    def _set_taints(self, name: str, node: Node, taints: Sequence[Mapping[str, str]]) -> bool:
+        """False if the node has changed since it was read: the next look sees how.
+
+        A node's taints are one value for the API server, which merges no lists of them.
+        """
+        body = {"metadata": {"resourceVersion": node.version}, "spec": {"taints": taints}}
+        try:
+            self.server.send("PATCH", f"api/v1/nodes/{name}", body)
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND):
+                raise
+            return False
+        return True
 
     def pods(self, node: str) -> Iterator[Pod]:
         """The stack's pods on a node."""

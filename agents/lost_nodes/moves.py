@@ -35,7 +35,7 @@ class Moves:
         reached = {name: node for name, node in nodes.items() if name not in lost}
         for name, node in reached.items():
             if node.is_leaving and not _is_announced(node, Kind.END, Kind.FAULT):
-                self.cluster.untaint(name, leaving.TAINT, "stays")
+                self.cluster.untaint(name, node, leaving.TAINT, "stays")
             if _is_announced(node, Kind.END):
                 self._leave(name, node, now)
         if self._slowly is None or now - self._slowly >= _SLOWLY:
@@ -46,7 +46,7 @@ class Moves:
     def _leave(self, name: str, node: Node, now: float) -> None:
         """Evict all pods, and keep new ones off the node."""
         if node.announced and not node.is_leaving:
-            self.cluster.taint(name, leaving.TAINT, node.announced.words)
+            self.cluster.taint(name, node, leaving.TAINT, node.announced.words)
         for pod in self.cluster.pods(name):
             self._evict(pod, name, node, now)
 

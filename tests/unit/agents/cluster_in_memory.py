@@ -24,6 +24,8 @@ class World:
     evicted: dict[str, float] = field(default_factory=dict)
     events: list[tuple[str, str, str]] = field(default_factory=list)
     clock: float = 0.0
+    _cached: list[Any] = field(default_factory=list)
+    _is_late: bool = True
 
     def answer(self, method: str, path: str, body: Any) -> Any:
         """The answer to one request."""
@@ -36,20 +38,31 @@ class World:
             self.events.append((body["involvedObject"]["name"], body["reason"], body["message"]))
             return {}
         assert (method, path.split("/")[-2]) == ("PATCH", "nodes")
-        (change,) = body["spec"]["taints"]
-        spec = self.nodes[path.split("/")[-1]]["spec"]
-        spec["taints"] = [each for each in spec["taints"] if each["key"] != change["key"]]
-        spec["taints"] += [] if "$patch" in change else [change]
+        node = self.nodes[path.split("/")[-1]]
+        if body["metadata"]["resourceVersion"] != _version(node):
+            raise urllib.error.HTTPError(path, 409, "Conflict", Message(), None)
+        node["spec"] |= body["spec"]
         return {}
 
     def _listed(self, path: str, query: str) -> list[Any]:
         if path.endswith("/leases"):
             return []
         if path.endswith("/nodes"):
-            return list(self.nodes.values())
+            return [
+                {**each, "metadata": each["metadata"] | {"resourceVersion": _version(each)}} for each in self._read()
+            ]
         return [
             pod for pod in self.pods.values() if query == f"fieldSelector=spec.nodeName%3D{pod['spec']['nodeName']}"
         ]
+
+    def _read(self) -> list[Any]:
+        """The nodes; every second time as they were, as from a cache."""
+        self._cached, found = (
+            [{**each, "spec": {**each["spec"]}, "status": {**each["status"]}} for each in self.nodes.values()],
+            self._cached,
+        )
+        self._is_late = not self._is_late
+        return found if self._is_late and len(found) == len(self.nodes) else self._cached
 
     def _evict(self, name: str, body: Any) -> Any:
         pod = self.pods[name]
@@ -93,6 +106,11 @@ class World:
 
     def taints(self, node: str) -> set[str]:
         return {each["key"] for each in self.nodes[node]["spec"]["taints"]}
+
+
+def _version(node: dict[str, Any]) -> str:
+    """Another one for other taints of a node."""
+    return str(node["spec"]["taints"])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 _DRAWS = counts.of(quick=150, nightly=5000)
-_SOON, _SLOWLY = 2.0, 12.0
+_SOON, _SLOWLY = 6.0, 16.0
 """Seconds until the agent has seen what is urgent, and anything."""
 
 

@@ -175,13 +175,18 @@ def test_fenced_pods_are_ended_at_once_and_those_of_deployments_replaced_after_a
 
 _NODES, _LEASES = "/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _PODS = "/api/v1/namespaces/ml/pods"
+_GPU_TAINT = {"key": "nvidia.com/gpu", "effect": "NoSchedule"}
 
 
 def _cluster(api: FakeApiServer, *, renewed: Mapping[str, str], tainted: Sequence[str] = ()) -> None:
     """Answers with these nodes, of which `gpu-7` has a pod that is fenced and one that is not."""
     leases = [{"metadata": {"name": name}, "spec": {"renewTime": at}} for name, at in renewed.items()]
-    taints = {name: [{"key": TAINT, "effect": "NoSchedule"}] if name in tainted else [] for name in renewed}
-    nodes = [{"metadata": {"name": name}, "spec": {"taints": found}} for name, found in taints.items()]
+    lost = {"key": TAINT, "effect": "NoSchedule"}
+    taints = {name: [_GPU_TAINT, *([lost] if name in tainted else [])] for name in renewed}
+    nodes = [
+        {"metadata": {"name": name, "resourceVersion": "7"}, "spec": {"taints": found}}
+        for name, found in taints.items()
+    ]
     pods = [_pod(fenced=True), _pod()]
     for number, pod in enumerate(pods):
         pod["metadata"] |= {"name": f"worker-{number}", "namespace": "ml", "uid": f"uid-{number}"}
@@ -202,7 +207,9 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
         look(cluster, heartbeats, Moves(cluster), clock)
     (taint, status, deletion, event) = _changes(api_server)[:4]
-    assert taint == ("PATCH", f"{_NODES}/gpu-7", {"spec": {"taints": [{"key": TAINT, "effect": "NoSchedule"}]}})
+    lost = {"key": TAINT, "effect": "NoSchedule"}
+    changed = {"metadata": {"resourceVersion": "7"}, "spec": {"taints": [_GPU_TAINT, lost]}}
+    assert taint == ("PATCH", f"{_NODES}/gpu-7", changed), "the node's other taints stay"
     assert status[:2] == ("PATCH", f"{_PODS}/worker-0/status")
     assert status[2]["metadata"] == {"uid": "uid-0"}
     assert status[2]["status"]["phase"] == "Failed"
@@ -221,5 +228,8 @@ def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_serv
     assert _changes(api_server) == [], "another process has tainted it, and nobody knows yet"
     _cluster(api_server, renewed={"gpu-7": "1", "gpu-8": "1"}, tainted=["gpu-7"])
     look(cluster, heartbeats, Moves(cluster), 2)
-    gone = {"spec": {"taints": [{"$patch": "delete", "key": TAINT}]}}
+    gone = {"metadata": {"resourceVersion": "7"}, "spec": {"taints": [_GPU_TAINT]}}
     assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", gone)]
+    api_server.answers["PATCH", f"{_NODES}/gpu-7"] = (409, {})
+    _cluster(api_server, renewed={"gpu-7": "2", "gpu-8": "2"}, tainted=["gpu-7"])
+    look(cluster, heartbeats, Moves(cluster), 4)  # somebody else has changed the node meanwhile
