@@ -25,10 +25,10 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
     lost = heartbeats.lost(nodes, now)
     for node in nodes:
         if nodes[node].is_tainted and node not in lost and heartbeats.is_back(node, now):
-            cluster.untaint(node, TAINT, "back")
+            cluster.untaint(node, nodes[node], TAINT, "back")
     for node, silent in lost.items():
         if not (nodes[node].is_unknown or nodes[node].is_tainted):
-            cluster.taint(node, TAINT, "lost")
+            cluster.taint(node, nodes[node], TAINT, "lost")
         for pod in cluster.pods(node):
             of_controller = pod["metadata"]["namespace"] in cluster.controllers
             if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:

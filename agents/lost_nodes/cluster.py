@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import urllib.error
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -14,7 +14,6 @@ from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended
 
-Taint = Mapping[str, Any]
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
 """Who reports the events."""
@@ -45,34 +44,33 @@ class Cluster:
                 leaving.announcement(node),
                 _is_tainted(node, leaving.TAINT),
                 devices.of_node(node),
+                node["spec"].get("taints") or (),
+                node["metadata"].get("resourceVersion", ""),
             )
             for node in nodes
         }
 
-    def taint(self, node: str, key: str, why: str) -> None:
+    def taint(self, name: str, node: Node, key: str, why: str) -> None:
         """Keep new pods off a node."""
-        if self._set_taints(node, lambda taints: [*_others(taints, key), {"key": key, "effect": "NoSchedule"}]):
-            print(f"{node}: {why}; it gets no pods", flush=True)
+        if self._set_taints(name, node, [*node.taints, {"key": key, "effect": "NoSchedule"}]):
+            print(f"{name}: {why}; it gets no pods", flush=True)
 
-    def untaint(self, node: str, key: str, why: str) -> None:
+    def untaint(self, name: str, node: Node, key: str, why: str) -> None:
         """Let pods on a node again."""
-        if self._set_taints(node, lambda taints: _others(taints, key)):
-            print(f"{node}: {why}; it gets pods again", flush=True)
+        if self._set_taints(name, node, [each for each in node.taints if each["key"] != key]):
+            print(f"{name}: {why}; it gets pods again", flush=True)
 
-    def _set_taints(self, node: str, change: Callable[[list[Taint]], list[Taint]]) -> bool:
-        """Change a node's taints, unless somebody else changes it meanwhile: the next look comes soon.
+    def _set_taints(self, name: str, node: Node, taints: Sequence[Mapping[str, str]]) -> bool:
+        """False if the node has changed since it was read: the next look sees how.
 
-        Every patch replaces them all: they are one value for the API server.
+        A node's taints are one value for the API server, which merges no lists of them.
         """
-        path = f"api/v1/nodes/{node}"
+        body = {"metadata": {"resourceVersion": node.version}, "spec": {"taints": taints}}
         try:
-            found = self.server.send("GET", path)
-            taints = change(found["spec"].get("taints") or [])
-            same = {"resourceVersion": found["metadata"]["resourceVersion"]}
-            self.server.send("PATCH", path, {"metadata": same, "spec": {"taints": taints}})
+            self.server.send("PATCH", f"api/v1/nodes/{name}", body)
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
-                print(f"{node}: its taints stay: {error}", file=sys.stderr, flush=True)
+                print(f"{name}: its taints stay: {error}", file=sys.stderr, flush=True)
             return False
         return True
 
@@ -149,10 +147,6 @@ def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
         "lastTimestamp": now,
         "count": 1,
     }
-
-
-def _others(taints: list[Taint], key: str) -> list[Taint]:
-    return [each for each in taints if each["key"] != key]
 
 
 def _pods(namespace: str) -> str:

@@ -27,14 +27,30 @@ def of_node(node: Any) -> dict[str, Devices]:
     }
 
 
+def failing(pod: Mapping[str, Any], of_node: Mapping[str, Devices]) -> Iterator[tuple[str, str]]:
+    """Resource and ID of each device of a pod that does not work; without reports, if the pod has more than work."""
+    if any("allocatedResourcesStatus" in container for container in _statuses(pod)):
+        yield from unhealthy(pod)
+        return
+    for resource, there in of_node.items():
+        limits = [(each.get("resources") or {}).get("limits") or {} for each in pod["spec"].get("containers") or ()]
+        if sum(int(each.get(resource, "0")) for each in limits) > there.healthy:
+            yield resource, "device"
+
+
 def unhealthy(pod: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Resource and ID of each device of a pod that does not work.
 
     Kubernetes reports them since 1.31, by default since 1.36 (`ResourceHealthStatus`, KEP-4680).
     """
-    status = pod.get("status", {})
-    for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
+    for container in _statuses(pod):
         for resource in container.get("allocatedResourcesStatus") or ():
             for device in resource.get("resources") or ():
                 if device.get("health") == "Unhealthy":
                     yield resource["name"], device["resourceID"]
+
+
+def _statuses(pod: Mapping[str, Any]) -> Iterator[Any]:
+    status = pod.get("status", {})
+    yield from status.get("initContainerStatuses") or ()
+    yield from status.get("containerStatuses") or ()

@@ -35,7 +35,7 @@ class Moves:
         reached = {name: node for name, node in nodes.items() if name not in lost}
         for name, node in reached.items():
             if node.is_leaving and not _is_announced(node, Kind.END, Kind.FAULT):
-                self.cluster.untaint(name, leaving.TAINT, "stays")
+                self.cluster.untaint(name, node, leaving.TAINT, "stays")
             if _is_announced(node, Kind.END):
                 self._leave(name, node, now)
         if self._slowly is None or now - self._slowly >= _SLOWLY:
@@ -46,7 +46,7 @@ class Moves:
     def _leave(self, name: str, node: Node, now: float) -> None:
         """Evict all pods, and keep new ones off the node."""
         if node.announced and not node.is_leaving:
-            self.cluster.taint(name, leaving.TAINT, node.announced.words)
+            self.cluster.taint(name, node, leaving.TAINT, node.announced.words)
         for pod in self.cluster.pods(name):
             self._evict(pod, name, node, now)
 
@@ -63,7 +63,7 @@ class Moves:
         for name, node in nodes.items():
             if any(each.healthy < each.there for each in node.devices.values()):
                 for pod in self.cluster.pods(name):
-                    for resource, device in devices.unhealthy(pod):
+                    for resource, device in devices.failing(pod, node.devices):
                         fault = name, f"{pod['metadata']['uid']} {device}"
                         failing[fault] = pod, f"{resource} {device} of node {name} is unhealthy"
                         works = resource in node.devices and node.devices[resource].healthy

@@ -6,7 +6,7 @@ clocks of machines differ, and while nobody could look, nobody was silent.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from agents.lost_nodes.devices import Devices
@@ -37,6 +37,9 @@ class Node:
     """Whether it has the taint of leaving nodes."""
     devices: Mapping[str, Devices] = field(default_factory=dict)
     """By extended resource."""
+    taints: Sequence[Mapping[str, str]] = ()
+    version: str = ""
+    """The resource version of what was read."""
 
 
 @dataclass

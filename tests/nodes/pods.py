@@ -91,6 +91,12 @@ def deployment(name: str, node: str, claim: str = "") -> dict[str, Any]:
     return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": name}, "spec": spec}
 
 
+def budget(app: str) -> dict[str, Any]:
+    """A PodDisruptionBudget that keeps all pods of an app."""
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": app}}}
+    return {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": app}, "spec": spec}
+
+
 def service(app: str) -> dict[str, Any]:
     """A Service at port 80 for pods of an app."""
     spec = {"selector": {"app": app}, "ports": [{"port": 80, "targetPort": PORT}]}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import time
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 import yaml
 
 from agents.api import ApiServer
+from agents.lost_nodes import leaving
 from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
@@ -17,11 +19,12 @@ from agents.lost_nodes.nodes import Heartbeats
 from components.base.labels import FENCED
 from driver.kube import Kube
 from embedded.paths import Instance
-from tests.nodes.pods import Pods, pod
+from tests.nodes.pods import Pods, budget, pod
 from tests.support.nodes import RealNode
 from tests.support.waiting import eventually
 
 SECOND = "tensorplane-2"
+_SPOT = "aws-node-termination-handler/spot-itn"
 
 pytestmark = pytest.mark.nightly("a minute for the lost node; test_lost_nodes.py of the unit tests has the rest")
 
@@ -64,4 +67,64 @@ def test_a_dead_nodes_fenced_pods_end_the_others_stay_and_it_gets_pods_again_whe
     eventually(lambda: not taints())
     second.until(kube, ready=True)
     assert names() == {"own"}
+    pods.kubectl("delete", "clusterrolebinding", pods.namespace)
+
+
+def test_pods_leave_a_node_that_announces_its_end_as_their_budgets_allow(
+    client: ApiServer, kube: Kube, pods: Pods, second: RealNode
+) -> None:
+    pods.apply(pod("plain", SECOND), pod("kept", SECOND), budget("kept"))
+    pods.until("condition=Ready", "pod/plain", "pod/kept")
+    cluster = Cluster(client, [pods.namespace])
+    heartbeats, moves = Heartbeats(), Moves(cluster)
+
+    def names() -> set[str]:
+        look(cluster, heartbeats, moves, time.monotonic())
+        return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
+
+    def taints() -> set[str]:
+        look(cluster, heartbeats, moves, time.monotonic())
+        return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
+
+    assert names() == {"plain", "kept"}
+    pods.kubectl("taint", "node", SECOND, f"{_SPOT}=x:NoSchedule")
+    try:
+        eventually(lambda: names() == {"kept"})
+        assert taints() == {_SPOT, leaving.TAINT}
+        pods.kubectl("delete", "poddisruptionbudget", "kept")
+        eventually(lambda: names() == set())
+    finally:
+        pods.kubectl("taint", "node", SECOND, f"{_SPOT}-")
+    eventually(lambda: not taints())
+    told = pods.field("events", ".items[?(@.reason=='NodeLeaving')].message").split("evicted: ")[1:]
+    assert [each.strip() for each in told] == [f"node {SECOND} is a spot instance that EC2 reclaims in two minutes"] * 2
+    pods.kubectl("delete", "clusterrolebinding", pods.namespace)
+
+
+def test_the_agent_tells_of_a_drain_and_evicts_nothing_itself(
+    client: ApiServer, kube: Kube, pods: Pods, second: RealNode
+) -> None:
+    slow = pod("slow", SECOND)
+    slow["spec"]["terminationGracePeriodSeconds"] = 60
+    slow["spec"]["containers"][0]["args"] = [
+        "sh",
+        "-c",
+        "trap '' TERM; busybox httpd -p 8080; while :; do sleep 1; done",
+    ]
+    pods.apply(slow)
+    pods.until("condition=Ready", "pod/slow")
+    cluster = Cluster(client, [pods.namespace])
+    pods.kubectl("cordon", SECOND)
+    try:
+        look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
+        assert pods.field("pod slow", ".metadata.deletionTimestamp") == ""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "slow"}}
+        path = f"/api/v1/namespaces/{pods.namespace}/pods/slow/eviction"
+        pods.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))  # as `kubectl drain` does
+        eventually(lambda: pods.field("pod slow", ".metadata.deletionTimestamp"))
+        look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
+    finally:
+        pods.kubectl("uncordon", SECOND)
+    told = pods.field("events", ".items[?(@.reason=='NodeDrained')].message")
+    assert told == f"evicted: node {SECOND} is drained"
     pods.kubectl("delete", "clusterrolebinding", pods.namespace)

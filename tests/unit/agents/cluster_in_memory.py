@@ -24,12 +24,12 @@ class World:
     evicted: dict[str, float] = field(default_factory=dict)
     events: list[tuple[str, str, str]] = field(default_factory=list)
     clock: float = 0.0
+    _cached: list[Any] = field(default_factory=list)
+    _is_late: bool = True
 
     def answer(self, method: str, path: str, body: Any) -> Any:
         """The answer to one request."""
         path, _, query = path.partition("?")
-        if method == "GET" and path.split("/")[-2] == "nodes":
-            return self.nodes[path.split("/")[-1]]
         if method == "GET":
             return {"items": self._listed(path, query)}
         if path.endswith("/eviction"):
@@ -39,8 +39,8 @@ class World:
             return {}
         assert (method, path.split("/")[-2]) == ("PATCH", "nodes")
         node = self.nodes[path.split("/")[-1]]
-        assert body["metadata"]["resourceVersion"] == node["metadata"]["resourceVersion"]
-        node["metadata"]["resourceVersion"] += "1"
+        if body["metadata"]["resourceVersion"] != _version(node):
+            raise urllib.error.HTTPError(path, 409, "Conflict", Message(), None)
         node["spec"] |= body["spec"]
         return {}
 
@@ -48,10 +48,21 @@ class World:
         if path.endswith("/leases"):
             return []
         if path.endswith("/nodes"):
-            return list(self.nodes.values())
+            return [
+                {**each, "metadata": each["metadata"] | {"resourceVersion": _version(each)}} for each in self._read()
+            ]
         return [
             pod for pod in self.pods.values() if query == f"fieldSelector=spec.nodeName%3D{pod['spec']['nodeName']}"
         ]
+
+    def _read(self) -> list[Any]:
+        """The nodes; every second time as they were, as from a cache."""
+        self._cached, found = (
+            [{**each, "spec": {**each["spec"]}, "status": {**each["status"]}} for each in self.nodes.values()],
+            self._cached,
+        )
+        self._is_late = not self._is_late
+        return found if self._is_late and len(found) == len(self.nodes) else self._cached
 
     def _evict(self, name: str, body: Any) -> Any:
         pod = self.pods[name]
@@ -69,13 +80,16 @@ class World:
         because = {"type": "DisruptionTarget", "status": "True", "reason": "EvictionByEvictionAPI"}
         self.pods[name]["status"].setdefault("conditions", []).append(because)
 
-    def add(self, name: str, node: str, *, owner: str = "Job", phase: str = "Running", device: str = "") -> None:
+    def add(
+        self, name: str, node: str, *, owner: str = "Job", phase: str = "Running", device: str = "", gpus: int = 0
+    ) -> None:
         about = {"name": name, "namespace": "ml", "uid": f"uid-{name}", "ownerReferences": [{"kind": owner}]}
         status: dict[str, Any] = {"phase": phase}
+        spec = {"nodeName": node, "containers": [{"resources": {"limits": {GPU: f"{gpus}"}}}]}
         if device:
             allocated = {"name": GPU, "resources": [{"resourceID": device, "health": "Healthy"}]}
             status["containerStatuses"] = [{"allocatedResourcesStatus": [allocated]}]
-        self.pods[name] = {"metadata": about, "spec": {"nodeName": node}, "status": status}
+        self.pods[name] = {"metadata": about, "spec": spec, "status": status}
 
     def health(self, name: str, health: str) -> None:
         (container,) = self.pods[name]["status"]["containerStatuses"]
@@ -92,6 +106,11 @@ class World:
 
     def taints(self, node: str) -> set[str]:
         return {each["key"] for each in self.nodes[node]["spec"]["taints"]}
+
+
+def _version(node: dict[str, Any]) -> str:
+    """Another one for other taints of a node."""
+    return str(node["spec"]["taints"])
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 _DRAWS = counts.of(quick=150, nightly=5000)
-_SOON, _SLOWLY = 2.0, 12.0
+_SOON, _SLOWLY = 6.0, 16.0
 """Seconds until the agent has seen what is urgent, and anything."""
 
 
@@ -217,6 +217,20 @@ def test_a_pod_moves_from_a_device_that_stays_broken(healthy: int, seconds: floa
     assert seconds <= world.evicted["worker"] - began <= seconds + 2 * _SLOWLY
     assert world.events == [("worker", "DeviceUnhealthy", f"evicted: {GPU} GPU-worker of node gpu-7 is unhealthy")]
     assert world.taints("gpu-7") == set()
+
+
+def test_without_reports_only_a_pod_that_has_more_gpus_than_work_moves() -> None:
+    """As before Kubernetes 1.36: of several pods nobody knows which one has the broken device."""
+    world, moves = _world(_node([]), _node([], "gpu-8"))
+    for node in world.nodes:
+        world.gpus(node, healthy=3)
+    world.add("all", "gpu-7", gpus=4)
+    for name in ("two", "others"):
+        world.add(name, "gpu-8", gpus=2)
+    world.add("cpu", "gpu-8")
+    world.run(moves, 600)
+    assert list(world.evicted) == ["all"]
+    assert world.events == [("all", "DeviceUnhealthy", f"evicted: {GPU} device of node gpu-7 is unhealthy")]
 
 
 def test_a_plugin_that_is_gone_for_good_moves_nothing() -> None:

@@ -188,14 +188,14 @@ def _cluster(api: FakeApiServer, *, renewed: Mapping[str, str], tainted: Sequenc
     """Answers with these nodes, of which `gpu-7` has a pod that is fenced and one that is not."""
     leases = [{"metadata": {"name": name}, "spec": {"renewTime": at}} for name, at in renewed.items()]
     taints = {name: [*_GPUS, *(_LOST if name in tainted else ())] for name in renewed}
-    about = {name: {"name": name, "resourceVersion": "7"} for name in renewed}
-    nodes = {name: {"metadata": about[name], "spec": {"taints": found}} for name, found in taints.items()}
-    for name, node in nodes.items():
-        api.answers["GET", f"{_NODES}/{name}"] = (200, node)
+    nodes = [
+        {"metadata": {"name": name, "resourceVersion": "7"}, "spec": {"taints": found}}
+        for name, found in taints.items()
+    ]
     pods = [_pod(fenced=True), _pod()]
     for number, pod in enumerate(pods):
         pod["metadata"] |= {"name": f"worker-{number}", "namespace": "ml", "uid": f"uid-{number}"}
-    for path, items in ((_LEASES, leases), (_NODES, [*nodes.values()]), (_PODS, pods)):
+    for path, items in ((_LEASES, leases), (_NODES, nodes), (_PODS, pods)):
         api.answers["GET", path] = (200, {"items": items})
 
 
