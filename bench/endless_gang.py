@@ -25,7 +25,6 @@ from embedded.cluster import cgroups
 from embedded.fault import Fault
 from embedded.images.scratch import scratch
 from embedded.paths import PROJECT
-from tests.support.nodes import RealNode
 
 _WORKLOADS, _JOB = "tensorplane:workloads", "digits"
 _START_SECONDS = 300
@@ -129,13 +128,9 @@ def running(
     the dev stack has instead of its own."""
     with instance.running(nodes=nodes) as bench, scratch("bench") as folder:
         sections = {"cluster": {"kind": "embedded", "nodes": nodes}, **settings} if nodes > 1 else settings
-        with contextlib.ExitStack() as others:
-            # Controllers and agents run on the first node, and so does the first gang.
-            for number in range(2, nodes + 1):
-                others.enter_context(RealNode(instance.BENCH, number).closed(bench.kube))
-            outputs = bench.deploy_with(_settings(interruption_minutes, sections), folder).outputs()
-            gang = Gang(bench.kube, outputs["namespace"], outputs["workloads"][_JOB]["jobSet"])
-            gang.wait_for_start()
+        outputs = bench.deploy_with(_settings(interruption_minutes, sections), folder).outputs()
+        gang = Gang(bench.kube, outputs["namespace"], outputs["workloads"][_JOB]["jobSet"])
+        gang.wait_for_start()
         yield gang
 
 

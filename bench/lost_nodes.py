@@ -19,7 +19,8 @@ _GRACE_SECONDS = 50.0
 
 
 def _lost_to_first_step(lost_after: int | None) -> Measured:
-    """The whole gang is on the node that dies, like a machine without power, and ends up on the other one."""
+    """The whole gang is on the node that dies, like a machine without power, and ends up on the other one. At first,
+    controllers and agents may be there, too."""
     nodes = {"lostAfterSeconds": lost_after} if lost_after else {}
     seconds = []
     with endless_gang.running(interruption_minutes=1, nodes=2, settings={"nodes": nodes} if nodes else {}) as gang:
