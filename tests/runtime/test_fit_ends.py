@@ -176,4 +176,4 @@ def test_each_batch_of_a_validation_is_progress_and_no_step(tmp_path: Path, monk
     dates, data = _Dates(record), _samples().batch(10)
     tensorplane.fit(_model(), data, validation_data=_samples().batch(4), epochs=1, callbacks=[dates], verbose=0)
     assert dates.found == [True] * 5
-    assert first_step.read(record) == "done 2"
+    assert first_step.read(record) == "trained 2"
