@@ -314,6 +314,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self.model._initial_epoch = None
         self._in_training = False
         self.close()
+        first_step.ended()
 
     def close(self) -> None:
         """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""

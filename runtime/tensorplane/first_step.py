@@ -11,9 +11,9 @@ from pathlib import Path
 VARIABLE = "TENSORPLANE_STEPS"
 """Variable with the file of the record, set by the launcher."""
 CONNECTING = "connecting"
-EXPECTED, DONE, SAME_LOSS = "expected", "done", "same loss"
-"""Beginnings of the record: before the first step of the process; with the last completed one; with the one at which
-the process ends because its loss stays the same."""
+EXPECTED, DONE, TRAINED, SAME_LOSS = "expected", "done", "trained", "same loss"
+"""Beginnings of the record: before the first step of the process; with the last completed one, while it trains and
+after; with the one at which the process ends because its loss stays the same."""
 _WIDTH = 32
 
 
@@ -57,6 +57,12 @@ def goes_on() -> None:
     """Record progress within a step, such as a batch of a validation (`progress_deadline.py`)."""
     if path := os.environ.get(VARIABLE):
         os.utime(_file(path))
+
+
+def ended() -> None:
+    """Record that training has ended: what the program does then, such as a last evaluation, completes no step."""
+    if (path := os.environ.get(VARIABLE)) and (record := read(Path(path))).startswith(DONE):
+        _note(record.replace(DONE, TRAINED, 1))
 
 
 def same_loss(step: int) -> None:

@@ -69,6 +69,7 @@ class Loop:
                 if asked and step < schedule.steps:
                     leave(step, checkpoints.flush, is_chief=self._place.is_chief)
             checkpoints.flush()
+        first_step.ended()
         _delete_later(iterators)
 
     def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -84,6 +84,8 @@ class Watch:
             record = first_step.read(self._steps)
             if record.startswith(first_step.DONE):
                 self._done = record
+            elif record.startswith(first_step.TRAINED):
+                self._done = ""
             standstill.look(record, written(self._steps))
         self._end()
 

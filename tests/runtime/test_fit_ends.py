@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tensorplane
-from tensorplane import callbacks
+from tensorplane import callbacks, first_step
 
 _X = np.random.default_rng(0).normal(size=(20, 3)).astype("float32")
 _Y = _X[:, :1] * 2
@@ -154,3 +155,25 @@ def test_a_callback_that_reads_the_shuffled_data_of_training_is_told(
         tensorplane.fit(_model(), data, epochs=2, validation_data=data, callbacks=scores, folder=folder)
         told = [line for line in capsys.readouterr().err.splitlines() if "is read outside of training too" in line]
         assert len(told) == (scored is others[-1])
+
+
+class _Dates(keras.callbacks.Callback):  # type: ignore[misc]
+    """Takes the time of a file's last change before each batch of a validation, and sets it back."""
+
+    def __init__(self, file: Path) -> None:
+        super().__init__()
+        self.found: list[bool] = []
+        self._file = file
+
+    def on_test_batch_begin(self, batch: int, logs: Any = None) -> None:
+        self.found.append(self._file.stat().st_mtime > 0)
+        os.utime(self._file, (0, 0))
+
+
+def test_each_batch_of_a_validation_is_progress_and_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    record = tmp_path / "steps"
+    monkeypatch.setenv(first_step.VARIABLE, str(record))
+    dates, data = _Dates(record), _samples().batch(10)
+    tensorplane.fit(_model(), data, validation_data=_samples().batch(4), epochs=1, callbacks=[dates], verbose=0)
+    assert dates.found == [True] * 5
+    assert first_step.read(record) == "trained 2"

@@ -67,8 +67,12 @@ def test_a_pod_that_is_being_stopped_is_watched_on(tmp_path: Path) -> None:
         assert child.wait(PATIENT_SECONDS) == EXIT_STALLED
 
 
-@pytest.mark.parametrize("begins", ["", "first_step.expected()"], ids=["without the library", "before its first step"])
-def test_what_has_completed_no_step_is_not_watched(tmp_path: Path, begins: str) -> None:
+@pytest.mark.parametrize(
+    "begins",
+    ["", "first_step.expected()", "first_step.done(1200); first_step.ended()"],
+    ids=["without the library", "before its first step", "after training"],
+)
+def test_what_does_not_train_is_not_watched(tmp_path: Path, begins: str) -> None:
     ended = of_run(tmp_path, f"{_STEPS}{begins}\ntime.sleep(1.5)\nsys.exit(90)", **_DEADLINE)
     assert (ended.returncode, ended.stderr) == (90, "")
 

@@ -101,6 +101,7 @@ def coordinated(of: Any, stop: StopRequest) -> Iterator[Callable[[], bool]]:
                 raise
             _lost(error)
     code[0] = 0
+    first_step.ended()
 
 
 def pause_after(step: int, look: int) -> int:
