@@ -225,5 +225,6 @@ def _templates(thing: str) -> str:
 
 
 def _admitted(templates: str) -> str:
-    """Kueue's label of each of these templates; empty without it."""
-    return f"({templates}).map(template, template.?metadata.?labels[?'{ADMITTED}'].orValue(''))"
+    """Kueue's label of each of these templates, after an equals sign; empty without it. Its value can be empty."""
+    label = f"template.?metadata.?labels[?'{ADMITTED}']"
+    return f"({templates}).map(template, {label}.optMap(value, '=' + value).orValue(''))"

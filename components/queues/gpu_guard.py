@@ -110,7 +110,7 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         if spaces.only_job_sets
         else "variables.byController"
     )
-    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].hasValue() && {by}"
+    admitted = f"dyn(object).metadata.?labels[?'{ADMITTED}'].orValue('') != '' && {by}"
     gated = [waits] if spaces.admits_pods else []
     # Kueue has counted the RuntimeClass, and templates of claims, as they were when it admitted the job. The one of a
     # stack knows no device class, so that it only admits templates without devices.
@@ -119,7 +119,11 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
     made = f"({given}) && {counted}" if spaces.kinds else declared
     kept = f"(!{waited} || {waits} || variables.byController)" if spaces.kinds else "true"
     was_admitted = f"dyn(oldObject).metadata.?labels[?'{ADMITTED}'].hasValue()"
-    stays = " && ".join([same(OWNER), *(same(f"metadata.?labels[?{cel.text(key)}]") for key in _OF_JOB)])
+    # With a second owner, it would outlive its Job.
+    stays = " && ".join(
+        [same("metadata.?ownerReferences"), *(same(f"metadata.?labels[?{cel.text(key)}]") for key in _OF_JOB)]
+    )
+    free = f"variables.byController || {senders.of_kubernetes('generic-garbage-collector')}"
     validations = [
         {
             "expression": f"request.operation == 'UPDATE' ? {kept} : ({made})",
@@ -127,7 +131,7 @@ def own_pods(spaces: Spaces) -> dict[str, Any]:
         },
         {
             # A Job replaces a pod that leaves it, which would go on beside its replacement.
-            "expression": f"request.operation != 'UPDATE' || variables.byController || !{was_admitted} || ({stays})",
+            "expression": f"request.operation != 'UPDATE' || {free} || !{was_admitted} || ({stays})",
             "message": "metadata: a pod of an admitted job stays with its Job; delete the pod, or the job",
         },
     ]

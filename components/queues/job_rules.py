@@ -22,7 +22,7 @@ def everywhere(spaces: Spaces) -> list[dict[str, str]]:
     """The rules of all the stack's namespaces."""
     grows = [] if spaces.only_job_sets else [_no_growth()]
     rules = [_only_kueue_labels(spaces), _of_job_set(), *grows, _no_escape(), _no_finalizers(spaces), _keeps_queue()]
-    return [*rules, _keeps_spec()]
+    return [*rules, _keeps_spec(), _no_controller()]
 
 
 def amounts() -> dict[str, str]:
@@ -38,8 +38,17 @@ def amounts() -> dict[str, str]:
 
 def of_teams() -> list[dict[str, str]]:
     """The rules of teams' namespaces, whose members may create nothing but JobSets."""
-    seconds = "template.spec.?terminationGracePeriodSeconds.orValue(30)"
+    seconds = f"template.spec.?terminationGracePeriodSeconds.orValue({_GRACE})"
     grace = f"variables.templates.all(template, {seconds} <= {MOST_GRACE} || !{asks('template.spec')})"
+    job_seconds = f"job.template.spec.{seconds}"
+    # The policy is the default of Jobs with a podFailurePolicy, and one without retries replaces no pod.
+    one_by_one = (
+        "job.template.spec.?podReplacementPolicy.orValue('') == 'Failed' || has(job.template.spec.podFailurePolicy)"
+        " || job.template.spec.?backoffLimit.orValue(6) == 0"
+    )
+    asking = asks("job.template.spec.template.spec")
+    replaced = f"{_JOBS}.all(job, {job_seconds} <= {_GRACE} || {one_by_one} || !{asking})"
+    selected = f"{_JOBS}.all(job, !job.template.spec.?manualSelector.orValue(false))"
     count = "[int(job.?replicas.orValue(1)), int(job.template.spec.?parallelism.orValue(1))]"
     # Products of larger numbers overflow. A Job without pods is a Job, too.
     few = f"{_JOBS}.all(job, {count}.all(number, number <= {MOST_PODS}))"
@@ -64,6 +73,17 @@ def of_teams() -> list[dict[str, str]]:
                 "spec.volumeClaimPolicies: members of a team create no PersistentVolumeClaims; mount one that the"
                 " namespace has in spec.volumes of the pod templates"
             ),
+        },
+        {
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(replaced)}",
+            "message": (
+                "spec.podReplacementPolicy: pods with GPUs that are asked to end would hold them beside their"
+                f" replacements; set Failed in the Jobs, or terminationGracePeriodSeconds to {_GRACE} or less"
+            ),
+        },
+        {
+            "expression": f"{_FREE} || !({_JOB_SET}) || {_kept(selected)}",
+            "message": "spec.manualSelector: a Job would replace pods that it no longer selects; remove it",
         },
         {
             "expression": f"{_FREE} || !({_JOB_SET}) || variables.templates.all(template, {_UNBOUND})",
@@ -158,7 +178,7 @@ def _keeps_spec() -> dict[str, str]:
     return {
         "expression": (
             f"{_FREE} || !({_JOB_SET}) || oldObject == null || {priority.label('oldObject', QUEUE_LABEL)} == '' ||"
-            f" {same('spec')}"
+            f" ({same('spec.?suspend.orValue(false)')} && {_changeable('object')} == {_changeable('oldObject')})"
         ),
         "message": (
             "spec: Kueue starts and stops a JobSet in a queue, as it has counted it; to change it, delete it and create"
@@ -167,6 +187,30 @@ def _keeps_spec() -> dict[str, str]:
     }
 
 
+def _changeable(thing: str) -> str:
+    """What JobSet lets others change in the templates of a JobSet that does not run. The defaults of the rest may be
+    spelt in another way."""
+    labels, annotations = (f"template.?metadata.?{key}.orValue({{}})" for key in ("labels", "annotations"))
+    spec = (("nodeSelector", "{}"), ("tolerations", "[]"), ("schedulingGates", "[]"))
+    parts = [labels, annotations, *(f"template.spec.?{key}.orValue({empty})" for key, empty in spec)]
+    templates = f"dyn({thing}).spec.replicatedJobs.map(job, job.template.spec.template)"
+    return f"{templates}.map(template, [{', '.join(f'dyn({part})' for part in parts)}])"
+
+
+def _no_controller() -> dict[str, str]:
+    """Kueue leaves a JobSet that another one controls to that one, and counts it with none."""
+    had = f"(oldObject == null ? [] : dyn(oldObject).{OWNER})"
+    return {
+        "expression": f"{_FREE} || !({_JOB_SET}) || dyn(object).{OWNER}.all(owner, owner in {had})",
+        "message": (
+            "metadata.ownerReferences: Kueue does not count a JobSet that another object controls; remove"
+            " controller: true"
+        ),
+    }
+
+
+_GRACE = 30
+"""Kubernetes' default for the seconds that a pod has to end."""
 _UNBOUND = "template.spec.?nodeName.orValue('') == ''"
 _templates_of_old = "dyn(oldObject).spec.replicatedJobs.map(job, job.template.spec.template)"
 

@@ -73,7 +73,7 @@ def test_a_kueue_that_manages_more_than_job_sets_may_admit_other_jobs() -> None:
         # Ours admits JobSets alone, by its own account: what others make of a template has not been admitted.
         pods, jobset = policies["lab-pods-with-gpus"], "system:serviceaccount:jobset-system:jobset-controller"
         assert ("system:serviceaccount:kueue-system:kueue-controller-manager" in jobs) is only
-        assert ("hasValue() && variables.byController" in pods) is not only
+        assert ("orValue('') != '' && variables.byController" in pods) is not only
         assert ("spec.parallelism: an admitted job cannot grow" in jobs) is not only
         # Where the stack installs JobSet, as its own training jobs ask for.
         assert jobset not in jobs
