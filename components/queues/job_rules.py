@@ -13,6 +13,8 @@ from components.queues.spaces import Spaces
 
 MOST_PODS = 10_000
 """Of a team's JobSet: JobSet's controller makes all Jobs at once, and a few millions of them are its end."""
+_GRACE = 30
+"""Kubernetes' default for the seconds that a pod has to end."""
 _FREE = "variables.byController"
 _JOB_SET = "request.kind.kind == 'JobSet'"
 _JOBS = "dyn(object).spec.replicatedJobs"
@@ -48,6 +50,7 @@ def of_teams() -> list[dict[str, str]]:
     )
     asking = asks("job.template.spec.template.spec")
     replaced = f"{_JOBS}.all(job, {job_seconds} <= {_GRACE} || {one_by_one} || !{asking})"
+    unbound = "template.spec.?nodeName.orValue('') == ''"
     selected = f"{_JOBS}.all(job, !job.template.spec.?manualSelector.orValue(false))"
     count = "[int(job.?replicas.orValue(1)), int(job.template.spec.?parallelism.orValue(1))]"
     # Products of larger numbers overflow. A Job without pods is a Job, too.
@@ -86,7 +89,7 @@ def of_teams() -> list[dict[str, str]]:
             "message": "spec.manualSelector: a Job would replace pods that it no longer selects; remove it",
         },
         {
-            "expression": f"{_FREE} || !({_JOB_SET}) || variables.templates.all(template, {_UNBOUND})",
+            "expression": f"{_FREE} || !({_JOB_SET}) || variables.templates.all(template, {unbound})",
             "message": (
                 "spec.nodeName: Kueue counts the flavor that it selects, which this node may not be of; remove it from"
                 " the pod templates"
@@ -165,7 +168,7 @@ def _no_finalizers(spaces: Spaces) -> dict[str, str]:
 def _keeps_queue() -> dict[str, str]:
     """The Jobs of a JobSet that was evicted still have the label of admitted ones."""
     old, new = priority.label("oldObject", QUEUE_LABEL), priority.label("object", QUEUE_LABEL)
-    asked = f"({_templates_of_old}).exists(template, {asks('template.spec')})"
+    asked = f"({_templates('oldObject')}).exists(template, {asks('template.spec')})"
     return {
         "expression": f"{_FREE} || !({_JOB_SET}) || oldObject == null || {old} == '' || {new} != '' || !{asked}",
         "message": f"metadata.labels: a JobSet with GPUs keeps the label {QUEUE_LABEL}; delete it, and create another",
@@ -193,8 +196,7 @@ def _changeable(thing: str) -> str:
     labels, annotations = (f"template.?metadata.?{key}.orValue({{}})" for key in ("labels", "annotations"))
     spec = (("nodeSelector", "{}"), ("tolerations", "[]"), ("schedulingGates", "[]"))
     parts = [labels, annotations, *(f"template.spec.?{key}.orValue({empty})" for key, empty in spec)]
-    templates = f"dyn({thing}).spec.replicatedJobs.map(job, job.template.spec.template)"
-    return f"{templates}.map(template, [{', '.join(f'dyn({part})' for part in parts)}])"
+    return f"{_templates(thing)}.map(template, [{', '.join(f'dyn({part})' for part in parts)}])"
 
 
 def _no_controller() -> dict[str, str]:
@@ -209,10 +211,9 @@ def _no_controller() -> dict[str, str]:
     }
 
 
-_GRACE = 30
-"""Kubernetes' default for the seconds that a pod has to end."""
-_UNBOUND = "template.spec.?nodeName.orValue('') == ''"
-_templates_of_old = "dyn(oldObject).spec.replicatedJobs.map(job, job.template.spec.template)"
+def _templates(thing: str) -> str:
+    """The pod templates of a JobSet."""
+    return f"dyn({thing}).spec.replicatedJobs.map(job, job.template.spec.template)"
 
 
 def _kept(rule: str) -> str:

@@ -13,7 +13,7 @@ import pytest
 
 from tests.nodes.trained import Trained
 from tests.support import cluster_fixture, counts
-from tests.support.nodes import RealNode
+from tests.support.nodes import Direction, RealNode
 from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("minutes for each run on two nodes, whose gang trains thrice")]
@@ -34,9 +34,9 @@ def _stop(node: RealNode) -> Callable[[], None]:
     return node.cont
 
 
-def _cut(direction: str) -> Callable[[RealNode], Callable[[], None]]:
+def _cut(direction: Direction) -> Callable[[RealNode], Callable[[], None]]:
     def cut(node: RealNode) -> Callable[[], None]:
-        node.cut(direction)  # type: ignore[arg-type]
+        node.cut(direction)
         return node.mend
 
     return cut

@@ -18,10 +18,10 @@ from driver.kube import Kube
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
-from embedded.cluster import processes
-from embedded.cluster.places import Places
 from embedded.paths import PROJECT, Instance
 from embedded.step import Step
+from tests.e2e.conftest import Deployed
+from tests.e2e.stacks import volume_folder
 from tests.support.nodes import RealNode
 from tests.support.waiting import eventually
 
@@ -38,6 +38,8 @@ class Trained:
     kube: Kube
     folder: Path
     outputs: Outputs | None = None
+    run: str = ""
+    """The name of the run's JobSet."""
 
     @classmethod
     def on(cls, instance: Instance, folder: Path) -> Trained:
@@ -53,10 +55,10 @@ class Trained:
         config["tensorplane:nodes"] = {"lostAfterSeconds": LOST_AFTER_SECONDS}
         job = config["tensorplane:workloads"]["digits"]
         job |= {"env": {"STEPS": steps, "RUN": run}, "checkpoints": {"volume": "models", "everySteps": steps // 10}}
-        # One Lease more or less of an agent is no matter; the model servers need not restart.
         self.stack = linked_project.with_settings(self.stack, self.folder, yaml.safe_dump(tree))
         self.stack.up(Step("pulumi up"), state=self.stack.prepare(Step("prepare")))
-        self.outputs = Outputs.of(self.stack.outputs())
+        outputs = self.stack.outputs()
+        self.run, self.outputs = outputs["workloads"]["digits"]["jobSet"], Outputs.of(outputs)
 
     def finish(self) -> None:
         """Wait until the run has ended well."""
@@ -73,14 +75,13 @@ class Trained:
         """The pods of the run's gang that are not being deleted."""
         assert self.outputs
         path = f"/api/v1/namespaces/{self.outputs.namespace}/pods"
-        found = self.kube.items(path, labelSelector=f"{JOB_SET_NAME}={self.job_set()['metadata']['name']}")
+        found = self.kube.items(path, labelSelector=f"{JOB_SET_NAME}={self.run}")
         return [each for each in found if "deletionTimestamp" not in each["metadata"]]
 
     def job_set(self) -> dict[str, Any]:
         """The run's."""
         assert self.outputs
-        name = self.stack.outputs()["workloads"]["digits"]["jobSet"]
-        path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.outputs.namespace}/jobsets/{name}"
+        path = f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.outputs.namespace}/jobsets/{self.run}"
         return self.kube.get(path) or {}
 
     def is_over(self) -> bool:
@@ -115,8 +116,5 @@ class Trained:
 
     def _volume(self) -> Path:
         assert self.outputs
-        claim = self.kube.get(f"/api/v1/namespaces/{self.outputs.namespace}/persistentvolumeclaims/models") or {}
-        volume = self.kube.get(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
-        alive = processes.find(self.instance)
-        assert alive
-        return alive.path(Places(self.instance).pool) / "volumes" / str(volume["spec"]["csi"]["volumeHandle"])
+        deployed = Deployed(self.instance, self.stack, self.outputs, self.kube)
+        return volume_folder(deployed, self.outputs.namespace, "models")
