@@ -13,6 +13,8 @@ FENCED = "tensorplane.dev/fenced"
 REPLACED_AFTER = 60.0
 """Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
 _ENDED = ("Succeeded", "Failed")
+_KILLED = 137
+"""Exit status of a container that was ended by SIGKILL."""
 
 
 def stays(pod: Pod) -> bool:
@@ -53,12 +55,36 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
     return Fate.LEAVE
 
 
-def ended(node: str, silent: float) -> dict[str, Any]:
-    """The status of a pod that is ended by force: one that the node took along, not a failure of its own."""
+def is_argos(pod: Pod) -> bool:
+    """Whether the pod is a Workflow's own. Argo starts another one once it has seen how this one has ended."""
+    return any(owner["kind"] == "Workflow" for owner in pod["metadata"].get("ownerReferences") or ())
+
+
+def ended(pod: Pod, node: str, silent: float, now: str) -> dict[str, Any]:
+    """The status of a pod that is ended by force: one that the node took along, not a failure of its own.
+
+    `now`: the time, as the API has it.
+    """
     message = f"node {node} has sent no heartbeat for {silent:.0f} s"
-    return {
+    status: dict[str, Any] = {
         "phase": "Failed",
         "reason": "NodeLost",
         "message": message,
         "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "NodeLost", "message": message}],
     }
+    if not is_argos(pod):
+        return status
+    # Argo waits ten minutes for what the container `wait` might still report, unless that has ended badly, or never was
+    # there and the pod is evicted (v3.7.4: workflow/controller/operator.go, assessNodeStatus, and taskresult.go).
+    containers = [_killed(each, message, now) for each in pod.get("status", {}).get("containerStatuses") or ()]
+    return {**status, "reason": "Evicted", "containerStatuses": containers}
+
+
+def _killed(container: Mapping[str, Any], message: str, now: str) -> dict[str, Any]:
+    """The status of a container that has ended with its node, unless it had ended before."""
+    state = container.get("state") or {}
+    if "terminated" in state:
+        return {**container}
+    killed = {"exitCode": _KILLED, "reason": "NodeLost", "message": message, "finishedAt": now}
+    began = {"startedAt": state["running"]["startedAt"]} if "running" in state else {}
+    return {**container, "ready": False, "started": False, "state": {"terminated": {**killed, **began}}}
