@@ -174,8 +174,10 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
             "metadata": {"labels": steps.owner.labels, "annotations": {FENCED: "true"}},
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             "resource": {
-                # A pod that was lost finds the JobSet that it has created.
+                # A pod that was lost finds the JobSet that it has created. Without the flag, kubectl would undo what Kueue
+                # has set in it since.
                 "action": "apply",
+                "flags": ["--server-side"],
                 "setOwnerReference": True,
                 "manifest": json.dumps(steps.job_set(), sort_keys=True),
                 "successCondition": "status.terminalState == Completed",
