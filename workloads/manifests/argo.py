@@ -34,9 +34,12 @@ _UNLESS_KEEPER_REFUSED = (
 )
 """The same of a pod that also has a program of the user, whose exit status Argo tells: that may be any, and the
 container that keeps the result ends with the same one unless it is 0."""
-_IF_LOST = "lastRetry.status == 'Error' || lastRetry.exitCode in ['137', '143']"
-"""Whether the pod that waits for a job was lost, or ended by its node's drain. The end of the job, also its deletion,
-has exit codes of Argo's own."""
+_IF_LOST = (
+    "lastRetry.status == 'Error' || lastRetry.exitCode in ['137', '143']"
+    " || lastRetry.message contains 'context canceled'"
+)
+"""Whether the pod that waits for a job was lost, or evicted from its node, which Argo's executor calls a failure, too.
+The end of the job, also its deletion, has other words."""
 _ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
