@@ -84,15 +84,17 @@ class Cluster:
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
-            if fate is Fate.END:
+            if fate in (Fate.END, Fate.REPEAT):
                 status = {"metadata": same, "status": ended(pod, node, silent, _now())}
                 self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
-            if not (fate is Fate.END and is_argos(pod)):
+            if fate is Fate.REPLACE or (fate is Fate.END and not is_argos(pod)):
                 grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
                 self.server.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
+            return
+        if fate is Fate.REPEAT:
             return
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
         self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")

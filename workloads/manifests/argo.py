@@ -34,12 +34,9 @@ _UNLESS_KEEPER_REFUSED = (
 )
 """The same of a pod that also has a program of the user, whose exit status Argo tells: that may be any, and the
 container that keeps the result ends with the same one unless it is 0."""
-_IF_LOST = (
-    "lastRetry.status == 'Error' || lastRetry.exitCode in ['137', '143']"
-    " || lastRetry.message contains 'context canceled'"
-)
-"""Whether the pod that waits for a job was lost, or evicted from its node, which Argo's executor calls a failure, too.
-The end of the job, also its deletion, has other words."""
+_IF_LOST = "lastRetry.exitCode != '64' || lastRetry.message contains 'context canceled'"
+"""Whether the pod that waits for a job was lost, or evicted from its node. The end of the job, also its deletion, and
+its refusal have this exit status of Argo's executor; so does the eviction, with these words."""
 _ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
@@ -177,8 +174,8 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
             "metadata": {"labels": steps.owner.labels, "annotations": {FENCED: "true"}},
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             "resource": {
-                # A pod that was lost finds the JobSet that it has created. Without the flag, kubectl would undo what Kueue
-                # has set in it since.
+                # A pod that was lost finds the JobSet that it has created. Without the flag, kubectl would undo what
+                # Kueue has set in it since.
                 "action": "apply",
                 "flags": ["--server-side"],
                 "setOwnerReference": True,
