@@ -156,6 +156,11 @@ def _now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def is_lost(node: Any) -> bool:
+    """Whether Kubernetes has given a Node up, or the agent has tainted it."""
+    return _is_unknown(node) or _is_tainted(node, TAINT)
+
+
 def _pods(namespace: str) -> str:
     return f"api/v1/namespaces/{namespace}/pods"
 
