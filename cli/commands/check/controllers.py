@@ -74,7 +74,9 @@ def _keeps_quota(lists: Lists, deployment: Object) -> Iterator[str]:
     maps = lists.read(_CONFIGS.format(deployment["metadata"]["namespace"])) or ()
     texts = [text for one in maps for text in (one.get("data") or {}).values()]
     told = [found for found in map(_configuration, texts) if found]
-    if told and not any(found.get("waitForPodsReady") for found in told):
+    # Before Kueue 0.16, it could be there and be off.
+    waits = [found.get("waitForPodsReady") or {"enable": False} for found in told]
+    if told and not any(each.get("enable", True) for each in waits):
         problem = "has no waitForPodsReady: a gang that finds no other node when its own is lost keeps its quota"
         yield f"{problem}; set waitForPodsReady with a timeout and a recoveryTimeout in its configuration"
 

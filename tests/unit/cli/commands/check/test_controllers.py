@@ -76,10 +76,9 @@ def test_a_kueue_that_does_not_wait_for_pods_keeps_the_quota_of_a_lost_gang() ->
     without = "apiVersion: config.kueue.x-k8s.io/v1beta1\nkind: Configuration\n# waits: no\nintegrations: {}\n"
     (line,) = _notes(_deployment("kueue", _KUEUE, replicas=2), configuration=without)
     assert "has no waitForPodsReady: a gang that finds no other node when its own is lost keeps its quota" in line
-    assert (
-        _notes(_deployment("kueue", _KUEUE, replicas=2), configuration=f"{without}waitForPodsReady: {{timeout: 5m}}\n")
-        == []
-    )
+    for waits, lines in (("{timeout: 5m}", 0), ("{enable: false}", 1)):
+        told = _notes(_deployment("kueue", _KUEUE, replicas=2), configuration=f"{without}waitForPodsReady: {waits}\n")
+        assert len(told) == lines
     assert _notes(_deployment("kueue", _KUEUE, replicas=2), configuration="a: b") == [], "not a configuration"
 
 
