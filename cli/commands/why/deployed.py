@@ -37,8 +37,7 @@ def answer(name: str, details: Details, there: list[Object], notes: tuple[str, .
     """The answer for pods and nodes that were read."""
     kept = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
     ready = sum(condition(pod, "Ready").holds for pod in kept)
-    verb = "is" if ready == 1 else "are"
-    verdict = f"{name}: {ready} of {len(kept)} pods {verb} ready" if kept else f"{name} has no pods"
+    verdict = f"{name}: {ready} of {len(kept)} pods ready" if kept else f"{name} has no pods"
     # As Deployments name their pods: those of `digits` are not those of `digits-server`.
     own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
     events = [each for each in details.events if own.fullmatch(nodes.named(each))]
@@ -58,7 +57,7 @@ def _on_nodes(details: Details, there: list[Object]) -> Iterator[str]:
         if cluster.is_lost(node) and replaced:
             yield f"Node {name} is lost: it does not report the end of {some(replaced)}, which others have replaced."
         if cluster.is_lost(node) and kept:
-            then = f"the agent nodes.lost replaces them {REPLACED_AFTER:.0f} s after the last heartbeat"
+            then = f"the agent nodes.lost replaces pods {REPLACED_AFTER:.0f} s after the last heartbeat"
             yield f"Node {name} is lost: {some(kept)} may still answer; {then}."
         elif announced and kept:
             yield f"Node {name} {announced.words}: {some(kept)} must move."

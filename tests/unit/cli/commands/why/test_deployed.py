@@ -36,13 +36,13 @@ def _answer(pods: list[dict[str, Any]], *nodes: dict[str, Any], events: list[dic
 
 def test_a_server_whose_pods_run_on_sound_nodes_needs_no_line() -> None:
     found = _answer([_pod(), _pod("digits-server-5f7c9d8b6-aaaaa")], _node())
-    assert (found.verdict, found.state, found.lines) == ("digits-server: 2 of 2 pods are ready", "running", ())
+    assert (found.verdict, found.state, found.lines) == ("digits-server: 2 of 2 pods ready", "running", ())
     assert _answer([]).verdict == "digits-server has no pods"
 
 
 @pytest.mark.parametrize("node", [_node(condition=_UNKNOWN), _node(taint=cluster.TAINT)], ids=["unknown", "tainted"])
 def test_a_pod_on_a_lost_node_may_still_answer_until_it_is_replaced(node: dict[str, Any]) -> None:
-    then = "the agent nodes.lost replaces them 60 s after the last heartbeat"
+    then = "the agent nodes.lost replaces pods 60 s after the last heartbeat"
     assert _answer([_pod(ready=False)], node).lines[0] == f"Node gpu-7 is lost: {_POD} may still answer; {then}."
     other = _pod("digits-server-5f7c9d8b6-aaaaa", node="gpu-8")
     (line,) = _answer([_pod(gone=True), other], node, _node("gpu-8")).lines
