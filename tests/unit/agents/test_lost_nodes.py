@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes.__main__ import look
+from agents.lost_nodes.__main__ import look, watch
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
@@ -222,6 +222,17 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     asked = "fieldSelector=spec.nodeName%3Dgpu-7"
     look(cluster, heartbeats, Moves(cluster), 30)
     assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
+
+
+def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_server: FakeApiServer) -> None:
+    """The process that acted before may have been on that node."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        watch(cluster, heartbeats, clock)
+    assert _changes(api_server) == []
+    look(cluster, heartbeats, Moves(cluster), 30)
+    assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
 
 
 def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
