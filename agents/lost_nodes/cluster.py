@@ -12,7 +12,7 @@ from typing import Any
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Fate, Pod, ended
+from agents.lost_nodes.pods import Fate, Pod, ended, is_argos
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
@@ -84,14 +84,17 @@ class Cluster:
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
-            if fate is Fate.END:
-                status = {"metadata": same, "status": ended(node, silent)}
+            if fate in (Fate.END, Fate.REPEAT):
+                status = {"metadata": same, "status": ended(pod, node, silent, _now())}
                 self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
-            grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
-            self.server.send("DELETE", path, {"preconditions": same, **grace})
+            if fate is Fate.REPLACE or (fate is Fate.END and not is_argos(pod)):
+                grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
+                self.server.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
+            return
+        if fate is Fate.REPEAT:
             return
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
         self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
@@ -120,7 +123,7 @@ class Cluster:
         """Tell people what has become of a pod, in the log and by an Event."""
         about = pod["metadata"]
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
-        found = event(pod, reason, message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        found = event(pod, reason, message, _now())
         try:
             self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
         except OSError as error:  # the log has it
@@ -147,6 +150,15 @@ def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
         "lastTimestamp": now,
         "count": 1,
     }
+
+
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_lost(node: Any) -> bool:
+    """Whether Kubernetes has given a Node up, or the agent has tainted it."""
+    return _is_unknown(node) or _is_tainted(node, TAINT)
 
 
 def _pods(namespace: str) -> str:

@@ -13,6 +13,13 @@ FENCED = "tensorplane.dev/fenced"
 REPLACED_AFTER = 60.0
 """Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
 _ENDED = ("Succeeded", "Failed")
+_REASON = "NodeLost"
+_KILLED = 137
+"""Exit status of a container that was ended by SIGKILL."""
+_REPEATED = 8.0
+"""Seconds after which it is said again that a pod has ended, to who has not heard."""
+_SEEN = "workflows.argoproj.io/completed"
+"""Label of pods whose end Argo has taken in."""
 
 
 def stays(pod: Pod) -> bool:
@@ -34,6 +41,7 @@ class Fate(Enum):
 
     END = "end by force"
     REPLACE = "delete, so that another one starts"
+    REPEAT = "say again that it has ended"
     LEAVE = "leave"
 
 
@@ -43,7 +51,8 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
     `of_controller`: gangs wait for another one, and the one that is cut off leads no more.
     """
     if pod.get("status", {}).get("phase") in _ENDED:
-        return Fate.LEAVE
+        is_due = silent % _REPEATED < _REPEATED / 4
+        return Fate.REPEAT if is_due and _is_unseen(pod) else Fate.LEAVE
     if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
         return Fate.END
     # A Deployment starts another pod at once; a Job waits for the end of this one.
@@ -53,12 +62,47 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
     return Fate.LEAVE
 
 
-def ended(node: str, silent: float) -> dict[str, Any]:
-    """The status of a pod that is ended by force: one that the node took along, not a failure of its own."""
+def is_argos(pod: Pod) -> bool:
+    """Whether the pod is a Workflow's own. Argo starts another one once it has seen how this one has ended."""
+    return any(owner["kind"] == "Workflow" for owner in pod["metadata"].get("ownerReferences") or ())
+
+
+def _is_unseen(pod: Pod) -> bool:
+    """Whether this agent has ended a pod of a Workflow, and Argo has not taken it in.
+
+    Argo starts another pod when it looks a second time, and looks only when something has changed (v3.7.4:
+    workflow/controller/operator.go, podReconciliation, and pod/significant.go).
+    """
+    conditions = pod.get("status", {}).get("conditions") or ()
+    is_ours = any((each["type"], each.get("reason")) == ("DisruptionTarget", _REASON) for each in conditions)
+    return is_argos(pod) and is_ours and (pod["metadata"].get("labels") or {}).get(_SEEN) != "true"
+
+
+def ended(pod: Pod, node: str, silent: float, now: str) -> dict[str, Any]:
+    """The status of a pod that is ended by force: one that the node took along, not a failure of its own.
+
+    `now`: the time, as the API has it.
+    """
     message = f"node {node} has sent no heartbeat for {silent:.0f} s"
-    return {
+    status: dict[str, Any] = {
         "phase": "Failed",
-        "reason": "NodeLost",
+        "reason": _REASON,
         "message": message,
-        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "NodeLost", "message": message}],
+        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": _REASON, "message": message}],
     }
+    if not is_argos(pod):
+        return status
+    # Argo waits ten minutes for what the container `wait` might still report, unless that has ended badly, or never was
+    # there and the pod is evicted (v3.7.4: workflow/controller/operator.go, assessNodeStatus, and taskresult.go).
+    containers = [_killed(each, message, now) for each in pod.get("status", {}).get("containerStatuses") or ()]
+    return {**status, "reason": "Evicted", "containerStatuses": containers}
+
+
+def _killed(container: Mapping[str, Any], message: str, now: str) -> dict[str, Any]:
+    """The status of a container that has ended with its node, unless it had ended before."""
+    state = container.get("state") or {}
+    if "terminated" in state:
+        return {**container}
+    killed = {"exitCode": _KILLED, "reason": _REASON, "message": message, "finishedAt": now}
+    began = {"startedAt": state["running"]["startedAt"]} if "running" in state else {}
+    return {**container, "ready": False, "started": False, "state": {"terminated": {**killed, **began}}}

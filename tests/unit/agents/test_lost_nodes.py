@@ -235,6 +235,41 @@ def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_serv
     assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
 
 
+def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeApiServer) -> None:
+    """It would wait ten minutes for what their executor may still report, and for the next change of the pod."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    pod = _pod(fenced=True, owner="Workflow")
+    pod["metadata"] |= {"name": "part-0", "namespace": "ml", "uid": "uid-0", "labels": {}}
+    running, done = {"running": {"startedAt": "2026-11-30T02:00:00Z"}}, {"terminated": {"exitCode": 0}}
+    pod["status"]["containerStatuses"] = [
+        {"name": "wait", "ready": True, "state": running},
+        {"name": "main", "state": done},
+        {"name": "keep", "state": {"waiting": {"reason": "ContainerCreating"}}},
+    ]
+    told: list[dict[str, Any]] = []
+    for clock in range(0, 100, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        api_server.answers["GET", _PODS] = (200, {"items": [pod]})
+        look(cluster, heartbeats, Moves(cluster), clock)
+        for method, path, body in _changes(api_server):
+            assert method != "DELETE", "Argo would not see how it has ended"
+            if path == f"{_PODS}/part-0/status":
+                told.append(body["status"])
+                pod["status"] |= body["status"]
+        if clock == 60:
+            pod["metadata"]["labels"] = {"workflows.argoproj.io/completed": "true"}
+            before = len(told)
+    assert len(told) == before == 5, "every eight seconds"
+    assert len({each["message"] for each in told}) == 5, "Argo looks at changes"
+    ends = [each["state"]["terminated"] for each in told[-1]["containerStatuses"]]
+    assert [each["exitCode"] for each in ends] == [137, 0, 137]
+    assert (told[0]["phase"], told[0]["reason"]) == ("Failed", "Evicted")
+
+
+def test_what_had_failed_before_its_node_was_lost_stays_as_it_is() -> None:
+    assert fate(_pod(fenced=True, owner="Workflow", phase="Failed"), 32) is Fate.LEAVE
+
+
 def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": "0"}, tainted=["gpu-7"])

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from agents.lost_nodes import cluster
 from cli.commands.why import nodes
-from cli.kueue.facts import Details
+from cli.kueue.facts import Details, details
 from components.base.labels import FENCED
+from driver.kube import Kube
 from tests.support.failed_jobs import NOW
 
 
@@ -51,11 +53,16 @@ def test_a_fenced_pod_is_the_agents_to_end() -> None:
 def test_the_last_pod_that_the_agent_reports_is_told(reason: str, message: str) -> None:
     before = cluster.event(_pod(due=None), "NodeLost", "ended: node gpu-6", "2026-11-30T02:00:00Z")
     event = cluster.event(_pod(due=None), reason, message, "2026-11-30T03:33:09Z")
-    (line,) = nodes.lines(Details([], [event, before], "digits"), NOW)
-    assert line == f"digits-worker-0-1 was {message}."
-    assert list(nodes.lines(Details([], [event], "digit"), NOW)) == [], "of another job"
+
+    def told(*events: dict[str, Any], job: str = "digits") -> list[str]:
+        api = cast(Kube, SimpleNamespace(items=lambda path, **_: list(events) if path.endswith("/events") else []))
+        found = details(api, {"metadata": {"name": job, "namespace": "ml"}}, None)
+        return list(nodes.lines(found, NOW))
+
+    assert told(event, before) == [f"digits-worker-0-1 was {message}."]
+    assert told(event, job="digit") == told(event, job="digits-work") == [], "of another job"
     event["source"]["component"] = "karpenter"
-    assert list(nodes.lines(Details([], [event], "digits"), NOW)) == [], "of another reporter"
+    assert told(event) == [], "of another reporter"
 
 
 def test_a_broken_device_of_a_running_pod_is_named() -> None:
