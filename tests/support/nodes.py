@@ -36,7 +36,8 @@ from embedded.paths import Instance
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
 
-Program = Literal["kubelet", "containerd", "kube-proxy", "csi-driver"]
+Program = Literal["kubelet", "containerd", "kube-proxy", "csi-driver", "kube-apiserver", "etcd"]
+"""The last two are the first node's."""
 Direction = Literal["in", "out", "both"]
 # Before any rule that could let a packet pass.
 _CUT = """
