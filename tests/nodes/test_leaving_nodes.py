@@ -7,28 +7,25 @@ from __future__ import annotations
 
 import json
 import random
-import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
 
+from tests.nodes import steps
 from tests.nodes.pods import Pods
 from tests.nodes.trained import Trained
 from tests.support import cluster_fixture, counts
 from tests.support.nodes import RealNode
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-pytestmark = [pytest.mark.counted, pytest.mark.nightly("minutes for each run on two nodes, whose gang moves four times")]
+pytestmark = [pytest.mark.counted, pytest.mark.nightly("minutes for each run on two nodes, whose gang moves six times")]
 SEED = counts.seed()
-RUNS = counts.of(quick=1, nightly=16)
-LEAVES = 4
+RUNS = counts.of(quick=1, nightly=10)
+LEAVES = 6
 """In each run; every other one is a drain."""
 STEPS = 9_000
-_BEGUN = re.compile(r"tensorplane: workers=\d+ step=(\d+) ")
-_STEP = re.compile(r"tensorplane: step=(\d+) loss=")
-_STOPPED = re.compile(r"tensorplane: stopped=(\d+)$", re.MULTILINE)
 
 Undo = Callable[[], object]
 _TAINTS = (
@@ -120,24 +117,6 @@ def _uids(trained: Trained) -> set[str]:
     return {each["metadata"]["uid"] for each in trained.pods()}
 
 
-def _check_steps(starts: list[str]) -> None:
-    """Each start of the chief begins at the step at which the one before stopped, and reports none after that."""
-    reached = 0
-    for number, log in enumerate(starts, 1):
-        begun = _BEGUN.search(log)
-        steps = [int(found) for found in _STEP.findall(log)]
-        if not begun:
-            assert not steps
-            continue
-        assert int(begun[1]) == reached, f"start {number} begins at step {begun[1]}, not {reached}"
-        stopped = _STOPPED.findall(log)
-        if number < len(starts):
-            assert stopped or not steps, f"start {number} does not say where it stopped:\n{log[-2000:]}"
-        reached = int(stopped[-1]) if stopped else max(steps, default=reached)
-        assert max(steps, default=0) <= reached
-    assert reached == STEPS
-
-
 def test_runs_lose_no_step_when_their_nodes_are_drained_or_announce_their_end(trained: Trained) -> None:
     chance = random.Random(SEED)
     whole = trained.versions()["1"]
@@ -148,7 +127,7 @@ def test_runs_lose_no_step_when_their_nodes_are_drained_or_announce_their_end(tr
         print(f"run {run}: {'; '.join(told)}", flush=True)
         trained.finish()
         assert trained.job_set()["status"].get("restartsCountTowardsMax", 0) == 0
-        _check_steps(trained.logs())
+        steps.check(trained.logs(), STEPS)
         versions = trained.versions()
         assert sorted(versions, key=int)[-1] == str(run + 1), f"seed {SEED}: {told}: {sorted(versions)}"
         assert versions[str(run + 1)] == whole, f"seed {SEED}: {told}"
