@@ -68,10 +68,18 @@ def _devices(pod: Mapping[str, Any]) -> list[str]:
 
 
 def _given(trained: Trained, *, but: set[str]) -> dict[str, str]:
-    """The device of each pod of a gang that is ready, by its uid; empty while it is not, or one of the others is there."""
+    """The device of each pod of the gang, by its uid; empty while one is missing, or one of the others is there."""
     pods = [each for each in trained.pods() if each["metadata"]["uid"] not in but]
     found = {each["metadata"]["uid"]: device for each in pods for device in _devices(each)}
     return found if len(pods) == len(trained.pods()) == len(found) == 2 else {}
+
+
+def _moved(trained: Trained, former: Mapping[str, str], broken: str) -> dict[str, str]:
+    """The devices of the next gang, none of which is the broken one. It trains."""
+    given = eventually(lambda: _given(trained, but=set(former)))
+    assert broken not in given.values()
+    eventually(lambda: trained.step() > 0)
+    return given
 
 
 def test_a_gang_leaves_a_device_that_fails_and_nothing_gets_it_again(
@@ -82,15 +90,12 @@ def test_a_gang_leaves_a_device_that_fails_and_nothing_gets_it_again(
     _give_gpus(trained, kubectl)
     given = eventually(lambda: _given(trained, but=set()))
     eventually(lambda: trained.step() > 0)
-    broken, seen = sorted(given.values())[0], set(given)
+    broken = sorted(given.values())[0]
     plugins[broken].set_health(broken, healthy=False)
-    for restarts in range(_RESTARTS + 1):
-        given = eventually(lambda: _given(trained, but=seen))
-        assert broken not in given.values()
-        seen |= set(given)
-        eventually(lambda: trained.step() > 0)
-        if restarts < _RESTARTS:
-            kubectl.evict(trained.pods()[0]["metadata"]["name"])
+    given = _moved(trained, given, broken)
+    for _ in range(_RESTARTS):
+        kubectl.evict(trained.pods()[0]["metadata"]["name"])
+        given = _moved(trained, given, broken)
     told = kubectl.field("events", ".items[?(@.reason=='DeviceUnhealthy')].message")
     node = {f"GPU-{number}": RealNode(trained.instance, number).name for number in (1, 2)}[broken[: len("GPU-1")]]
     assert told == f"evicted: {GPU} {broken} of node {node} is unhealthy"

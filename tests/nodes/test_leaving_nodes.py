@@ -80,7 +80,7 @@ def _set_condition(kubectl: Pods, node: RealNode, kind: str, status: str, messag
 
 def _leave(trained: Trained, chance: random.Random, way: Callable[..., tuple[str, Undo]]) -> str:
     """Have a node with a part of the gang leave once, at a drawn step or in the gang's start, and stay after all."""
-    eventually(lambda: trained.is_over() or all(_node(each) for each in trained.pods()) and trained.pods())
+    eventually(lambda: trained.is_over() or _placed(trained))
     after = chance.choice([0, 1, trained.step() + chance.randrange(STEPS // LEAVES)])
     eventually(lambda: trained.is_over() or trained.step() >= min(after, STEPS))
     nodes = {node.name: node for node in (RealNode(trained.instance, number) for number in (1, 2))}
@@ -93,7 +93,7 @@ def _leave(trained: Trained, chance: random.Random, way: Callable[..., tuple[str
     try:
         # One that had computed its last step may end before.
         eventually(
-            lambda: trained.is_over() or (not before & _uids(trained) and _elsewhere(trained, name)),
+            lambda: trained.is_over() or (not before & _uids(trained) and _placed(trained, but=name)),
             about=lambda: f"{name} {words}: {[(each['metadata']['name'], _node(each)) for each in trained.pods()]}",
         )
         time.sleep(chance.choice([0, 0, 5]))
@@ -104,9 +104,10 @@ def _leave(trained: Trained, chance: random.Random, way: Callable[..., tuple[str
     return f"{name} {words} after step {step}"
 
 
-def _elsewhere(trained: Trained, node: str) -> bool:
+def _placed(trained: Trained, but: str = "") -> bool:
+    """Whether the whole gang has nodes, which are other ones than `but`."""
     pods = trained.pods()
-    return len(pods) == 2 and all(_node(each) not in ("", node) for each in pods)
+    return len(pods) == 2 and all(_node(each) not in ("", but) for each in pods)
 
 
 def _node(pod: Mapping[str, Any]) -> str:

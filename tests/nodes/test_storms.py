@@ -175,11 +175,11 @@ def test_a_storm_ends_nothing_that_lives(trained: Trained, lost_after: int | Non
     storms, kinds, told = _Storms(trained.instance, chance, _APART_SECONDS[lost_after]), list(_KINDS), list[str]()
     chance.shuffle(kinds)
     for kind in kinds[:STORMS]:
-        step = trained.step()
         told.append(kind(storms))
         print(told[-1], flush=True)
         _until_calm(trained)
         time.sleep(_QUIET_SECONDS)
         assert _living(trained.kube, namespace) == before, told
-        eventually(lambda: trained.step() > step)
+    step = trained.step()
+    eventually(lambda: trained.step() > step)
     assert not trained.job_set()["status"].get("restarts")

@@ -23,6 +23,7 @@ from tests.support.waiting import eventually
 _API = "v1beta1"
 """k8s.io/kubelet/pkg/apis/deviceplugin."""
 _THREADS = 4
+_LOOK_SECONDS = 1.0
 
 
 class DevicePlugin:
@@ -30,7 +31,7 @@ class DevicePlugin:
 
     def __init__(self, devices: Sequence[str]) -> None:
         self._healthy = dict.fromkeys(devices, True)
-        self._changed, self._version, self._ended = threading.Condition(), 0, False
+        self._changed, self._ended = threading.Condition(), False
 
     @classmethod
     @contextlib.contextmanager
@@ -55,7 +56,6 @@ class DevicePlugin:
         """Report it to the kubelet."""
         with self._changed:
             self._healthy[device] = healthy
-            self._version += 1
             self._changed.notify_all()
 
     def _server(self, socket: Path) -> grpc.Server:
@@ -71,22 +71,22 @@ class DevicePlugin:
         return server
 
     def _list_and_watch(self, *_: object) -> Iterator[bytes]:
-        told = -1
-        while True:
+        told: dict[str, bool] = {}
+        while not self._ended:
+            if told != self._healthy:
+                told = dict(self._healthy)
+                yield b"".join(_device(each, healthy=healthy) for each, healthy in told.items())
             with self._changed:
-                self._changed.wait_for(lambda: self._ended or self._version > told)
-                told, health = self._version, dict(self._healthy)
-            if self._ended:
-                return
-            yield b"".join(
-                _field(1, _text(1, device) + _text(2, "Healthy" if healthy else "Unhealthy"))
-                for device, healthy in health.items()
-            )
+                self._changed.wait(_LOOK_SECONDS)
 
     def _end(self) -> None:
         with self._changed:
             self._ended = True
             self._changed.notify_all()
+
+
+def _device(name: str, *, healthy: bool) -> bytes:
+    return _field(1, _text(1, name) + _text(2, "Healthy" if healthy else "Unhealthy"))
 
 
 def _text(number: int, value: str) -> bytes:
