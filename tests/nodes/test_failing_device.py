@@ -49,10 +49,15 @@ def _give_gpus(trained: Trained, kubectl: Pods) -> None:
     """Let each worker of the run have a device. The stack's file refuses GPUs on this kind of cluster."""
     quota = {"op": "replace", "path": "/spec/resourceGroups/0/flavors/0/resources/2/nominalQuota", "value": "2"}
     kubectl.kubectl("patch", f"clusterqueue/{kubectl.namespace}-training", "--type=json", "-p", json.dumps([quota]))
+    hard = {"op": "replace", "path": "/spec/hard/requests.nvidia.com~1gpu", "value": "4"}
+    kubectl.kubectl("patch", "resourcequota/gpus", "--type=json", "-p", json.dumps([hard]))
     job_set = trained.job_set()
     kubectl.kubectl("delete", f"jobset/{trained.run}", "--cascade=foreground")
-    pod = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
-    pod["containers"][0]["resources"]["limits"][GPU] = "1"
+    template = job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    for kind, found in template["metadata"].items():
+        # What Kueue has set, nobody else may.
+        template["metadata"][kind] = {key: value for key, value in found.items() if not key.startswith("kueue.")}
+    template["spec"]["containers"][0]["resources"]["limits"][GPU] = "1"
     metadata = {key: job_set["metadata"][key] for key in ("name", "namespace", "labels")}
     kubectl.apply({**job_set, "metadata": metadata, "status": None})
 

@@ -29,9 +29,8 @@ def lines(details: Details, now: datetime) -> Iterator[str]:
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
             yield from _broken(pod)
-    of_job = f"{details.job_set}-"
-    ended = [each for each in details.events if _is_told(each) and _named(each).startswith(of_job)]
-    if ended:
+    ended = [each for each in details.events if _is_told(each) and _named(each).startswith(details.job_set)]
+    if details.job_set and ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
         yield f"{_named(last)} was {last.get('message', '')}."
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from datetime import timedelta
 from typing import Any
+from unittest.mock import create_autospec
 
 import pytest
 
 from agents.lost_nodes import cluster
 from cli.commands.why import nodes
+from cli.kueue import facts
 from cli.kueue.facts import Details
 from components.base.labels import FENCED
+from driver.kube import Kube
 from tests.support.failed_jobs import NOW
 
 
@@ -51,11 +54,19 @@ def test_a_fenced_pod_is_the_agents_to_end() -> None:
 def test_the_last_pod_that_the_agent_reports_is_told(reason: str, message: str) -> None:
     before = cluster.event(_pod(due=None), "NodeLost", "ended: node gpu-6", "2026-11-30T02:00:00Z")
     event = cluster.event(_pod(due=None), reason, message, "2026-11-30T03:33:09Z")
-    (line,) = nodes.lines(Details([], [event, before], "digits"), NOW)
+    (line,) = nodes.lines(Details([], [event, before], "digits-"), NOW)
     assert line == f"digits-worker-0-1 was {message}."
-    assert list(nodes.lines(Details([], [event], "digit"), NOW)) == [], "of another job"
+    assert list(nodes.lines(Details([], [event], "digit-"), NOW)) == [], "of another job"
     event["source"]["component"] = "karpenter"
-    assert list(nodes.lines(Details([], [event], "digits"), NOW)) == [], "of another reporter"
+    assert list(nodes.lines(Details([], [event], "digits-"), NOW)) == [], "of another reporter"
+
+
+def test_what_is_read_of_a_job_has_what_the_agent_reports_of_its_pods() -> None:
+    event = cluster.event(_pod(due=None), "NodeDrained", "evicted: node gpu-7 is drained", "2026-11-30T03:33:09Z")
+    api = create_autospec(Kube, instance=True)
+    api.items.side_effect = lambda path, **_: [event] if path.endswith("/events") else []
+    found = facts.details(api, {"metadata": {"name": "digits", "namespace": "ml"}}, None)
+    assert list(nodes.lines(found, NOW)) == ["digits-worker-0-1 was evicted: node gpu-7 is drained."]
 
 
 def test_a_broken_device_of_a_running_pod_is_named() -> None:
