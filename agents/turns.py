@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents import lease
 from agents.api import NOT_FOUND, ApiServer
 from agents.lease import Lease, Lost
 
@@ -85,6 +86,9 @@ class LeasedTurns(Turns):
     _worked: float = field(default=0.0, init=False)
     """When the loop last ended one without an error, in seconds since 1970."""
     _busy: int = field(default=0, init=False)
+    """Turns and other work that have begun, also those that wait for the Lease."""
+    _acting: int = field(default=0, init=False)
+    """Those of them that had it when they began."""
     _counting: Any = field(default_factory=threading.Lock, init=False)
     _stops: threading.Event = field(default_factory=threading.Event, init=False)
 
@@ -119,7 +123,11 @@ class LeasedTurns(Turns):
                 # Until the thread that renews the Lease has ended the process.
                 threading.Event().wait()
             self._wait_until_held()
-            yield
+            self._count(0, acting=1)
+            try:
+                yield
+            finally:
+                self._count(0, acting=-1)
         finally:
             self._count(-1)
 
@@ -156,9 +164,12 @@ class LeasedTurns(Turns):
         while True:
             if self._stops.wait(wait):
                 self._stop()
-            wait = self.pace.renew if self._is_renewed() else self.pace.retry
             if self.lease.clock() - self._turned > self.pace.longest_turn:
                 self.end(f"the agent has not turned for {self.pace.longest_turn:g} seconds")
+            if self._acting and self.lease.may_be_taken:
+                # Paused, with its machine for instance: it would act on what it has read before.
+                self.end(f"{self._name} was not renewed for {lease.DURATION_SECONDS:g} seconds of a turn")
+            wait = self.pace.renew if self._is_renewed() else self.pace.retry
 
     def _is_renewed(self) -> bool:
         try:
@@ -183,9 +194,10 @@ class LeasedTurns(Turns):
         while not self.lease.is_held:
             time.sleep(_POLL_SECONDS)
 
-    def _count(self, change: int) -> None:
+    def _count(self, busy: int, acting: int = 0) -> None:
         with self._counting:
-            self._busy += change
+            self._busy += busy
+            self._acting += acting
 
     @property
     def _name(self) -> str:

@@ -35,6 +35,8 @@ class _World:
     """When a node dies, and when it is back."""
     away: tuple[float, float] = (0.0, 0.0)
     """While the control plane is away: no heartbeat arrives, and nobody can look."""
+    paused: tuple[float, float] = (0.0, 0.0)
+    """While the agent is paused: heartbeats arrive, and nobody looks."""
 
     def lost(self, until: float, lost_after: float | None = None) -> list[tuple[float, str]]:
         """When each node is first said to be lost."""
@@ -50,7 +52,7 @@ class _World:
                         renewed[node], given_up_at[node] = f"{due[node]}", due[node] + _GRACE
                     # As kubelets do it: a little more than the period, and soon again after a failure.
                     due[node] += draw.uniform(1, 7) if self._is_away(due[node]) else _PERIOD * draw.uniform(1, 1.04)
-            if not self._is_away(clock):
+            if not self._is_away(clock) and not self.paused[0] <= clock < self.paused[1]:
                 nodes = {f"n{node}": Node(renewed[node], clock > given_up_at[node]) for node in range(self.count)}
                 for name in heartbeats.lost(nodes, clock):
                     if name not in told:
@@ -111,6 +113,23 @@ def test_while_the_control_plane_is_away_no_node_is_lost(
     count: int, seed: int, length: float, lost_after: float | None
 ) -> None:
     assert _World(count, seed, away=(50.0, 50.0 + length)).lost(700, lost_after) == []
+
+
+@pytest.mark.counted
+@settings(max_examples=_DRAWS, deadline=None)
+@given(
+    count=st.integers(1, 40),
+    seed=_SEEDS,
+    length=st.floats(1, 300),
+    dead=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=40),
+    lost_after=st.sampled_from([None, 20.0, 30.0]),
+)
+def test_what_was_silent_while_the_agent_was_paused_is_not_lost(
+    count: int, seed: int, length: float, dead: list[tuple[float, float]], lost_after: float | None
+) -> None:
+    """Nodes that die and come back meanwhile, some or all of them, each in its own time."""
+    silent = {node: (50 + length * min(part), 50 + length * max(part)) for node, part in enumerate(dead[:count])}
+    assert _World(count, seed, silent, paused=(50.0, 50.0 + length)).lost(700, lost_after) == []
 
 
 def test_a_single_node_is_never_lost() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 
@@ -108,6 +109,19 @@ def test_a_pod_watches_as_long_as_it_waits_and_no_longer(
     assert set(seen) == {"second"}
     eventually(lambda: len(api_server.asked) > asked + 3)
     assert looks() == seen
+
+
+def test_a_pod_that_was_paused_in_a_turn_does_not_act_on_what_it_has_read(
+    api_server: FakeApiServer, begin: Begin
+) -> None:
+    first = begin("first")
+    _tell(first, "read")
+    eventually(lambda: any("/reads/" in path for _, path, _ in list(api_server.asked)))
+    with _stopped(first):
+        time.sleep(2.5)  # longer than the Lease lasts, which nobody else takes
+        _tell(first)
+    assert _said(first).startswith("Lease team/agent.usage was not renewed for 2 seconds of a turn; this process ends")
+    assert _acts(api_server) == []
 
 
 def test_a_pod_that_is_stopped_lets_another_act_at_once(
