@@ -1,6 +1,6 @@
 """An agent with a Lease that lasts two seconds, which acts once for each line that it is told, and watches while it
-waits: `ADDRESS ACCOUNT POD LONGEST_TURN`. The line `hang` is a turn without an end; after `read`, the turn asks, and acts
-at the next line."""
+waits: `ADDRESS ACCOUNT POD LONGEST_TURN`. The line `hang` is a turn without an end; after `read`, the turn asks, and
+acts at the next line."""
 
 from __future__ import annotations
 
