@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import math
 import os
+from typing import Any
 
 from components.base import quantities
 from driver.kube import Kube
