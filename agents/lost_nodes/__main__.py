@@ -11,7 +11,7 @@ from agents import turns
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats
-from agents.lost_nodes.pods import Fate, fate
+from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set
 
 _LOOK_SECONDS = 2.0
 
@@ -33,6 +33,8 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
             of_controller = pod["metadata"]["namespace"] in cluster.controllers
             if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
                 cluster.do(due, pod, node, silent)
+            elif replica_set(pod) and is_ready(pod) and cluster.has_ready_replica(pod, lost):
+                cluster.keep_requests_from(pod, node, silent)
     if heartbeats.spared - spared:
         names = ", ".join(sorted(heartbeats.spared))
         print(f"{names}: silent together with more than a third of the nodes; nothing on them is ended", flush=True)

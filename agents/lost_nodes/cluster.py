@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import urllib.error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Fate, Pod, ended
+from agents.lost_nodes.pods import Fate, Pod, ended, is_ready, replica_set, unready
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
@@ -95,6 +95,27 @@ class Cluster:
             return
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
         self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
+
+    def has_ready_replica(self, pod: Pod, lost: Collection[str]) -> bool:
+        """Whether a pod of the same ReplicaSet is ready on a node that is not lost."""
+        about = pod["metadata"]
+        selector = f"pod-template-hash%3D{(about.get('labels') or {}).get('pod-template-hash', '')}"
+        others = self.server.send("GET", f"{_pods(about['namespace'])}?labelSelector={selector}")["items"]
+        alike = (each for each in others if replica_set(each) == replica_set(pod))
+        return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
+
+    def keep_requests_from(self, pod: Pod, node: str, silent: float) -> None:
+        """Have Services send no requests to a pod, unless it is another one by now."""
+        about = pod["metadata"]
+        status = {"metadata": {"uid": about["uid"]}, "status": unready(node, silent)}
+        path = f"{_pods(about['namespace'])}/{about['name']}/status"
+        try:
+            self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND):
+                print(f"{about['namespace']}/{about['name']}: gets requests: {error}", file=sys.stderr, flush=True)
+            return
+        self.tell(pod, "NodeLost", f"gets no requests: node {node} has sent no heartbeat for {silent:.0f} s")
 
     def evict(self, pod: Pod) -> bool:
         """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.

@@ -29,6 +29,19 @@ def is_evicted(pod: Pod) -> bool:
     return "deletionTimestamp" in pod["metadata"] and "EvictionByEvictionAPI" in reasons
 
 
+def replica_set(pod: Pod) -> str:
+    """The uid of the ReplicaSet that starts another pod once this one is deleted; empty without one."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((str(owner.get("uid", "")) for owner in owners if owner["kind"] == "ReplicaSet"), "")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether Services send requests to the pod."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]
+
+
 class Fate(Enum):
     """What to do with a pod."""
 
@@ -47,10 +60,16 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
     if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
         return Fate.END
     # A Deployment starts another pod at once; a Job waits for the end of this one.
-    is_replaced = any(owner["kind"] == "ReplicaSet" for owner in pod["metadata"].get("ownerReferences") or ())
-    if is_replaced and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
+    if replica_set(pod) and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
         return Fate.REPLACE
     return Fate.LEAVE
+
+
+def unready(node: str, silent: float) -> dict[str, Any]:
+    """The status of a pod that gets no requests, as Kubernetes sets it when it gives a node up. A kubelet that is back
+    puts it right."""
+    message = f"node {node} has sent no heartbeat for {silent:.0f} s"
+    return {"conditions": [{"type": "Ready", "status": "False", "reason": "NodeLost", "message": message}]}
 
 
 def ended(node: str, silent: float) -> dict[str, Any]:
