@@ -11,7 +11,7 @@ from agents import turns
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats
-from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set
+from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set, silence
 
 _LOOK_SECONDS = 2.0
 
@@ -32,9 +32,9 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
         for pod in cluster.pods(node):
             of_controller = pod["metadata"]["namespace"] in cluster.controllers
             if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
-                cluster.do(due, pod, node, silent)
+                cluster.do(due, pod, silence(node, silent))
             elif replica_set(pod) and is_ready(pod) and cluster.has_ready_replica(pod, lost):
-                cluster.keep_requests_from(pod, node, silent)
+                cluster.keep_requests_from(pod, silence(node, silent))
     if heartbeats.spared - spared:
         names = ", ".join(sorted(heartbeats.spared))
         print(f"{names}: silent together with more than a third of the nodes; nothing on them is ended", flush=True)

@@ -39,13 +39,14 @@ class Cluster:
         return {
             (name := node["metadata"]["name"]): Node(
                 renewed.get(name, ""),
-                _is_unknown(node),
+                _has_ready(node, "Unknown"),
                 _is_tainted(node, TAINT),
                 leaving.announcement(node),
                 _is_tainted(node, leaving.TAINT),
                 devices.of_node(node),
                 node["spec"].get("taints") or (),
                 node["metadata"].get("resourceVersion", ""),
+                _has_ready(node, "False"),
             )
             for node in nodes
         }
@@ -79,13 +80,13 @@ class Cluster:
         for namespace in (*self.namespaces, *self.controllers):
             yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
-    def do(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
-        """End or replace a pod, unless it is another one by now."""
+    def do(self, fate: Fate, pod: Pod, why: str) -> None:
+        """End or replace a pod, unless it is another one by now. `why`: what is the matter with its node."""
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
             if fate is Fate.END:
-                status = {"metadata": same, "status": ended(node, silent)}
+                status = {"metadata": same, "status": ended(why)}
                 self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
             grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
             self.server.send("DELETE", path, {"preconditions": same, **grace})
@@ -94,7 +95,7 @@ class Cluster:
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
             return
         what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
-        self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
+        self.tell(pod, "NodeLost", f"{what}: {why}")
 
     def has_ready_replica(self, pod: Pod, lost: Collection[str]) -> bool:
         """Whether a pod of the same ReplicaSet is ready on a node that is not lost."""
@@ -104,10 +105,10 @@ class Cluster:
         alike = (each for each in others if replica_set(each) == replica_set(pod))
         return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
 
-    def keep_requests_from(self, pod: Pod, node: str, silent: float) -> None:
+    def keep_requests_from(self, pod: Pod, why: str) -> None:
         """Have Services send no requests to a pod, unless it is another one by now."""
         about = pod["metadata"]
-        status = {"metadata": {"uid": about["uid"]}, "status": unready(node, silent)}
+        status = {"metadata": {"uid": about["uid"]}, "status": unready(why)}
         path = f"{_pods(about['namespace'])}/{about['name']}/status"
         try:
             self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
@@ -115,7 +116,7 @@ class Cluster:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: gets requests: {error}", file=sys.stderr, flush=True)
             return
-        self.tell(pod, "NodeLost", f"gets no requests: node {node} has sent no heartbeat for {silent:.0f} s")
+        self.tell(pod, "NodeLost", f"gets no requests: {why}")
 
     def evict(self, pod: Pod) -> bool:
         """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.
@@ -174,9 +175,10 @@ def _pods(namespace: str) -> str:
     return f"api/v1/namespaces/{namespace}/pods"
 
 
-def _is_unknown(node: Any) -> bool:
+def _has_ready(node: Any, status: str) -> bool:
+    """Whether the condition Ready has this status."""
     conditions = node.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "Unknown" for each in conditions)
+    return any(each["type"] == "Ready" and each["status"] == status for each in conditions)
 
 
 def _is_tainted(node: Any, key: str) -> bool:

@@ -65,16 +65,19 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
     return Fate.LEAVE
 
 
-def unready(node: str, silent: float) -> dict[str, Any]:
+def silence(node: str, seconds: float) -> str:
+    """What is the matter with a lost node."""
+    return f"node {node} has sent no heartbeat for {seconds:.0f} s"
+
+
+def unready(message: str) -> dict[str, Any]:
     """The status of a pod that gets no requests, as Kubernetes sets it when it gives a node up. A kubelet that is back
     puts it right."""
-    message = f"node {node} has sent no heartbeat for {silent:.0f} s"
     return {"conditions": [{"type": "Ready", "status": "False", "reason": "NodeLost", "message": message}]}
 
 
-def ended(node: str, silent: float) -> dict[str, Any]:
+def ended(message: str) -> dict[str, Any]:
     """The status of a pod that is ended by force: one that the node took along, not a failure of its own."""
-    message = f"node {node} has sent no heartbeat for {silent:.0f} s"
     return {
         "phase": "Failed",
         "reason": "NodeLost",

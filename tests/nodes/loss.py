@@ -17,7 +17,7 @@ from tests.nodes.ways import WAYS
 from tests.support.nodes import RealNode
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_SOON = 0.002
+_SOON = 0.005
 _ALONE_SECONDS = 5.0
 """How long a former gang goes on alone, unless it ends before. It passes no test: a longer time shows more."""
 
@@ -51,6 +51,7 @@ class Loss:
         other = SPREAD if self.drawn.job == GANG else GANG
         self._start(other)
         self._catch(other, lambda run: bool(run.step()))
+        self.tell(f"{other} runs")
         self._start(self.drawn.job)
         self._catch(self.drawn.job, self._sight)
         self.tell(f"both run, {self.drawn.job} at step {self.runs[self.drawn.job].step()}")

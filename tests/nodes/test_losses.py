@@ -43,6 +43,7 @@ def test_a_lost_node_costs_no_run_no_byte_and_no_request(made: Busy, number: int
     made.move(f"app.kubernetes.io/name={SERVER}", loss.second, away_from=loss.first)
     here, away = (loss.second, loss.first) if loss.drawn.agent else (loss.first, loss.second)
     made.move("app.kubernetes.io/component=lost-nodes", here, away_from=away)
+    loss.tell("placed")
     try:
         loss.begin()
         with watched(made, loss.second.name) as seen:

@@ -21,8 +21,8 @@ from tests.support.waiting import PATIENT_SECONDS
 
 _CONNECT_SECONDS = 5.0
 """The kernel of a node that is there answers, however busy it is."""
-_EVERY_SECONDS = 0.3
-_CLIENTS = 4
+_EVERY_SECONDS = 0.5
+_CLIENTS = 3
 _BODY = json.dumps({"instances": [[[0] * 8] * 8]})
 _LOST = "tensorplane.dev/lost"
 

@@ -15,6 +15,7 @@ from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
+from agents.lost_nodes.overdue import MARGIN
 from agents.lost_nodes.pods import FENCED, Fate, fate
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -286,6 +287,25 @@ def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
         status = patched[f"{_PODS}/server-0/status"]
         assert status["metadata"] == {"uid": "uid-server-0"}
         assert [(each["type"], each["status"]) for each in status["status"]["conditions"]] == [("Ready", "False")]
+
+
+def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: FakeApiServer) -> None:
+    """Its kubelet sends heartbeats, and cannot end the pods that Kubernetes evicts after five minutes."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    moves, ended = Moves(cluster), dict[int, list[tuple[str, str]]]()
+    for clock in range(0, 90, 2):
+        _cluster(api_server, renewed={name: str(clock // 10) for name in ("gpu-7", "gpu-8", "gpu-9")})
+        nodes, pods = (api_server.answers["GET", path][1]["items"] for path in (_NODES, _PODS))
+        nodes[0]["status"] = {"conditions": [{"type": "Ready", "status": "False"}]}
+        for pod in pods:
+            pod["spec"] = {"nodeName": "gpu-7"}
+            pod["metadata"] |= {"deletionGracePeriodSeconds": 30} | ({"deletionTimestamp": "x"} if clock >= 10 else {})
+        look(cluster, heartbeats, moves, clock)
+        if changes := _changes(api_server):
+            ended[clock] = [(method, path) for method, path, _ in changes]
+    assert min(ended) == 10 + 30 + MARGIN
+    assert ended[min(ended)][:2] == [("PATCH", f"{_PODS}/worker-0/status"), ("DELETE", f"{_PODS}/worker-0")]
+    assert not [path for changes in ended.values() for _, path in changes if "worker-1" in path], "it is not fenced"
 
 
 def test_controllers_that_jobs_wait_for_are_replaced_at_once() -> None:
