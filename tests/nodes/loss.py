@@ -66,6 +66,9 @@ class Loss:
         self.tell("lost")
         for job in self._paused.keys() - late:
             self._go_on(job)
+        if WAYS[self.drawn.way].answers and not self.drawn.away:
+            self.second.until(self.made.kube, ready=False)
+            self.come_back()
         taken: list[str] = []
         waiting = {job for job in self.runs if there[job]}
         while waiting:

@@ -118,8 +118,8 @@ class Run:
         return [each for each in found if (each / "assets.extra" / "run").read_text() == self.name]
 
     def content(self) -> dict[str, str]:
-        """The digests of the variables of its one version."""
-        [version] = self.versions()
+        """The digests of the variables of its version."""
+        version = max(self.versions(), key=lambda each: int(each.name))
         found: dict[str, str] = json.loads((version / "assets.extra" / "content.json").read_text())
         return found
 

@@ -17,12 +17,8 @@ class Way:
 
     strike: Callable[[RealNode], Undo]
     """Does it at once; what undoes it."""
-    lives: bool = True
-    """Whether its pods' processes go on."""
-    stands: bool = False
-    """Whether they stand still until it is undone."""
-    serves: bool = False
-    """Whether its servers still answer."""
+    answers: bool = False
+    """Whether its kubelet sends heartbeats: it is not lost, and Kubernetes evicts its pods only after five minutes."""
 
 
 def _dies(node: RealNode) -> Undo:
@@ -58,11 +54,11 @@ def _cut(direction: Direction) -> Callable[[RealNode], Undo]:
 
 
 WAYS = {
-    "dies": Way(_dies, lives=False),
-    "stands still": Way(_stands, stands=True),
-    "kubelet stopped": Way(_kubelet, serves=True),
+    "dies": Way(_dies),
+    "stands still": Way(_stands),
+    "kubelet stopped": Way(_kubelet),
     "hears nothing": Way(_cut("in")),
     "is not heard": Way(_cut("out")),
     "cut off": Way(_cut("both")),
-    "containerd dead": Way(_containerd, serves=True),
+    "containerd dead": Way(_containerd, answers=True),
 }
