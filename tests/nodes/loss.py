@@ -61,12 +61,14 @@ class Loss:
         former = {job: uids(run.pods()) for job, run in self.runs.items()}
         there = {job: run.on(self.second) for job, run in self.runs.items()}
         writers = {job: run.writer for job, run in self.runs.items()}
-        late = self._late(there)
-        self._undo = WAYS[self.drawn.way].strike(self.second)
+        way, late = WAYS[self.drawn.way], self._late(there)
+        self._undo = way.strike(self.second)
         self.tell("lost")
         for job in self._paused.keys() - late:
             self._go_on(job)
-        if WAYS[self.drawn.way].answers and not self.drawn.away:
+        if way.answers and not self.drawn.away:
+            for job in list(self._paused):
+                self._go_on(job)
             self.second.until(self.made.kube, ready=False)
             self.come_back()
         taken: list[str] = []
