@@ -1,5 +1,7 @@
-"""Pods whose deletion does not end on nodes that are there, but not ready: without its container runtime, a kubelet ends
-none. Kubernetes has deleted them, as after five minutes on such a node, or a drain has."""
+"""Pods that are being deleted without an end on nodes that are not ready: without a runtime, a kubelet ends none.
+
+Kubernetes deletes the pods of such a node after five minutes, a drain before.
+"""
 
 from __future__ import annotations
 

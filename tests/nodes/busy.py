@@ -32,6 +32,7 @@ LOST_AFTER_SECONDS = 20
 GANG, SPREAD, SERVER = "digits", "spread", "digits-server"
 QUEUE = "training"
 _FILES = {
+    "held_at.py": "tests/e2e/programs/held_at.py",
     "train.py": "examples/digits/train.py",
     "data.py": "examples/digits/data.py",
     "digits.csv.gz": "package:sklearn/datasets/data/digits.csv.gz",
@@ -82,8 +83,11 @@ class Busy:
                 assert eventually(run.ended) == "finished", run.log()
         return made
 
-    def begin(self, job: str, number: int, on: Mapping[str, str], *, apart: bool = False) -> Run:
-        """Another run of a job. `on`: the node that the pods of a role prefer, by role; `apart`: not the same one."""
+    def begin(self, job: str, number: int, hold_at: str, on: Mapping[str, str], *, apart: bool = False) -> Run:
+        """Another run of a job, which `held_at.py` holds.
+
+        `on`: the node that the pods of a role prefer, by role; `apart`: they prefer different ones.
+        """
         former = self.first[job]
         name = f"{job}-lost-{number}"
         found = json.loads(json.dumps(former.job_set()).replace(former.name, name))
@@ -100,6 +104,8 @@ class Busy:
                 # Kueue's, of the former run.
                 template["metadata"][part] = {key: value for key, value in values.items() if "kueue" not in key}
             template["spec"]["affinity"] = _affinity(on[each["name"]], name if apart else "")
+            for container in template["spec"]["containers"]:
+                container["env"].append({"name": "HOLD_AT", "value": hold_at})
         self.kube.apply(in_cluster.path(made), made, "test")
         return Run(self.instance, self.kube, self.namespace, self.models, job, name)
 
@@ -150,7 +156,7 @@ def _job(name: str, strategy: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "kind": "trainingJob",
         "strategy": dict(strategy),
-        "command": ["python3", "train.py"],
+        "command": ["python3", "held_at.py"],
         "files": _FILES,
         "env": {"STEPS": STEPS[name]},
         "resources": _SMALL,

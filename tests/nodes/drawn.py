@@ -27,7 +27,7 @@ class Drawn:
     taken: Sequence[str]
     """The roles of the job with parameter servers that are on the node."""
     late: bool
-    """Whether the chiefs on it go on only once others have taken their runs over."""
+    """Whether the chiefs on it are held until others have taken their runs over."""
     agent: bool
     """Whether the agent of lost nodes is on it, too."""
     away: bool
@@ -51,5 +51,5 @@ class Drawn:
     def __str__(self) -> str:
         gang = "half of the gang" if self.apart else "the gang"
         there = ", ".join((gang, *sorted(self.taken), *(["the agent"] if self.agent else [])))
-        late = ", where chiefs pause" if self.late else ""
+        late = ", where chiefs wait" if self.late else ""
         return f"{self.way}, in a {self.moment} of {self.job}{late}; there: {there}"

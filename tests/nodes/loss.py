@@ -17,7 +17,6 @@ from tests.nodes.ways import WAYS
 from tests.support.nodes import RealNode
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
-_SOON = 0.005
 _ALONE_SECONDS = 5.0
 """How long a former gang goes on alone, unless it ends before. It passes no test: a longer time shows more."""
 
@@ -32,8 +31,8 @@ class Loss:
     told: list[str] = field(default_factory=list)
     runs: dict[str, Run] = field(default_factory=dict)
     _began: float = field(default_factory=time.monotonic)
-    _paused: dict[str, set[int]] = field(default_factory=dict)
-    """Processes of chiefs, by job."""
+    _held: set[str] = field(default_factory=set)
+    """Jobs whose chiefs are held."""
     _undo: Callable[[], None] | None = None
 
     def __post_init__(self) -> None:
@@ -47,14 +46,19 @@ class Loss:
         self.told.append(f"{time.monotonic() - self._began:.0f} s {words}")
 
     def begin(self) -> None:
-        """Start both runs, and pause their chiefs: the drawn job's at the moment, the other one's early."""
-        other = SPREAD if self.drawn.job == GANG else GANG
-        self._start(other)
-        self._catch(other, lambda run: bool(run.step()))
-        self.tell(f"{other} runs")
-        self._start(self.drawn.job)
-        self._catch(self.drawn.job, self._sight)
-        self.tell(f"both run, {self.drawn.job} at step {self.runs[self.drawn.job].step()}")
+        """Start both runs, and wait until their chiefs are held: the drawn job's at the moment, the other's early."""
+        for job in (GANG, SPREAD):
+            at = f"{self.drawn.moment} {self._least()}" if job == self.drawn.job else "step 1"
+            node = self.second.name
+            on = {role: node if role in self.drawn.taken else self.first.name for role in busy.ROLES}
+            if job == GANG:
+                on["worker"] = node
+            apart = job == GANG and self.drawn.apart
+            self.runs[job] = self.made.begin(job, self.number, at, on, apart=apart)
+        for run in self.runs.values():
+            eventually(run.is_held, 2 * PATIENT_SECONDS, about=lambda run=run: (str(self), run.pods(), run.log()))  # type: ignore[misc]
+        self._held = set(self.runs)
+        self.tell(f"both are there, {self.drawn.job} at step {self.runs[self.drawn.job].step()}")
 
     def happen(self) -> None:
         """Lose the node, and wait for the ends of the runs, between which it may come back."""
@@ -63,12 +67,10 @@ class Loss:
         writers = {job: run.writer for job, run in self.runs.items()}
         way, late = WAYS[self.drawn.way], self._late(there)
         self._undo = way.strike(self.second)
-        self.tell("lost")
-        for job in self._paused.keys() - late:
-            self._go_on(job)
+        self.tell(f"lost, with { ({job: len(pods) for job, pods in there.items()}) } pods")
+        for job in self._held - late:
+            self._go(job)
         if way.answers and not self.drawn.away:
-            for job in list(self._paused):
-                self._go_on(job)
             self.second.until(self.made.kube, ready=False)
             self.come_back()
         taken: list[str] = []
@@ -78,7 +80,7 @@ class Loss:
                 run = self.runs[job]
                 if run.writer != writers[job]:
                     self.tell(f"{job} is taken over")
-                    self._alone([job], former, lambda job=job: self._go_on(job))  # type: ignore[misc]
+                    self._alone([job], former, lambda job=job: self._go(job))  # type: ignore[misc]
                     taken.append(job)
                     waiting.discard(job)
                 elif run.ended():
@@ -89,7 +91,8 @@ class Loss:
             self._alone(taken, former, self.come_back)
         for run in self.runs.values():
             eventually(run.ended, 2 * PATIENT_SECONDS, about=lambda run=run: (str(self), run.pods(), run.log()))  # type: ignore[misc]
-        self.tell("all have ended")
+        restarts = {job: run.job_set()["status"].get("restarts", 0) for job, run in self.runs.items()}
+        self.tell(f"all have ended, with {restarts} restarts")
         self._alone(taken, former, self.come_back)
         eventually(lambda: not self._processes(there), about=lambda: (str(self), self._processes(there)))
         self.second.until(self.made.kube, ready=True)
@@ -97,8 +100,8 @@ class Loss:
 
     def come_back(self) -> None:
         """Undo all that was done to the node, unless it is back."""
-        for job in list(self._paused):
-            self._go_on(job)
+        for job in list(self._held):
+            self._go(job)
         if self._undo:
             undo, self._undo = self._undo, None
             undo()
@@ -108,39 +111,12 @@ class Loss:
         """Leave nothing but what the runs have written."""
         self.come_back()
         for run in self.runs.values():
+            run.go()
             run.delete()
 
-    def _start(self, job: str) -> None:
-        node = self.second.name
-        on = {role: node if role in self.drawn.taken else self.first.name for role in busy.ROLES} | (
-            {"worker": node} if job == GANG else {}
-        )
-        self.runs[job] = self.made.begin(job, self.number, on, apart=job == GANG and self.drawn.apart)
-
-    def _catch(self, job: str, sight: Callable[[Run], bool]) -> None:
-        run = self.runs[job]
-        chief = eventually(run.chief, about=run.job_set)
-        assert chief
-        while True:
-            end = time.monotonic() + PATIENT_SECONDS
-            while not sight(run):
-                assert time.monotonic() < end, f"{self}: {run.log()}"
-                time.sleep(_SOON)
-            pids = run.processes(uids([chief]))
-            pause(pids)
-            if sight(run):
-                self._paused[job] = pids
-                return
-            go_on(pids)
-
-    def _sight(self, run: Run) -> bool:
-        reached = run.step() >= int(0.9 * self.drawn.part * busy.STEPS[run.job])
-        return {
-            "start": lambda: bool(run.writer) and not run.step(),
-            "step": lambda: reached,
-            "save": lambda: reached and run.saves(),
-            "publish": run.publishes,
-        }[self.drawn.moment]()
+    def _least(self) -> int:
+        """The step from which on the moment may be. There are ten saves, of which the last is that of the end."""
+        return int(0.9 * self.drawn.part * busy.STEPS[self.drawn.job]) if self.drawn.moment in ("step", "save") else 0
 
     def _late(self, there: dict[str, set[str]]) -> set[str]:
         """Jobs whose chief is on the node, and goes on late."""
@@ -170,8 +146,9 @@ class Loss:
     def _processes(self, of: dict[str, set[str]]) -> set[int]:
         return {pid for job, pods in of.items() for pid in self.runs[job].processes(pods)}
 
-    def _go_on(self, job: str) -> None:
-        go_on(self._paused.pop(job, ()))
+    def _go(self, job: str) -> None:
+        self._held.discard(job)
+        self.runs[job].go()
 
     def _patient(self) -> None:
         time.sleep(0.1)

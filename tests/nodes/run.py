@@ -77,7 +77,7 @@ class Run:
     def writer(self) -> str:
         """The name of the folder of whoever writes for the run; empty before the first."""
         with contextlib.suppress(OSError):
-            return Path(os.readlink(self._folder)).parent.name
+            return self._folder.readlink().parent.name
         return ""
 
     @property
@@ -96,19 +96,17 @@ class Run:
         """The last step that its newest start has printed; 0 before."""
         return max((int(found) for found in _STEP.findall(self.log())), default=0)
 
-    def saves(self) -> bool:
-        """Whether its writer is between two files of a checkpoint."""
-        with contextlib.suppress(OSError):
-            return any((self._folder / ".saving").iterdir())
-        return False
+    def is_held(self) -> bool:
+        """Whether its chief has come to where it is held."""
+        return self._folder.with_name(f"{self.name}.held").exists()
 
-    def publishes(self) -> bool:
-        """Whether a writer has a part of a version."""
-        return any(self._gates().glob("*.draft")) or any(self._gates().glob("*/version"))
+    def go(self) -> None:
+        """Let the chief that is held go on."""
+        self._folder.with_name(f"{self.name}.go").touch()
 
     def gates(self) -> list[str]:
         """What is left of writers of versions."""
-        return sorted(each.name for each in self._gates().glob("*"))
+        return sorted(each.name for each in (self.models / self.job / f".writers-{self.name}").glob("*"))
 
     def versions(self) -> list[Path]:
         """The versions that servers see, and that are this run's."""
@@ -139,9 +137,6 @@ class Run:
     @property
     def _folder(self) -> Path:
         return self.models / "checkpoints" / self.name
-
-    def _gates(self) -> Path:
-        return self.models / self.job / f".writers-{self.name}"
 
     @property
     def _writes(self) -> str:

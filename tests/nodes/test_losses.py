@@ -14,7 +14,6 @@ from tests.nodes.loss import Loss
 from tests.nodes.watched import Watched, watched
 from tests.nodes.ways import WAYS
 from tests.support import cluster_fixture, counts
-from tests.support.waiting import eventually
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("two minutes for each loss on two nodes")]
 SEED = counts.seed()

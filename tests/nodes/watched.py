@@ -108,7 +108,9 @@ def doubled(pods: list[dict[str, Any]]) -> set[str]:
         if each["status"].get("phase") in ("Pending", "Running") and "deletionTimestamp" not in each["metadata"]
     ]
     of_jobs = [each for each in living if "jobset.sigs.k8s.io/jobset-name" in each["metadata"].get("labels", {})]
-    places = Counter((each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *in_cluster.place(each)) for each in of_jobs)
+    places = Counter(
+        (each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *in_cluster.place(each)) for each in of_jobs
+    )
     return {f"{name} {role} {index}" for (name, role, index), count in places.items() if count > 1}
 
 
