@@ -12,7 +12,7 @@ from agents.api import ApiServer
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
-from agents.lost_nodes.pods import Fate, fate
+from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set, silence
 
 _LOOK_SECONDS = 2.0
 
@@ -45,7 +45,9 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
         for pod in cluster.pods(node):
             of_controller = pod["metadata"]["namespace"] in cluster.controllers
             if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
-                cluster.do(due, pod, node, silent)
+                cluster.do(due, pod, silence(node, silent))
+            elif replica_set(pod) and is_ready(pod) and cluster.has_ready_replica(pod, lost):
+                cluster.keep_requests_from(pod, silence(node, silent))
     moves.look(nodes, lost, now)
 
 
