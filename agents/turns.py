@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agents import lease
 from agents.api import NOT_FOUND, ApiServer
 from agents.lease import Lease, Lost
 
@@ -27,7 +28,9 @@ class Pace:
 
     renew: float = 5.0
     retry: float = 1.0
-    """After a renewal that failed, and between two looks of a waiter."""
+    """After a renewal that failed."""
+    wait: float = 2.0
+    """Between two looks of a waiter."""
     longest_turn: float = 600.0
     """Of a longer one nobody knows whether it will end: the process does, and its container starts again."""
     answer: int = 4
@@ -74,6 +77,8 @@ class LeasedTurns(Turns):
 
     lease: Lease
     pace: Pace = Pace()
+    watch: Callable[[], object] = lambda: None
+    """What a waiter does between two looks at the Lease: what it sees it knows once it acts."""
     end: Callable[[str], object] = _end
     """Ends the process at once, and says why."""
     _turned: float = field(default=0.0, init=False)
@@ -81,6 +86,9 @@ class LeasedTurns(Turns):
     _worked: float = field(default=0.0, init=False)
     """When the loop last ended one without an error, in seconds since 1970."""
     _busy: int = field(default=0, init=False)
+    """Turns and other work that have begun, also those that wait for the Lease."""
+    _acting: int = field(default=0, init=False)
+    """Those of them that had it when they began."""
     _counting: Any = field(default_factory=threading.Lock, init=False)
     _stops: threading.Event = field(default_factory=threading.Event, init=False)
 
@@ -115,7 +123,11 @@ class LeasedTurns(Turns):
                 # Until the thread that renews the Lease has ended the process.
                 threading.Event().wait()
             self._wait_until_held()
-            yield
+            self._count(0, acting=1)
+            try:
+                yield
+            finally:
+                self._count(0, acting=-1)
         finally:
             self._count(-1)
 
@@ -126,8 +138,15 @@ class LeasedTurns(Turns):
             if line and line != said:
                 print(line, file=sys.stderr, flush=True)
                 said = line
-            if self._stops.wait(self.pace.retry if line else 0):
+            if line:
+                self._watch()
+            if self._stops.wait(self.pace.wait if line else 0):
                 os._exit(0)
+
+    def _watch(self) -> None:
+        # What the API server does not answer, the line about the Lease says.
+        with contextlib.suppress(OSError):
+            self.watch()
 
     def _try_take(self) -> str:
         """Why this pod does not get the Lease; empty if it does."""
@@ -145,9 +164,12 @@ class LeasedTurns(Turns):
         while True:
             if self._stops.wait(wait):
                 self._stop()
-            wait = self.pace.renew if self._is_renewed() else self.pace.retry
             if self.lease.clock() - self._turned > self.pace.longest_turn:
                 self.end(f"the agent has not turned for {self.pace.longest_turn:g} seconds")
+            if self._acting and self.lease.may_be_taken:
+                # Paused, with its machine for instance: it would act on what it has read before.
+                self.end(f"{self._name} was not renewed for {lease.DURATION_SECONDS:g} seconds of a turn")
+            wait = self.pace.renew if self._is_renewed() else self.pace.retry
 
     def _is_renewed(self) -> bool:
         try:
@@ -172,20 +194,24 @@ class LeasedTurns(Turns):
         while not self.lease.is_held:
             time.sleep(_POLL_SECONDS)
 
-    def _count(self, change: int) -> None:
+    def _count(self, busy: int, acting: int = 0) -> None:
         with self._counting:
-            self._busy += change
+            self._busy += busy
+            self._acting += acting
 
     @property
     def _name(self) -> str:
         return f"Lease {self.lease.namespace}/{self.lease.name}"
 
 
-def begin(environment: Mapping[str, str] = os.environ) -> Turns:
-    """Wait until this process may act, which it may at once without a Lease in its environment."""
+def begin(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Turns:
+    """Wait until this process may act, which it may at once without a Lease in its environment.
+
+    `watch`: called every two seconds meanwhile. It may read, and change nothing.
+    """
     if not environment.get(LEASE):
         return Turns()
     namespace, name = environment[LEASE].split("/")
-    made = LeasedTurns(Lease(ApiServer(), namespace, name, environment[POD]))
+    made = LeasedTurns(Lease(ApiServer(), namespace, name, environment[POD]), watch=watch)
     made.begin()
     return made

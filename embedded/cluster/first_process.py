@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.cluster import cgroups, csi, places, pool
+from embedded.cluster import cgroups, csi, node_mounts, pool
 from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.paths import Instance
@@ -49,10 +49,7 @@ def main(name: str, fingerprint: str) -> None:
 def _mount(at: Places) -> None:
     # Mounts made by pods are visible to other pods that request propagation, and to nothing outside.
     run("mount", "--make-rshared", "/")
-    run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
-    at.kubelet_root.mkdir(mode=0o700, parents=True)
-    for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
-        run("mount", "--bind", str(source), str(target))
+    node_mounts.mount(at)
     if csi.is_part_of(at):
         pool.mount(at)
 

@@ -11,7 +11,7 @@ import os
 import sys
 from pathlib import Path
 
-from embedded.cluster import cgroups, node_network, places
+from embedded.cluster import cgroups, node_mounts, node_network
 from embedded.cluster.host import run
 from embedded.cluster.nodes import Node
 from embedded.cluster.places import Places
@@ -54,10 +54,7 @@ def _prepare(at: Places) -> None:
         run("mount", "--bind", str(stand_in), f"/proc/sys/{stand_in.name.replace('.', '/')}")
     # The first node's, with all that is mounted below; what it mounts from now on would follow.
     run("umount", "--lazy", "/run")
-    run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
-    at.kubelet_root.mkdir(mode=0o700, parents=True)
-    for source, target in ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root)):
-        run("mount", "--bind", str(source), str(target))
+    node_mounts.mount(at)
     node_network.set_kernel()
     at.identity.write_text(json.dumps({"node": at.node.name}))
 

@@ -12,6 +12,8 @@ from embedded.paths import Instance
 # mount point, all instances would share the folder, and one that removed it would remove it for the others.
 CNI_NOTES = Path("/var/lib/cni/results")
 LOGS = Path("/var/log")
+DEVICE_PLUGINS = Path("/var/lib/kubelet/device-plugins")
+"""Where a kubelet and device plugins meet; compiled into both."""
 
 SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -60,6 +62,11 @@ class Places:
     def kubelet(self) -> Path:
         """Behind `kubelet_root` inside the namespaces."""
         return self.own / "kubelet"
+
+    @property
+    def device_plugins(self) -> Path:
+        """Behind `DEVICE_PLUGINS` inside the namespaces. A kubelet deletes the sockets that it finds there."""
+        return self.kubelet / "device-plugins"
 
     @property
     def logs(self) -> Path:

@@ -50,6 +50,12 @@ class Pods:
         """Waits as `kubectl wait` does, such as for `condition=Ready`."""
         self.kubectl("wait", f"--for={condition}", f"--timeout={PATIENT_SECONDS:.0f}s", *what)
 
+    def evict(self, pod: str) -> None:
+        """As `kubectl drain` does."""
+        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod}}
+        path = f"/api/v1/namespaces/{self.namespace}/pods/{pod}/eviction"
+        self.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
     def run(self, pod: str, script: str) -> str:
         """What a script prints in a pod."""
         return self.kubectl("exec", pod, "--", "busybox", "sh", "-c", script)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import time
 from pathlib import Path
 
@@ -118,9 +117,7 @@ def test_the_agent_tells_of_a_drain_and_evicts_nothing_itself(
     try:
         look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
         assert pods.field("pod slow", ".metadata.deletionTimestamp") == ""
-        eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": "slow"}}
-        path = f"/api/v1/namespaces/{pods.namespace}/pods/slow/eviction"
-        pods.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))  # as `kubectl drain` does
+        pods.evict("slow")
         eventually(lambda: pods.field("pod slow", ".metadata.deletionTimestamp"))
         look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
     finally:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 from components.base import quantities
 from driver.kube import Kube
 from embedded import cluster
 from embedded.paths import Instance
 from tests.nodes.pods import Pods, claim, deployment, pod, service
+from tests.support.device_plugin import DevicePlugin
 from tests.support.nodes import RealNode
+from tests.support.waiting import eventually
 
 FIRST, SECOND = "tensorplane", "tensorplane-2"
+_DEVICE = "tensorplane.dev/test-device"
 _BOTH = {"one": FIRST, "other": SECOND}
 
 
@@ -57,6 +61,23 @@ def test_a_volume_written_on_one_node_is_read_on_the_other(pods: Pods) -> None:
     for writer, reader in (("one", "other"), ("other", "one")):
         pods.run(writer, f"echo by {writer} > /data/{writer}")
         assert pods.run(reader, f"busybox cat /data/{writer}") == f"by {writer}\n"
+
+
+def test_a_device_plugin_gives_its_devices_to_the_pods_of_its_node_alone(
+    kube: Kube, pods: Pods, second: RealNode
+) -> None:
+    def devices(node: str) -> Any:
+        return (kube.get(f"/api/v1/nodes/{node}") or {})["status"]["allocatable"].get(_DEVICE)
+
+    has_one = pod("has-one", SECOND)
+    has_one["spec"]["containers"][0]["resources"] = {"limits": {_DEVICE: "1"}}
+    with DevicePlugin.on(second, _DEVICE, ["d0"]) as plugin:
+        eventually(lambda: devices(SECOND) == "1")
+        assert devices(FIRST) is None
+        pods.apply(has_one)
+        pods.until("condition=Ready", "pod/has-one")
+        plugin.set_health("d0", healthy=False)
+        eventually(lambda: devices(SECOND) == "0")
 
 
 def test_a_drain_moves_a_pod_with_its_volume(kube: Kube, pods: Pods, second: RealNode) -> None:

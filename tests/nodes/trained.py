@@ -47,14 +47,16 @@ class Trained:
         cluster.load_images(instance, Step("load images"))
         return cls(instance, open_stack(Target("", instance)), Kube.of(instance.kubeconfig), folder)
 
-    def start(self, run: int, steps: int) -> None:
+    def start(self, run: int, steps: int, *, lost_after: int | None = LOST_AFTER_SECONDS) -> None:
         """Begin another run of the job; all that is not its gang stays where it is."""
         tree = yaml.safe_load((PROJECT / "Pulumi.dev.yaml").read_text())
         config = tree["config"]
         config["tensorplane:cluster"] = {"kind": "embedded", "nodes": 2}
-        config["tensorplane:nodes"] = {"lostAfterSeconds": LOST_AFTER_SECONDS}
+        config["tensorplane:nodes"] = {"lostAfterSeconds": lost_after} if lost_after else {}
         job = config["tensorplane:workloads"]["digits"]
         job |= {"env": {"STEPS": steps, "RUN": run}, "checkpoints": {"volume": "models", "everySteps": steps // 10}}
+        # Either node has room for the whole gang beside all else.
+        job["resources"]["cpus"], config["tensorplane:workloads"]["digits-server"]["resources"]["cpus"] = 0.2, 0.05
         self.stack = linked_project.with_settings(self.stack, self.folder, yaml.safe_dump(tree))
         self.stack.up(Step("pulumi up"), state=self.stack.prepare(Step("prepare")))
         outputs = self.stack.outputs()
@@ -70,6 +72,11 @@ class Trained:
         base = self._volume() / "digits"
         found = [each for each in base.iterdir() if each.name.isdecimal()] if base.exists() else []
         return {each.name: json.loads((each / "assets.extra" / "content.json").read_text()) for each in found}
+
+    def logs(self) -> list[str]:
+        """What each start of the run's chief has printed, the first one's first."""
+        found = (self._volume() / "checkpoints" / "logs" / self.run).glob("worker-0.*.log")
+        return [each.read_text() for each in sorted(found, key=lambda path: int(path.name.split(".")[1]))]
 
     def pods(self) -> list[dict[str, Any]]:
         """The pods of the run's gang that are not being deleted."""

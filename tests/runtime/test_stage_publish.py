@@ -138,9 +138,8 @@ def test_a_pod_that_was_cut_off_publishes_nothing_once_another_one_has(
     if cut_off == "before it publishes":
         other()
         # What it has read of the plan.
-        monkeypatch.setattr(
-            publish.Plan, "read", lambda _: plan.Plan((), ({"dataset": "model", "version": "1", "commit": first},))
-        )
+        read = plan.Plan((), ({"dataset": "model", "version": "1", "commit": first},))
+        monkeypatch.setattr(plan.Plan, "read", lambda _: read)
     else:
         monkeypatch.setattr(publish, "_copied", paused)
     with pytest.raises(TakenOver):

@@ -22,6 +22,7 @@ import contextlib
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 from driver.kube import Kube
@@ -36,7 +37,8 @@ from embedded.paths import Instance
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
 
-Program = Literal["kubelet", "containerd", "kube-proxy", "csi-driver"]
+Program = Literal["kubelet", "containerd", "kube-proxy", "csi-driver", "kube-apiserver", "etcd"]
+"""The last two are the first node's."""
 Direction = Literal["in", "out", "both"]
 # Before any rule that could let a packet pass.
 _CUT = """
@@ -73,6 +75,10 @@ class RealNode:
         inner = self._supervised().states()[program].pid
         deep = 2 if self._node.is_first else 3
         return [pid for pid in self.pids if processes.numbers(pid)[deep - 1 :] == [inner]]
+
+    def path(self, inside: Path) -> Path:
+        """Where this machine finds a path of the node's mount namespace."""
+        return self._alive().path(inside)
 
     def network(self) -> tuple[str, ...]:
         """What runs a command in its network namespace, where its link to the first node is `uplink`."""

@@ -142,13 +142,14 @@ def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequenc
 
 def _nodes(flavor: str, facts: Facts) -> list[Object]:
     """The nodes with a flavor's labels; of one without a label of the platform, those that belong to no other."""
-    spec: Object = next((one["spec"] for one in facts.flavors if one["metadata"]["name"] == flavor), {})
-    wanted = {FLAVOR: None, **(spec.get("nodeLabels") or {})}
-    return [
-        node
-        for node in facts.nodes
-        if all((node["metadata"].get("labels") or {}).get(key) == value for key, value in wanted.items())
-    ]
+    labels = {one["metadata"]["name"]: one["spec"].get("nodeLabels") or {} for one in facts.flavors}
+    wanted = labels.get(flavor, {})
+    others = {each[FLAVOR] for each in labels.values() if FLAVOR in each and FLAVOR not in wanted}
+
+    def is_of(found: Mapping[str, str]) -> bool:
+        return all(found.get(key) == value for key, value in wanted.items()) and found.get(FLAVOR) not in others
+
+    return [node for node in facts.nodes if is_of(node["metadata"].get("labels") or {})]
 
 
 def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:

@@ -68,7 +68,7 @@ def _of(node: str, pods: list[Object]) -> str:
     names = [pod["metadata"]["name"] for pod in pods]
     problem = f"Node {node} does not report the end of {some(names)}, so no new pods start"
     if all((pod["metadata"].get("annotations") or {}).get(FENCED) == "true" for pod in pods):
-        return f"{problem}; the agent nodes.lost ends them once the node is lost."
+        return f"{problem}; the agent nodes.lost ends them if the node is lost or not ready."
     # Two gangs that write at once would mix what they write.
     command = f"kubectl -n {pods[0]['metadata']['namespace']} delete pod {' '.join(names)} --force --grace-period=0"
     return (

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes.__main__ import look
+from agents.lost_nodes.__main__ import look, watch
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
+from agents.lost_nodes.overdue import MARGIN
 from agents.lost_nodes.pods import FENCED, Fate, fate
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -35,6 +36,8 @@ class _World:
     """When a node dies, and when it is back."""
     away: tuple[float, float] = (0.0, 0.0)
     """While the control plane is away: no heartbeat arrives, and nobody can look."""
+    paused: tuple[float, float] = (0.0, 0.0)
+    """While the agent is paused: heartbeats arrive, and nobody looks."""
 
     def lost(self, until: float, lost_after: float | None = None) -> list[tuple[float, str]]:
         """When each node is first said to be lost."""
@@ -50,7 +53,7 @@ class _World:
                         renewed[node], given_up_at[node] = f"{due[node]}", due[node] + _GRACE
                     # As kubelets do it: a little more than the period, and soon again after a failure.
                     due[node] += draw.uniform(1, 7) if self._is_away(due[node]) else _PERIOD * draw.uniform(1, 1.04)
-            if not self._is_away(clock):
+            if not self._is_away(clock) and not self.paused[0] <= clock < self.paused[1]:
                 nodes = {f"n{node}": Node(renewed[node], clock > given_up_at[node]) for node in range(self.count)}
                 for name in heartbeats.lost(nodes, clock):
                     if name not in told:
@@ -113,6 +116,23 @@ def test_while_the_control_plane_is_away_no_node_is_lost(
     assert _World(count, seed, away=(50.0, 50.0 + length)).lost(700, lost_after) == []
 
 
+@pytest.mark.counted
+@settings(max_examples=_DRAWS, deadline=None)
+@given(
+    count=st.integers(1, 40),
+    seed=_SEEDS,
+    length=st.floats(1, 300),
+    dead=st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), max_size=40),
+    lost_after=st.sampled_from([None, 20.0, 30.0]),
+)
+def test_what_was_silent_while_the_agent_was_paused_is_not_lost(
+    count: int, seed: int, length: float, dead: list[tuple[float, float]], lost_after: float | None
+) -> None:
+    """Nodes that die and come back meanwhile, some or all of them, each in its own time."""
+    silent = {node: (50 + length * min(part), 50 + length * max(part)) for node, part in enumerate(dead[:count])}
+    assert _World(count, seed, silent, paused=(50.0, 50.0 + length)).lost(700, lost_after) == []
+
+
 def test_a_single_node_is_never_lost() -> None:
     assert _World(1, 7, {0: (60, 1e9)}).lost(400) == []
 
@@ -148,7 +168,7 @@ def test_a_node_without_a_lease_is_lost_once_kubernetes_gives_it_up() -> None:
 
 def _pod(*, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False) -> dict[str, Any]:
     annotations = {FENCED: "true"} if fenced else {}
-    about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner}]}
+    about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner, "uid": "set"}]}
     return {"metadata": {**about, **({"deletionTimestamp": "x"} if leaving else {})}, "status": {"phase": phase}}
 
 
@@ -224,6 +244,17 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
 
 
+def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_server: FakeApiServer) -> None:
+    """The process that acted before may have been on that node."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        watch(cluster, heartbeats, clock)
+    assert _changes(api_server) == []
+    look(cluster, heartbeats, Moves(cluster), 30)
+    assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
+
+
 def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeApiServer) -> None:
     """It would wait ten minutes for what their executor may still report, and for the next change of the pod."""
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
@@ -283,6 +314,63 @@ def test_what_the_api_server_refuses_about_one_node_keeps_no_other_waiting(
         look(cluster, heartbeats, Moves(cluster), clock)
     paths = [path for _, path, _ in _changes(api_server)]
     assert {f"{_NODES}/gpu-6", f"{_NODES}/gpu-7", f"{_PODS}/worker-0/status"} <= set(paths)
+
+
+def _replica(name: str, node: str, *, ready: bool = True, of: str = "set") -> dict[str, Any]:
+    made = _pod(owner="ReplicaSet")
+    owners = [{"kind": "ReplicaSet", "uid": of}]
+    made["metadata"] |= {"name": name, "namespace": "ml", "uid": f"uid-{name}", "ownerReferences": owners}
+    made["metadata"]["labels"] = {"pod-template-hash": "5c4d"}
+    made["status"]["conditions"] = [{"type": "Ready", "status": str(ready)}]
+    return {**made, "spec": {"nodeName": node}}
+
+
+@pytest.mark.parametrize(
+    ("other", "is_spared"),
+    [
+        (_replica("server-1", "gpu-8"), False),
+        (_replica("server-1", "gpu-7"), True),
+        (_replica("server-1", "gpu-8", ready=False), True),
+        (_replica("server-1", "gpu-8", of="another"), True),
+    ],
+    ids=["ready elsewhere", "lost as well", "not ready", "of another server"],
+)
+def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
+    api_server: FakeApiServer, other: dict[str, Any], is_spared: bool
+) -> None:
+    """Until Kubernetes gives the node up, its Services know nothing. The last replica may still answer."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        api_server.answers["GET", _PODS] = (200, {"items": [_replica("server-0", "gpu-7"), other]})
+        api_server.asked.clear()
+        look(cluster, heartbeats, Moves(cluster), clock)
+    patched = {path: body for method, path, body in _changes(api_server) if method == "PATCH"}
+    if is_spared:
+        assert f"{_PODS}/server-0/status" not in patched
+    else:
+        status = patched[f"{_PODS}/server-0/status"]
+        assert status["metadata"] == {"uid": "uid-server-0"}
+        assert [(each["type"], each["status"]) for each in status["status"]["conditions"]] == [("Ready", "False")]
+
+
+def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: FakeApiServer) -> None:
+    """Its kubelet sends heartbeats, and cannot end the pods that Kubernetes evicts after five minutes."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    moves, ended = Moves(cluster), dict[int, list[tuple[str, str]]]()
+    for clock in range(0, 90, 2):
+        _cluster(api_server, renewed={name: str(clock // 10) for name in ("gpu-7", "gpu-8", "gpu-9")})
+        nodes, pods = (api_server.answers["GET", path][1]["items"] for path in (_NODES, _PODS))
+        nodes[0]["status"] = {"conditions": [{"type": "Ready", "status": "False"}]}
+        for pod in pods:
+            pod["spec"] = {"nodeName": "gpu-7"}
+            pod["metadata"] |= {"deletionGracePeriodSeconds": 30} | ({"deletionTimestamp": "x"} if clock >= 10 else {})
+        look(cluster, heartbeats, moves, clock)
+        if changes := _changes(api_server):
+            ended[clock] = [(method, path) for method, path, _ in changes]
+    assert min(ended) == 10 + 30 + MARGIN
+    assert ended[min(ended)][:2] == [("PATCH", f"{_PODS}/worker-0/status"), ("DELETE", f"{_PODS}/worker-0")]
+    assert not [path for changes in ended.values() for _, path in changes if "worker-1" in path], "it is not fenced"
 
 
 def test_controllers_that_jobs_wait_for_are_replaced_at_once() -> None:

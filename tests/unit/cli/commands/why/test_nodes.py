@@ -38,7 +38,7 @@ def test_a_pod_that_may_not_be_ended_by_force_is_named_with_the_command() -> Non
 
 def test_a_fenced_pod_is_the_agents_to_end() -> None:
     (line,) = nodes.lines(Details([_pod(due=-90, fenced=True)]), NOW)
-    assert line.endswith("; the agent nodes.lost ends them once the node is lost.")
+    assert line.endswith("; the agent nodes.lost ends them if the node is lost or not ready.")
 
 
 @pytest.mark.parametrize(

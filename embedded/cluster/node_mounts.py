@@ -1,0 +1,18 @@
+"""The folders that each node has of its own, in the places where its programs look for them."""
+
+from __future__ import annotations
+
+from embedded.cluster import places
+from embedded.cluster.host import run
+from embedded.cluster.places import Places
+
+
+def mount(at: Places) -> None:
+    """Mounts them inside the node's mount namespace, below a private /run and over folders of the machine."""
+    run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
+    at.kubelet_root.mkdir(mode=0o700, parents=True)
+    at.device_plugins.mkdir(mode=0o750, exist_ok=True)
+    places.DEVICE_PLUGINS.mkdir(mode=0o750, parents=True, exist_ok=True)
+    own = ((at.logs, places.LOGS), (at.kubelet, at.kubelet_root), (at.device_plugins, places.DEVICE_PLUGINS))
+    for source, target in own:
+        run("mount", "--bind", str(source), str(target))
