@@ -28,7 +28,9 @@ class Pace:
 
     renew: float = 5.0
     retry: float = 1.0
-    """After a renewal that failed, and between two looks of a waiter."""
+    """After a renewal that failed."""
+    wait: float = 2.0
+    """Between two looks of a waiter."""
     longest_turn: float = 600.0
     """Of a longer one nobody knows whether it will end: the process does, and its container starts again."""
     answer: int = 4
@@ -75,6 +77,8 @@ class LeasedTurns(Turns):
 
     lease: Lease
     pace: Pace = Pace()
+    watch: Callable[[], object] = lambda: None
+    """What a waiter does between two looks at the Lease: what it sees it knows once it acts."""
     end: Callable[[str], object] = _end
     """Ends the process at once, and says why."""
     _turned: float = field(default=0.0, init=False)
@@ -134,8 +138,15 @@ class LeasedTurns(Turns):
             if line and line != said:
                 print(line, file=sys.stderr, flush=True)
                 said = line
-            if self._stops.wait(self.pace.retry if line else 0):
+            if line:
+                self._watch()
+            if self._stops.wait(self.pace.wait if line else 0):
                 os._exit(0)
+
+    def _watch(self) -> None:
+        # What the API server does not answer, the line about the Lease says.
+        with contextlib.suppress(OSError):
+            self.watch()
 
     def _try_take(self) -> str:
         """Why this pod does not get the Lease; empty if it does."""
@@ -193,11 +204,14 @@ class LeasedTurns(Turns):
         return f"Lease {self.lease.namespace}/{self.lease.name}"
 
 
-def begin(environment: Mapping[str, str] = os.environ) -> Turns:
-    """Wait until this process may act, which it may at once without a Lease in its environment."""
+def begin(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Turns:
+    """Wait until this process may act, which it may at once without a Lease in its environment.
+
+    `watch`: called every two seconds meanwhile. It may read, and change nothing.
+    """
     if not environment.get(LEASE):
         return Turns()
     namespace, name = environment[LEASE].split("/")
-    made = LeasedTurns(Lease(ApiServer(), namespace, name, environment[POD]))
+    made = LeasedTurns(Lease(ApiServer(), namespace, name, environment[POD]), watch=watch)
     made.begin()
     return made

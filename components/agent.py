@@ -12,7 +12,7 @@ from components.agent_code import Resources as Resources
 from components.agent_code import command
 from components.agent_code import files as files
 from components.base import names, restricted
-from components.base.labels import AGENT, COMPONENT, SKIP_AWAIT, TENSORPLANE, labels, selector
+from components.base.labels import AGENT, COMPONENT, HOSTNAME, SKIP_AWAIT, TENSORPLANE, labels, selector
 
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
     {"protocol": "TCP", "port": port} for port in API_SERVER_PORTS
@@ -146,8 +146,12 @@ class Agent:
         pod_labels: Mapping[str, str] | None = None,
         pod_annotations: Mapping[str, str] | None = None,
         needed: Sequence[pulumi.Resource] = (),
+        replicas: int = 1,
     ) -> "k8s.apps.v1.Deployment":
-        """Run one pod at all times. It gets little time to stop: its state must be in the cluster."""
+        """Run the pod at all times. It gets little time to stop: its state must be in the cluster.
+
+        `replicas`: how many pods, on different nodes if several can have them. Of a leased agent, one acts.
+        """
         selected = selector(self._name, self._component)
         own = {**labels(self._name, self._component), **selected}
         about = {**labels(self._name, self._component), **({AGENT: self._program} if self._leased else {})}
@@ -155,12 +159,14 @@ class Agent:
         template: k8s.meta.v1.ObjectMetaArgsDict = {"labels": {**own, **(pod_labels or {})}}
         if pod_annotations:
             template["annotations"] = pod_annotations
+        if replicas > 1:
+            pod = {**pod, "topology_spread_constraints": [_on_different_nodes(selected)]}
         return k8s.apps.v1.Deployment(
             self._resource_name,
             # An update does not wait for it: workloads run without it.
             metadata={**self._metadata(self._name), "labels": about, "annotations": {SKIP_AWAIT: "true"}},
             spec={
-                "replicas": 1,
+                "replicas": replicas,
                 "strategy": {"type": "Recreate"},
                 "selector": {"match_labels": selected},
                 "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": grace}},
@@ -310,6 +316,17 @@ class Agent:
             },
             opts=self._opts,
         )
+
+
+def _on_different_nodes(selected: Mapping[str, str]) -> "k8s.core.v1.TopologySpreadConstraintArgsDict":
+    return {
+        "max_skew": 1,
+        "topology_key": HOSTNAME,
+        # Of one node that may have them, both.
+        "node_taints_policy": "Honor",
+        "when_unsatisfiable": "DoNotSchedule",
+        "label_selector": {"match_labels": selected},
+    }
 
 
 def _find_code(imports: Sequence[str]) -> "list[k8s.core.v1.EnvVarArgsDict]":

@@ -2,8 +2,8 @@
 
 Kubernetes gives a node up after 40 to 50 seconds without heartbeats, leaves its pods for another five minutes, and then
 waits for their end, which a node that is cut off never reports. The agent ends those at once for which that is safe, as
-their annotation says. It runs elsewhere after ten seconds if its own node is lost. It evicts pods from nodes that
-announce their end, and from failing devices.
+their annotation says. It evicts pods from nodes that announce their end, and from failing devices. Of its two pods, the
+one that waits for its turn watches the nodes, and acts in time if the other one's node is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -88,7 +88,7 @@ class LostNodes(pulumi.ComponentResource):
         }
         env: list[k8s.core.v1.EnvVarArgsDict] = [{"name": key, "value": value} for key, value in told.items() if value]
         pod = agent.pod([namespace.name, *teams.values()], env=env)
-        agent.deployment({**pod, "tolerations": _tolerations()})
+        agent.deployment({**pod, "tolerations": _tolerations()}, replicas=2)
         self.register_outputs({})
 
 

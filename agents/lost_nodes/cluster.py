@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import urllib.error
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.lost_nodes import devices, leaving
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Fate, Pod, ended
+from agents.lost_nodes.pods import Fate, Pod, ended, has_ended, is_ready, replica_set, unready
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
@@ -39,13 +39,14 @@ class Cluster:
         return {
             (name := node["metadata"]["name"]): Node(
                 renewed.get(name, ""),
-                _is_unknown(node),
+                _has_ready(node, "Unknown"),
                 _is_tainted(node, TAINT),
                 leaving.announcement(node),
                 _is_tainted(node, leaving.TAINT),
                 devices.of_node(node),
                 node["spec"].get("taints") or (),
                 node["metadata"].get("resourceVersion", ""),
+                _has_ready(node, "False"),
             )
             for node in nodes
         }
@@ -79,22 +80,45 @@ class Cluster:
         for namespace in (*self.namespaces, *self.controllers):
             yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
-    def do(self, fate: Fate, pod: Pod, node: str, silent: float) -> None:
-        """End or replace a pod, unless it is another one by now."""
+    def do(self, fate: Fate, pod: Pod, why: str) -> None:
+        """End or replace a pod, unless it is another one by now. `why`: what is the matter with its node."""
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
-            if fate is Fate.END:
-                status = {"metadata": same, "status": ended(node, silent)}
+            if fate in (Fate.END, Fate.FAIL):
+                status = {"metadata": same, "status": ended(pod, why, _now())}
                 self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
-            grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
-            self.server.send("DELETE", path, {"preconditions": same, **grace})
+            if fate in (Fate.END, Fate.REPLACE):
+                grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
+                self.server.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
             return
-        what = "ended" if fate is Fate.END else "deleted, so that another one starts elsewhere"
-        self.tell(pod, "NodeLost", f"{what}: node {node} has sent no heartbeat for {silent:.0f} s")
+        if not has_ended(pod):
+            what = "deleted, so that another one starts elsewhere" if fate is Fate.REPLACE else "ended"
+            self.tell(pod, "NodeLost", f"{what}: {why}")
+
+    def has_ready_replica(self, pod: Pod, lost: Collection[str]) -> bool:
+        """Whether a pod of the same ReplicaSet is ready on a node that is not lost."""
+        about = pod["metadata"]
+        selector = f"pod-template-hash%3D{(about.get('labels') or {}).get('pod-template-hash', '')}"
+        others = self.server.send("GET", f"{_pods(about['namespace'])}?labelSelector={selector}")["items"]
+        alike = (each for each in others if replica_set(each) == replica_set(pod))
+        return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
+
+    def keep_requests_from(self, pod: Pod, why: str) -> None:
+        """Have Services send no requests to a pod, unless it is another one by now."""
+        about = pod["metadata"]
+        status = {"metadata": {"uid": about["uid"]}, "status": unready(why)}
+        path = f"{_pods(about['namespace'])}/{about['name']}/status"
+        try:
+            self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
+        except urllib.error.HTTPError as error:
+            if error.code not in (CONFLICT, NOT_FOUND):
+                print(f"{about['namespace']}/{about['name']}: gets requests: {error}", file=sys.stderr, flush=True)
+            return
+        self.tell(pod, "NodeLost", f"gets no requests: {why}")
 
     def evict(self, pod: Pod) -> bool:
         """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.
@@ -120,7 +144,7 @@ class Cluster:
         """Tell people what has become of a pod, in the log and by an Event."""
         about = pod["metadata"]
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
-        found = event(pod, reason, message, datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
+        found = event(pod, reason, message, _now())
         try:
             self.server.send("POST", f"api/v1/namespaces/{about['namespace']}/events", found)
         except OSError as error:  # the log has it
@@ -149,13 +173,23 @@ def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
     }
 
 
+def _now() -> str:
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def is_lost(node: Any) -> bool:
+    """Whether Kubernetes has given a Node up, or the agent has tainted it."""
+    return _has_ready(node, "Unknown") or _is_tainted(node, TAINT)
+
+
 def _pods(namespace: str) -> str:
     return f"api/v1/namespaces/{namespace}/pods"
 
 
-def _is_unknown(node: Any) -> bool:
+def _has_ready(node: Any, status: str) -> bool:
+    """Whether the condition Ready has this status."""
     conditions = node.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "Unknown" for each in conditions)
+    return any(each["type"] == "Ready" and each["status"] == status for each in conditions)
 
 
 def _is_tainted(node: Any, key: str) -> bool:

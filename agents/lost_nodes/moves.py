@@ -1,4 +1,5 @@
-"""Evicts pods from nodes that announce their end and from failing devices, so that they save and start elsewhere."""
+"""Evicts pods from nodes that announce their end and from failing devices, so that they save and start elsewhere, and
+ends those that a node should have ended and cannot."""
 
 from __future__ import annotations
 
@@ -10,7 +11,8 @@ from agents.lost_nodes.cluster import Cluster
 from agents.lost_nodes.faults import LASTS, LASTS_ALL, Fault, Faults
 from agents.lost_nodes.leaving import Kind
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Pod, is_evicted, stays
+from agents.lost_nodes.overdue import Overdue
+from agents.lost_nodes.pods import Fate, Pod, fate, is_evicted, stays
 
 _SLOWLY = 10.0
 """Seconds between two looks at faults and drains, which may last for weeks. A spot node has no time to lose."""
@@ -25,6 +27,7 @@ class Moves:
 
     cluster: Cluster
     _faults: Faults = field(default_factory=Faults)
+    _overdue: Overdue = field(default_factory=Overdue)
     _told: dict[str, float] = field(default_factory=dict)
     """The uids of pods whose eviction was told, and when."""
     _slowly: float | None = None
@@ -42,6 +45,7 @@ class Moves:
             self._slowly = now
             self._drained(reached, now)
             self._faulty(reached, now)
+            self._stuck(reached, now)
 
     def _leave(self, name: str, node: Node, now: float) -> None:
         """Evict all pods, and keep new ones off the node."""
@@ -78,6 +82,13 @@ class Moves:
         if self._faults.spared - spared:
             names = ", ".join(sorted(self._faults.spared))
             print(f"{names}: faulty together, more than a third of those with accelerators; nothing moves", flush=True)
+
+    def _stuck(self, nodes: Mapping[str, Node], now: float) -> None:
+        pods = [pod for name, node in nodes.items() if node.is_unready for pod in self.cluster.pods(name)]
+        for pod in self._overdue.due(pods, now):
+            if (due := fate(pod, 0)) in (Fate.END, Fate.FAIL):
+                why = f"node {pod['spec']['nodeName']} is not ready, and has not ended it in its grace period"
+                self.cluster.do(due, pod, why)
 
     def _evict(self, pod: Pod, name: str, node: Node, now: float) -> None:
         if "deletionTimestamp" in pod["metadata"]:

@@ -40,6 +40,8 @@ class Node:
     taints: Sequence[Mapping[str, str]] = ()
     version: str = ""
     """The resource version of what was read."""
+    is_unready: bool = False
+    """Whether its kubelet says that it is not ready: it answers, but may be unable to start and to end pods."""
 
 
 @dataclass

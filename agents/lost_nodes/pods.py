@@ -13,13 +13,25 @@ FENCED = "tensorplane.dev/fenced"
 REPLACED_AFTER = 60.0
 """Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
 _ENDED = ("Succeeded", "Failed")
+_REASON = "NodeLost"
+_KILLED = 137
+"""Exit status of a container that was ended by SIGKILL."""
+_REPEATED = 8.0
+"""Seconds after which it is said again that a pod has ended, to who has not heard."""
+_SEEN = "workflows.argoproj.io/completed"
+"""Label of pods whose end Argo has taken in."""
 
 
 def stays(pod: Pod) -> bool:
     """Whether an eviction of the pod moves nothing: it has ended, or is its node's own."""
     about = pod["metadata"]
     is_of_node = any(owner["kind"] in ("DaemonSet", "Node") for owner in about.get("ownerReferences") or ())
-    return is_of_node or pod.get("status", {}).get("phase") in _ENDED
+    return is_of_node or has_ended(pod)
+
+
+def has_ended(pod: Pod) -> bool:
+    """Whether the API server has the pod as ended."""
+    return pod.get("status", {}).get("phase") in _ENDED
 
 
 def is_evicted(pod: Pod) -> bool:
@@ -29,10 +41,24 @@ def is_evicted(pod: Pod) -> bool:
     return "deletionTimestamp" in pod["metadata"] and "EvictionByEvictionAPI" in reasons
 
 
+def replica_set(pod: Pod) -> str:
+    """The uid of the ReplicaSet that starts another pod once this one is deleted; empty without one."""
+    owners = pod["metadata"].get("ownerReferences") or ()
+    return next((str(owner.get("uid", "")) for owner in owners if owner["kind"] == "ReplicaSet"), "")
+
+
+def is_ready(pod: Pod) -> bool:
+    """Whether Services send requests to the pod."""
+    conditions = pod.get("status", {}).get("conditions") or ()
+    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return ready and "deletionTimestamp" not in pod["metadata"]
+
+
 class Fate(Enum):
     """What to do with a pod."""
 
-    END = "end by force"
+    END = "end by force: as failed, and deleted"
+    FAIL = "end as failed, and leave the rest to Argo"
     REPLACE = "delete, so that another one starts"
     LEAVE = "leave"
 
@@ -42,23 +68,68 @@ def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
 
     `of_controller`: gangs wait for another one, and the one that is cut off leads no more.
     """
-    if pod.get("status", {}).get("phase") in _ENDED:
-        return Fate.LEAVE
+    if has_ended(pod):
+        is_due = silent % _REPEATED < _REPEATED / 4
+        return Fate.FAIL if is_due and _is_unseen(pod) else Fate.LEAVE
     if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
-        return Fate.END
+        return Fate.FAIL if _is_argos(pod) else Fate.END
     # A Deployment starts another pod at once; a Job waits for the end of this one.
-    is_replaced = any(owner["kind"] == "ReplicaSet" for owner in pod["metadata"].get("ownerReferences") or ())
-    if is_replaced and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
+    if replica_set(pod) and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
         return Fate.REPLACE
     return Fate.LEAVE
 
 
-def ended(node: str, silent: float) -> dict[str, Any]:
-    """The status of a pod that is ended by force: one that the node took along, not a failure of its own."""
-    message = f"node {node} has sent no heartbeat for {silent:.0f} s"
-    return {
+def _is_argos(pod: Pod) -> bool:
+    """Whether the pod is a Workflow's own. Argo starts another one once it has seen how this one has ended."""
+    return any(owner["kind"] == "Workflow" for owner in pod["metadata"].get("ownerReferences") or ())
+
+
+def _is_unseen(pod: Pod) -> bool:
+    """Whether this agent has ended a pod of a Workflow, and Argo has not taken it in.
+
+    Argo starts another pod when it looks a second time, and looks only when something has changed (v3.7.4:
+    workflow/controller/operator.go, podReconciliation, and pod/significant.go).
+    """
+    conditions = pod.get("status", {}).get("conditions") or ()
+    is_ours = any((each["type"], each.get("reason")) == ("DisruptionTarget", _REASON) for each in conditions)
+    return _is_argos(pod) and is_ours and (pod["metadata"].get("labels") or {}).get(_SEEN) != "true"
+
+
+def silence(node: str, seconds: float) -> str:
+    """What is the matter with a lost node."""
+    return f"node {node} has sent no heartbeat for {seconds:.0f} s"
+
+
+def unready(message: str) -> dict[str, Any]:
+    """The status of a pod that gets no requests, as Kubernetes sets it when it gives a node up. A kubelet that is back
+    puts it right."""
+    return {"conditions": [{"type": "Ready", "status": "False", "reason": _REASON, "message": message}]}
+
+
+def ended(pod: Pod, message: str, now: str) -> dict[str, Any]:
+    """The status of a pod that is ended by force: one that the node took along, not a failure of its own.
+
+    `message`: what is the matter with the node. `now`: the time, as the API has it.
+    """
+    status: dict[str, Any] = {
         "phase": "Failed",
-        "reason": "NodeLost",
+        "reason": _REASON,
         "message": message,
-        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": "NodeLost", "message": message}],
+        "conditions": [{"type": "DisruptionTarget", "status": "True", "reason": _REASON, "message": message}],
     }
+    if not _is_argos(pod):
+        return status
+    # Argo waits ten minutes for what the container `wait` might still report, unless that has ended badly, or never was
+    # there and the pod is evicted (v3.7.4: workflow/controller/operator.go, assessNodeStatus, and taskresult.go).
+    containers = [_killed(each, message, now) for each in pod.get("status", {}).get("containerStatuses") or ()]
+    return {**status, "reason": "Evicted", "containerStatuses": containers}
+
+
+def _killed(container: Mapping[str, Any], message: str, now: str) -> dict[str, Any]:
+    """The status of a container that has ended with its node, unless it had ended before."""
+    state = container.get("state") or {}
+    if "terminated" in state:
+        return {**container}
+    killed = {"exitCode": _KILLED, "reason": _REASON, "message": message, "finishedAt": now}
+    began = {"startedAt": state["running"]["startedAt"]} if "running" in state else {}
+    return {**container, "ready": False, "started": False, "state": {"terminated": {**killed, **began}}}

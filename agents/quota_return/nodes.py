@@ -18,6 +18,8 @@ from agents.quota_return.objects import Object, holds
 KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 TAINT = "tensorplane.dev/no-nodes"
 """Key of the taint."""
+KEPT_OFF = {"tensorplane.dev/lost": "is lost", "tensorplane.dev/leaving": "is leaving"}
+"""Taints of nodes by which `agents/lost_nodes` keeps new pods off them, in words."""
 _PAGE = 20
 _COUNTED = "nvidia.com/gpu"
 
@@ -53,11 +55,24 @@ def _has_usable_node(server: ApiServer, labels: Mapping[str, str]) -> bool:
     following = ""
     while True:
         found = server.send("GET", f"api/v1/nodes?{query}{following}")
-        if any(holds(node, "Ready") for node in found["items"]):
+        if not all(map(takes_none, found["items"])):
             return True
         if not (token := found["metadata"].get("continue")):
             return False
         following = f"&continue={quote(token)}"
+
+
+def takes_none(node: Object) -> str:
+    """Why a node takes no new pods, in words; empty if it does.
+
+    At once, and for as long as it holds: a flavor that is out of use loses no job that has it, also one whose gang is
+    restarted. Only waiting jobs get another flavor, which they may use anyway.
+    """
+    if node["spec"].get("unschedulable"):
+        return "is cordoned"
+    taints = {each["key"] for each in node["spec"].get("taints") or ()}
+    kept_off = next((words for key, words in KEPT_OFF.items() if key in taints), "")
+    return kept_off or ("" if holds(node, "Ready") else "is not Ready")
 
 
 def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agents.quota_return.nodes import TAINT
+from agents.quota_return.nodes import TAINT, takes_none
 from cli.api_values import Object
-from cli.kueue.facts import Facts, condition
+from cli.kueue.facts import Facts
 
 
 def without_nodes(facts: Facts) -> dict[str, tuple[str, ...]]:
@@ -52,7 +52,5 @@ def _is_of(node: Object, labels: Mapping[str, str]) -> bool:
 
 def _reason(node: Object) -> str:
     """Why a node takes no pods; empty if it does."""
-    name = node["metadata"]["name"]
-    if node["spec"].get("unschedulable"):
-        return f"{name} is cordoned"
-    return "" if condition(node, "Ready").holds else f"{name} is not Ready"
+    why = takes_none(node)
+    return f"{node['metadata']['name']} {why}" if why else ""

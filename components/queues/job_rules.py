@@ -18,6 +18,7 @@ _GRACE = 30
 _FREE = "variables.byController"
 _JOB_SET = "request.kind.kind == 'JobSet'"
 _JOBS = "dyn(object).spec.replicatedJobs"
+_OF_WORKFLOW = "(owner.apiVersion.startsWith('argoproj.io/') && owner.kind == 'Workflow')"
 
 
 def everywhere(spaces: Spaces) -> list[dict[str, str]]:
@@ -200,10 +201,12 @@ def _changeable(thing: str) -> str:
 
 
 def _no_controller() -> dict[str, str]:
-    """Kueue leaves a JobSet that another one controls to that one, and counts it with none."""
+    """Kueue leaves a JobSet that another one controls to that one, and counts it with none. It does count those of
+    Argo's Workflows, which it does not know: a pipeline's stage is one."""
     had = f"(oldObject == null ? [] : dyn(oldObject).{OWNER})"
+    known = f"owner in {had} || {_OF_WORKFLOW}"
     return {
-        "expression": f"{_FREE} || !({_JOB_SET}) || dyn(object).{OWNER}.all(owner, owner in {had})",
+        "expression": f"{_FREE} || !({_JOB_SET}) || dyn(object).{OWNER}.all(owner, {known})",
         "message": (
             "metadata.ownerReferences: Kueue does not count a JobSet that another object controls; remove"
             " controller: true"

@@ -27,7 +27,7 @@ from pathlib import Path
 from tensorplane.checkpoints import disk
 from tensorplane.checkpoints.run_folder import TakenOver
 
-_DRAFT, _GONE = ".draft", ".gone"
+_DRAFT, _GONE, _WRITERS = ".draft", ".gone", ".writers-"
 RUN = Path("assets.extra") / "run"
 """File of a version with its publisher; model servers ignore the folder."""
 
@@ -100,9 +100,14 @@ def _gate(base: Path, publisher: str) -> Iterator[Path]:
             writers.rmdir()
 
 
+def publishers(base: Path) -> list[str]:
+    """Those that have begun versions below `base`, and may go on."""
+    return sorted(path.name.removeprefix(_WRITERS) for path in base.glob(f"{_WRITERS}*"))
+
+
 def _writers(base: Path, publisher: str) -> Path:
     # Servers only load folders with a numeric name, so they ignore this one.
-    return base / f".writers-{publisher}"
+    return base / f"{_WRITERS}{publisher}"
 
 
 def _taken_over(base: Path, publisher: str) -> TakenOver:

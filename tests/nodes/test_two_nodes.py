@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+from typing import Any
 
 from components.base import quantities
 from driver.kube import Kube
@@ -65,7 +66,7 @@ def test_a_volume_written_on_one_node_is_read_on_the_other(pods: Pods) -> None:
 def test_a_device_plugin_gives_its_devices_to_the_pods_of_its_node_alone(
     kube: Kube, pods: Pods, second: RealNode
 ) -> None:
-    def devices(node: str) -> str | None:
+    def devices(node: str) -> Any:
         return (kube.get(f"/api/v1/nodes/{node}") or {})["status"]["allocatable"].get(_DEVICE)
 
     has_one = pod("has-one", SECOND)

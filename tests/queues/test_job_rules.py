@@ -374,6 +374,8 @@ def test_honest_jobs_are_let_in(jobs: Jobs) -> None:
     # Where the settings of a stack say how long.
     own = example(namespace=jobs.stack)
     template_of(own)["spec"]["terminationGracePeriodSeconds"] = 86400
+    # As Argo creates that of a pipeline's stage.
+    own["metadata"]["ownerReferences"] = [{**_OWNER, "apiVersion": "argoproj.io/v1alpha1", "kind": "Workflow"}]
     assert jobs.refusal(own) == ""
 
 

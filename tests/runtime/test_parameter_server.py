@@ -113,6 +113,32 @@ def test_lost_server_is_noticed_without_a_step_that_fails(servers: Servers, tmp_
     assert "tensorplane: lost=ps:1 silent" in chief.output
 
 
+_COMES_BACK = f"""{ALL_ANSWER}
+from tensorplane import Place, StopRequest
+from tensorplane.parameter_server.training import coordinated
+
+with coordinated(Place.current().strategy(), StopRequest()):
+    print("holds", flush=True)
+    # What the coordinator does once a worker that was lost is there again.
+    context.context().update_server_def(context.get_server_def())
+"""
+
+
+@pytest.mark.nightly("ten processes with TensorFlow")
+def test_a_chief_whose_run_was_taken_over_ends_no_server_of_the_gang_after_it(servers: Servers, tmp_path: Path) -> None:
+    """Servers of both gangs have the same addresses, so it connects to those of the other one."""
+    tasks = [variables(servers.cluster)]
+    with gang(tmp_path, _COMES_BACK, tasks=tasks, hold_after="holds") as former:
+        former.until("holds")
+        servers.restart()
+        eventually(lambda: all(map(server.accepts, (*servers.cluster["ps"], *servers.cluster["worker"]))))
+        former.go()
+        assert former.finish() == [0], former.output
+    with chief_of(tmp_path, servers, steps=50, then=ALL_ANSWER) as chief:
+        assert chief.finish() == [0], chief.output
+    assert [servers.code(task) for task in list(servers.processes)] == [0, 0, 0, 0]
+
+
 _READS = """
 import tensorflow as tf
 from tensorplane import Place, StopRequest

@@ -19,7 +19,7 @@ from tensorplane.datasets import Refused
 from tensorplane.stages import plan, steps
 from tensorplane.stages.commit import commit
 from tensorplane.stages.keep import keep
-from tensorplane.stages.results import Results
+from tensorplane.stages.results import Result, Results
 from tests.runtime.stage_volume import Volume
 from tests.support.rendering import PROJECT
 
@@ -63,6 +63,32 @@ def test_a_pod_of_a_plan_before_whose_part_has_a_result_changes_nothing(volume: 
     assert steps.kept(stage, "words-1", "0", out).said == "item=0 result=unchanged"
     commit(stage, "words-1")
     assert volume.files() == {"a": "ONE"}
+
+
+def test_a_pod_that_was_cut_off_changes_nothing_once_another_one_has_kept_a_result(
+    volume: Volume, tmp_path: Path
+) -> None:
+    """It goes on after it has read the plan, when the run has been committed and cleaned."""
+    stage, version = volume.stage(), volume.put(a="one")
+    plan.plan(stage, "words-1", {"texts": version})
+    for name in ("former", "later"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a").write_text(name)
+    kept = Results.keep
+
+    def paused(self: Results, key: str, result: Result) -> None:
+        with _broken(Results, "keep", kept):
+            keep(stage, "words-1", 0, tmp_path / "later")
+            commit(stage, "words-1")
+            plan.finish(stage, "words-1")
+        kept(self, key, result)
+
+    with _broken(Results, "keep", paused):
+        keep(stage, "words-1", 0, tmp_path / "former")
+    assert volume.files() == {"a": "later"}
+    assert plan.plan(stage, "words-2", {"texts": version}) == [], "it has the result"
+    commit(stage, "words-2")
+    assert volume.files() == {"a": "later"}
 
 
 def test_a_result_that_does_not_fit_is_refused_with_the_sizes(volume: Volume, tmp_path: Path) -> None:

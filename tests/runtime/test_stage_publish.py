@@ -13,8 +13,9 @@ from typing import Any
 import pytest
 
 from tensorplane import numbered
+from tensorplane.checkpoints.run_folder import TakenOver
 from tensorplane.datasets import Dataset, Refused
-from tensorplane.stages import plan
+from tensorplane.stages import plan, publish
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.publish import published, served
 
@@ -110,6 +111,42 @@ def test_the_newest_version_is_not_published_again_and_an_earlier_model_is(servi
     assert serving.publish(serving.commit("two")) == 2
     assert serving.publish(first) == 3, "the data went back, and so does the server"
     assert numbered.newest(serving.models) == 3
+
+
+@pytest.mark.parametrize("cut_off", ["before it publishes", "before the rename"])
+@pytest.mark.parametrize("again", [False, True], ids=["another run", "another pod of the run"])
+def test_a_pod_that_was_cut_off_publishes_nothing_once_another_one_has(
+    serving: _Serving, monkeypatch: pytest.MonkeyPatch, cut_off: str, again: bool
+) -> None:
+    """It goes on when the other one has done its work, and its model may be an older one."""
+    first, second = serving.commit("one"), serving.commit("one" if again else "two")
+    (item,) = plan.plan(serving.stage(), "digits-0", {"model": first})
+    copied, root = publish._copied, serving.source.store.root.parents[1]
+    folder = root / item["in-model"]
+
+    def other() -> None:
+        monkeypatch.setattr(publish, "_copied", copied)
+        run = "digits-0" if again else "digits-1"
+        (model,) = [item] if again else plan.plan(serving.stage(), run, {"model": second})
+        assert published(serving.stage(), run, root / model["in-model"]) == 1
+        plan.finish(serving.stage(), run)
+
+    def paused(*args: Any) -> None:
+        copied(*args)
+        other()
+
+    if cut_off == "before it publishes":
+        other()
+        # What it has read of the plan.
+        read = plan.Plan((), ({"dataset": "model", "version": "1", "commit": first},))
+        monkeypatch.setattr(plan.Plan, "read", lambda _: read)
+    else:
+        monkeypatch.setattr(publish, "_copied", paused)
+    with pytest.raises(TakenOver):
+        published(serving.stage(), "digits-0", folder)
+    assert numbered.versions(serving.models) == [1]
+    assert (serving.models / "1" / "variables" / "data").read_text() == ("one" if again else "two")
+    assert [path.name for path in serving.models.glob(".writers-*/*")] == []
 
 
 def test_the_result_is_the_version_once_the_server_answers_for_it(serving: _Serving, tmp_path: Path) -> None:

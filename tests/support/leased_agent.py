@@ -1,5 +1,6 @@
-"""An agent with a Lease that lasts two seconds, which acts once for each line that it is told: `ADDRESS ACCOUNT POD
-LONGEST_TURN`. The line `hang` is a turn without an end; after `read`, the turn asks, and acts at the next line."""
+"""An agent with a Lease that lasts two seconds, which acts once for each line that it is told, and watches while it
+waits: `ADDRESS ACCOUNT POD LONGEST_TURN`. The line `hang` is a turn without an end; after `read`, the turn asks, and
+acts at the next line."""
 
 from __future__ import annotations
 
@@ -19,9 +20,11 @@ NAMESPACE, NAME = "team", "agent.usage"
 def main(address: str, account: str, pod: str, longest_turn: str) -> None:
     ssl.create_default_context = lambda cafile: None  # type: ignore[assignment, misc]
     lease.DURATION_SECONDS, lease.DEADLINE_SECONDS = 2, 1.2
+    server = ApiServer(address, Path(account))
     turns = LeasedTurns(
-        Lease(ApiServer(address, Path(account)), NAMESPACE, NAME, pod),
-        Pace(renew=0.1, retry=0.05, longest_turn=float(longest_turn)),
+        Lease(server, NAMESPACE, NAME, pod),
+        Pace(renew=0.1, retry=0.05, wait=0.05, longest_turn=float(longest_turn)),
+        watch=lambda: server.send("GET", f"watched/{pod}"),
     )
     turns.begin()
     for line in sys.stdin:

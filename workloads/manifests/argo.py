@@ -10,7 +10,7 @@ import yaml
 from hera.workflows import DAG, Parameter, Task, WorkflowTemplate, models
 
 from components.base import pod_security
-from components.base.labels import STAGE
+from components.base.labels import FENCED, STAGE
 from workloads.manifests.pipeline_run import ENTRY
 from workloads.manifests.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, KEEP, SUMMARY, VERSION, Steps, folder_of
 from workloads.settings.pipeline import PipelineSettings, parameter
@@ -34,6 +34,9 @@ _UNLESS_KEEPER_REFUSED = (
 )
 """The same of a pod that also has a program of the user, whose exit status Argo tells: that may be any, and the
 container that keeps the result ends with the same one unless it is 0."""
+_IF_LOST = "lastRetry.exitCode != '64' || lastRetry.message contains 'context canceled'"
+"""Whether the pod that waits for a job was lost, or evicted from its node. The end of the job, also its deletion, and
+its refusal have this exit status of Argo's executor; so does the eviction, with these words."""
 _ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
@@ -167,17 +170,20 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
     return models.Template.model_validate(
         {
             "name": name,
-            "metadata": {"labels": steps.owner.labels},
+            # It writes nothing.
+            "metadata": {"labels": steps.owner.labels, "annotations": {FENCED: "true"}},
             "inputs": {"parameters": [{"name": each} for each in inputs]},
             "resource": {
-                # A pod that was lost finds the JobSet that it has created.
+                # A pod that was lost finds the JobSet that it has created. Without the flag, kubectl would undo what
+                # Kueue has set in it since.
                 "action": "apply",
+                "flags": ["--server-side"],
                 "setOwnerReference": True,
                 "manifest": json.dumps(steps.job_set(), sort_keys=True),
                 "successCondition": "status.terminalState == Completed",
                 "failureCondition": "status.terminalState == Failed",
             },
-            "retryStrategy": {"limit": _TRIES, "retryPolicy": "OnError"},
+            "retryStrategy": {"limit": _TRIES, "retryPolicy": "Always", "expression": _IF_LOST},
             "securityContext": pod_security.pod(),
         }
     )

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
-from workloads.manifests import pod, stage_job, training_job, variables
+from workloads.manifests import fence, pod, stage_job, training_job, variables
 from workloads.manifests.files import Bundle, bundles, fits_one
 from workloads.manifests.mounts import Mountable
 from workloads.manifests.objects import Identity, Manifest
@@ -227,7 +227,8 @@ class Steps:
         keeper = self._container(
             KEEP, _RUN, _input(ITEM), self._out, main["name"], volumes=[self.stage.output], resources=KEEPER
         )
-        both = _with_keeper(made, self._template(keeper, {}), shared=("tmp", pod.folder_name(self._out)))
+        fenced = self._template(keeper, {}, annotations=fence.of_stage([*program.volumes, *keeper.volumes]))
+        both = _with_keeper(made, fenced, shared=("tmp", pod.folder_name(self._out)))
         return _unpacked_by_library(both, self.image) if archived else both
 
     def _asked(self) -> dict[str, str]:
@@ -242,7 +243,8 @@ class Steps:
             "publish", _RUN, _input(ITEM), folder.path, OUT, volumes=[self.stage.output], resources=_HELPER
         )
         more = [folder, *self._of_server([each.claim for each in step.volumes])]
-        return self._template(replace(step, volumes=[*step.volumes, *more]), self.placement)
+        step = replace(step, volumes=[*step.volumes, *more])
+        return self._template(step, self.placement, annotations=fence.of_stage(step.volumes))
 
     def _of_server(self, mounted: Collection[str]) -> list[pod.VolumeMount]:
         """The volume of the server's versions, if it is not that of a dataset."""
@@ -295,6 +297,7 @@ class Steps:
         container: pod.Container,
         placement: Mapping[str, Any] | None = None,
         labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
         return pod.template(
             self.owner.name,
@@ -303,6 +306,7 @@ class Steps:
             grace_seconds=_GRACE_SECONDS,
             restart_policy="Never",
             placement=placement or {},
+            annotations=annotations or {},
         )
 
 

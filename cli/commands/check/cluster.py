@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import guard, node_sizes, platform, promises, volumes
+from cli.commands.check import controllers, guard, node_sizes, platform, promises, volumes
 from components.base.faults import Note
 from driver import advice
 from driver.kube import Kube
@@ -22,7 +22,7 @@ def comparison(stack: str, context: str) -> Callable[[ResolvedStack], list[Note]
 def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:
     """Notes; raises what `refuse` raises. `repair`: the command that creates again what somebody deleted."""
     refuse(resolved, api)
-    return list(guard.notes(resolved, api, repair))
+    return [*guard.notes(resolved, api, repair), *controllers.notes(resolved, api)]
 
 
 def refuse(resolved: ResolvedStack, api: Kube) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.lost_nodes import devices, leaving
+from agents.lost_nodes import cluster, devices, leaving
 from cli.api_values import Object
 from cli.commands.why.answer import resource_name
 
@@ -26,4 +26,4 @@ def lines(nodes: Iterable[Object]) -> Iterator[str]:
 def takes_pods(node: Object) -> bool:
     """Whether neither people nor the agent of lost nodes keep new pods off a node."""
     keys = {each["key"] for each in node["spec"].get("taints") or ()}
-    return not node["spec"].get("unschedulable") and leaving.TAINT not in keys
+    return not node["spec"].get("unschedulable") and keys.isdisjoint((leaving.TAINT, cluster.TAINT))

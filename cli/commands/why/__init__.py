@@ -15,7 +15,8 @@ from cli import options
 def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """Why a job waits, runs or was stopped, and what helps.
 
-    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
+    JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. Of a model server, a scorer, a
+    recorder or a TensorBoard of the stack, it tells of pods that do not run or whose nodes are lost or leave.
     """
     from cli.access import Access
     from cli.commands.why import query

@@ -28,14 +28,20 @@ def lines(details: Details, now: datetime) -> Iterator[str]:
         yield _of(node, pods)
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
-            yield from _broken(pod)
-    ended = [each for each in details.events if _is_told(each) and _named(each).startswith(details.job_set)]
+            yield from broken(pod)
+    yield from told(details)
+
+
+def told(details: Details) -> Iterator[str]:
+    """A sentence for the last of its pods that the agent has ended or moved."""
+    ended = [each for each in details.events if _is_told(each) and named(each).startswith(details.job_set)]
     if details.job_set and ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
-        yield f"{_named(last)} was {last.get('message', '')}."
+        yield f"{named(last)} was {last.get('message', '')}."
 
 
-def _named(event: Object) -> str:
+def named(event: Object) -> str:
+    """The name of what an Event is about."""
     return str((event.get("involvedObject") or {}).get("name", ""))
 
 
@@ -44,7 +50,8 @@ def _is_told(event: Object) -> bool:
     return (event.get("source") or {}).get("component") == REPORTER
 
 
-def _broken(pod: Object) -> Iterator[str]:
+def broken(pod: Object) -> Iterator[str]:
+    """A sentence for each device of a pod that does not work."""
     after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
     for resource, device in devices.unhealthy(pod):
         what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
@@ -61,7 +68,7 @@ def _of(node: str, pods: list[Object]) -> str:
     names = [pod["metadata"]["name"] for pod in pods]
     problem = f"Node {node} does not report the end of {some(names)}, so no new pods start"
     if all((pod["metadata"].get("annotations") or {}).get(FENCED) == "true" for pod in pods):
-        return f"{problem}; the agent nodes.lost ends them once the node is lost."
+        return f"{problem}; the agent nodes.lost ends them if the node is lost or not ready."
     # Two gangs that write at once would mix what they write.
     command = f"kubectl -n {pods[0]['metadata']['namespace']} delete pod {' '.join(names)} --force --grace-period=0"
     return (

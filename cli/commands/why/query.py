@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.why import verdict
+from cli.commands.why import deployed, verdict
 from cli.commands.why.answer import Answer, Asked
 from cli.jobs.named import named
 from cli.kueue import facts as queue_facts
@@ -26,7 +26,10 @@ from driver.stack_settings import STACK
 
 def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:
     """Asks the cluster about a job, and prints."""
-    found = explained(access, access.job(job))
+    if deployed.is_one(access.declared, job):
+        found = deployed.ask(access.api, access.namespace, job)
+    else:
+        found = explained(access, access.job(job))
     if as_json:
         print(json.dumps(asdict(found), indent=2))
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from cli.api_values import moment
 from cli.commands.why import nodes, pods, returned_quota, waiting
@@ -38,8 +39,8 @@ def answer(asked: Asked) -> Answer:
         return _unknown_to_kueue(asked, queue)
     if asked.work.state in ("admitted", "running"):
         return _admitted(asked, asked.work)
-    stuck = _stuck(asked, asked.work, queue)
-    return stuck or waiting.waiting(asked, asked.work)
+    found = _stuck(asked, asked.work, queue) or waiting.waiting(asked, asked.work)
+    return replace(found, lines=(*found.lines, *nodes.lines(asked.details, asked.now)))
 
 
 def _ended_badly(asked: Asked) -> Iterator[str]:

@@ -31,8 +31,9 @@ VERDICT = "ram://tensorplane/verdict"
 """The exit code with which the chief lets the server end."""
 TASK = "ram://tensorplane/task"
 """The server's index among the servers of its kind, for functions that run in it."""
-CHIEF = "ram://tensorplane/chief"
-"""The chief's mark: a server without it has started after the chief, and so has lost its variables."""
+CHIEF = "ram://tensorplane/chief-"
+"""The chief's mark, with its own ending: a ps without it has started after the chief, and so has lost its variables, or
+is of the gang that has taken the run over. That gang's servers have the same addresses."""
 SERVING, STOPPING = "serving", "stopping"
 EXIT_BROKEN = 70
 """Exit code of a server that no longer serves: EX_SOFTWARE of sysexits.h."""

@@ -7,6 +7,7 @@ import os
 import sys
 import threading
 import time
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -107,9 +108,10 @@ class Watch:
         self._asked: dict[str, float] = {}
         """When each server was asked that has not answered since."""
         self._end = threading.Event()
+        self._mark = f"{server.CHIEF}{uuid.uuid4().hex}"
         for device in self._servers:
             with tf.device(device):
-                tf.io.write_file(server.CHIEF, "here")
+                tf.io.write_file(self._mark, "here")
         self.stopping = False
         """Whether a parameter server was asked to stop: what it holds must be saved now."""
 
@@ -132,11 +134,35 @@ class Watch:
         """Whether no parameter server has ended, or is another process than at the start."""
         try:
             for device in self._servers:
-                with tf.device(device):
-                    tf.io.read_file(server.CHIEF).numpy()
+                self._must_have_mark(device)
         except tf.errors.OpError:
             return False
         return True
+
+    def dismiss(self, code: int) -> None:
+        """Let all servers end with this exit code. Waits at most five seconds for those that do not answer.
+
+        They end by themselves if a ps is lost, or is another gang's: nothing tells this gang's workers from another's.
+        """
+
+        def tell(device: str) -> None:
+            with contextlib.suppress(tf.errors.OpError), _own_executor():
+                for each in [device] if device in self._servers else self._servers:
+                    self._must_have_mark(each)
+                with tf.device(device):
+                    tf.io.write_file(server.VERDICT, str(code))
+
+        threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices]
+        for thread in threads:
+            thread.start()
+        deadline = time.monotonic() + _GOODBYE_SECONDS
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _must_have_mark(self, device: str) -> None:
+        """Raises an OpError unless a ps is the process that it was at the start."""
+        with tf.device(device):
+            tf.io.read_file(self._mark).numpy()
 
     def _poll(self, device: str) -> None:
         while not self._end.wait(_POLL_SECONDS):
@@ -148,9 +174,9 @@ class Watch:
         """Ask one server. False for a ps that has ended or lost its variables: the step's error may never come."""
         is_ps = device in self._servers
         try:
-            with _own_executor(), tf.device(device):
+            with _own_executor():
                 if is_ps:
-                    tf.io.read_file(server.CHIEF).numpy()
+                    self._must_have_mark(device)
         except tf.errors.OpError:
             return False
         try:
@@ -188,21 +214,6 @@ def _own_executor() -> Iterator[None]:
     finally:
         # Its deletion raises what is not cleared.
         own.clear_error()
-
-
-def dismiss(of: Any, code: int) -> None:
-    """Let all servers end with this exit code. Waits at most five seconds for those that do not answer."""
-
-    def tell(device: str) -> None:
-        with contextlib.suppress(tf.errors.OpError), _own_executor(), tf.device(device):
-            tf.io.write_file(server.VERDICT, str(code))
-
-    threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in _devices(of)]
-    for thread in threads:
-        thread.start()
-    deadline = time.monotonic() + _GOODBYE_SECONDS
-    for thread in threads:
-        thread.join(max(0.0, deadline - time.monotonic()))
 
 
 def _devices(of: Any) -> list[str]:

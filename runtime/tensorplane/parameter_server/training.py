@@ -90,7 +90,7 @@ def coordinated(of: Any, stop: StopRequest) -> Iterator[Callable[[], bool]]:
     """
     watch, code = servers.Watch(of), [EXIT_SAVED]
     # Not at the end of the block: the program still reads from the servers what it publishes.
-    atexit.register(lambda: servers.dismiss(of, code[0]))
+    atexit.register(lambda: watch.dismiss(code[0]))
     with stop.deferred(), watch.watching():
         try:
             yield lambda: stop.came or watch.stopping

@@ -168,6 +168,8 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     Plan(tuple(planned), about, left_out).write(path_of(stage, run), store.parts)
     pods = {number: Due(planned[number].key, planned[number].about) for number in todo}
     durable.replace(_due_of(stage, run), json.dumps(pods).encode(), store.parts)
+    if stage.publish:
+        durable.replace(_last_of(stage), run.encode(), store.parts)
     # What a former try of the run has noted: its results may be gone, and its numbers those of other items.
     kept_of(stage, run).write_bytes(b"")
     folders = {each.name: _folders(each, run, stage, todo, commits[each.name]) for each in stage.inputs}
@@ -180,6 +182,19 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
         }
         for number in todo
     ]
+
+
+def is_last(stage: Stage, run: str) -> bool:
+    """Whether a run of a stage that publishes goes on, and no other one has begun since."""
+    try:
+        return _last_of(stage).read_text() == run and path_of(stage, run).exists()
+    except FileNotFoundError:  # planned by an older tensorplane, whose agent was updated during the run
+        return True
+
+
+def _last_of(stage: Stage) -> Path:
+    """The file with the run that was planned last."""
+    return stage.root / f"runs/{stage.pipeline}-{stage.name}.last"
 
 
 def lease(stage: Stage, run: str, source: Input) -> str:

@@ -19,7 +19,7 @@ from typing import Any
 from tensorplane import numbered
 from tensorplane.datasets import Refused
 from tensorplane.stages.description import Stage
-from tensorplane.stages.plan import Plan, path_of
+from tensorplane.stages.plan import Plan, is_last, path_of
 
 SERVED = "served.json"
 """File of the stage's output: `{"server": …, "model": …, "version": 3}`."""
@@ -51,7 +51,10 @@ class Server:
 
 
 def published(stage: Stage, run: str, model: Path) -> int:
-    """Publish the SavedModel in a folder; its number. Raises Refused for another folder."""
+    """Publish the SavedModel in a folder; its number.
+
+    Raises Refused for another folder, and TakenOver once the run is over: whatever a pod of it had begun.
+    """
     server = Server.of(stage)
     if not (model / "saved_model.pb").is_file():
         raise Refused(f"{model}: has no saved_model.pb; let the stage before write a SavedModel to /out")
@@ -63,8 +66,17 @@ def published(stage: Stage, run: str, model: Path) -> int:
         "inputs": [{key: source[key] for key in ("dataset", "version", "commit")}],
         "published": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
     }
-    publisher = f"{source['dataset']}@{source['version']}"
-    return numbered.add(lambda draft: _copied(model, draft, record), server.folder, publisher)
+    of_dataset = f"{source['dataset']}@"
+    publisher = f"{of_dataset}{source['version']}"
+
+    def is_ours() -> bool:
+        return is_last(stage, run)
+
+    # A pod of a former run, which is cut off or paused, has another version.
+    for other in numbered.publishers(server.folder):
+        if other.startswith(of_dataset) and other != publisher:
+            numbered.bar_former(server.folder, other, is_ours=is_ours)
+    return numbered.add(lambda draft: _copied(model, draft, record), server.folder, publisher, is_ours=is_ours)
 
 
 def served(stage: Stage, version: int, out: Path, pause: Callable[[], object] = lambda: time.sleep(1)) -> None:

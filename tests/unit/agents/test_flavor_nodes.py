@@ -11,6 +11,8 @@ from urllib.parse import parse_qs
 import pytest
 
 from agents.api import ApiServer
+from agents.lost_nodes import cluster as lost
+from agents.lost_nodes import leaving
 from agents.quota_return.nodes import KUEUE, TAINT, look
 
 Object = dict[str, Any]
@@ -20,10 +22,11 @@ GPUS = {"key": "nvidia.com/gpu", "value": "present", "effect": "NoSchedule"}
 OUT = {"key": TAINT, "effect": "NoSchedule"}
 
 
-def node(flavor: str, *, ready: bool = True, cordoned: bool = False) -> Object:
+def node(flavor: str, *, ready: bool = True, cordoned: bool = False, taint: str = "nvidia.com/gpu") -> Object:
     conditions = [{"type": "Ready", "status": str(ready)}]
     labels = {"tensorplane.dev/flavor": flavor}
-    return {"metadata": {"labels": labels}, "spec": {"unschedulable": cordoned}, "status": {"conditions": conditions}}
+    spec = {"unschedulable": cordoned, "taints": [{"key": taint, "effect": "NoSchedule"}]}
+    return {"metadata": {"labels": labels}, "spec": spec, "status": {"conditions": conditions}}
 
 
 class FakeServer(ApiServer):
@@ -87,8 +90,14 @@ class FakeServer(ApiServer):
 
 @pytest.mark.parametrize(
     "nodes",
-    [[], [node(A100, cordoned=True)], [node(A100, ready=False), node(A100, cordoned=True)]],
-    ids=["none", "cordoned", "not Ready"],
+    [
+        [],
+        [node(A100, cordoned=True)],
+        [node(A100, ready=False), node(A100, cordoned=True)],
+        [node(A100, taint=lost.TAINT)],
+        [node(A100, taint=leaving.TAINT)],
+    ],
+    ids=["none", "cordoned", "not Ready", "lost", "leaving"],
 )
 def test_a_flavor_takes_no_part_until_one_of_its_nodes_takes_pods(nodes: list[Object]) -> None:
     server = FakeServer(*nodes, node(T4))

@@ -11,10 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes.__main__ import look
+from agents.lost_nodes.__main__ import look, watch
 from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
+from agents.lost_nodes.overdue import MARGIN
 from agents.lost_nodes.pods import FENCED, Fate, fate
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -167,7 +168,7 @@ def test_a_node_without_a_lease_is_lost_once_kubernetes_gives_it_up() -> None:
 
 def _pod(*, fenced: bool = False, owner: str = "Job", phase: str = "Running", leaving: bool = False) -> dict[str, Any]:
     annotations = {FENCED: "true"} if fenced else {}
-    about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner}]}
+    about = {"name": "p", "annotations": annotations, "ownerReferences": [{"kind": owner, "uid": "set"}]}
     return {"metadata": {**about, **({"deletionTimestamp": "x"} if leaving else {})}, "status": {"phase": phase}}
 
 
@@ -243,6 +244,52 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
 
 
+def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_server: FakeApiServer) -> None:
+    """The process that acted before may have been on that node."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        watch(cluster, heartbeats, clock)
+    assert _changes(api_server) == []
+    look(cluster, heartbeats, Moves(cluster), 30)
+    assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
+
+
+def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeApiServer) -> None:
+    """It would wait ten minutes for what their executor may still report, and for the next change of the pod."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    pod = _pod(fenced=True, owner="Workflow")
+    pod["metadata"] |= {"name": "part-0", "namespace": "ml", "uid": "uid-0", "labels": {}}
+    running, done = {"running": {"startedAt": "2026-11-30T02:00:00Z"}}, {"terminated": {"exitCode": 0}}
+    pod["status"]["containerStatuses"] = [
+        {"name": "wait", "ready": True, "state": running},
+        {"name": "main", "state": done},
+        {"name": "keep", "state": {"waiting": {"reason": "ContainerCreating"}}},
+    ]
+    told: list[dict[str, Any]] = []
+    for clock in range(0, 100, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        api_server.answers["GET", _PODS] = (200, {"items": [pod]})
+        look(cluster, heartbeats, Moves(cluster), clock)
+        for method, path, body in _changes(api_server):
+            assert method != "DELETE", "Argo would not see how it has ended"
+            if path == f"{_PODS}/part-0/status":
+                told.append(body["status"])
+                pod["status"] |= body["status"]
+        if clock == 60:
+            pod["metadata"]["labels"] = {"workflows.argoproj.io/completed": "true"}
+            before = len(told)
+    assert len(told) == before == 5, "every eight seconds"
+    assert len({each["message"] for each in told}) == 5, "Argo looks at changes"
+    ends = [each["state"]["terminated"] for each in told[-1]["containerStatuses"]]
+    assert [each["exitCode"] for each in ends] == [137, 0, 137]
+    assert (told[0]["phase"], told[0]["reason"]) == ("Failed", "Evicted")
+
+
+def test_what_had_failed_before_its_node_was_lost_stays_as_it_is() -> None:
+    assert fate(_pod(fenced=True, owner="Workflow", phase="Failed"), 32) is Fate.LEAVE
+
+
 def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": "0"}, tainted=["gpu-7"])
@@ -267,6 +314,63 @@ def test_what_the_api_server_refuses_about_one_node_keeps_no_other_waiting(
         look(cluster, heartbeats, Moves(cluster), clock)
     paths = [path for _, path, _ in _changes(api_server)]
     assert {f"{_NODES}/gpu-6", f"{_NODES}/gpu-7", f"{_PODS}/worker-0/status"} <= set(paths)
+
+
+def _replica(name: str, node: str, *, ready: bool = True, of: str = "set") -> dict[str, Any]:
+    made = _pod(owner="ReplicaSet")
+    owners = [{"kind": "ReplicaSet", "uid": of}]
+    made["metadata"] |= {"name": name, "namespace": "ml", "uid": f"uid-{name}", "ownerReferences": owners}
+    made["metadata"]["labels"] = {"pod-template-hash": "5c4d"}
+    made["status"]["conditions"] = [{"type": "Ready", "status": str(ready)}]
+    return {**made, "spec": {"nodeName": node}}
+
+
+@pytest.mark.parametrize(
+    ("other", "is_spared"),
+    [
+        (_replica("server-1", "gpu-8"), False),
+        (_replica("server-1", "gpu-7"), True),
+        (_replica("server-1", "gpu-8", ready=False), True),
+        (_replica("server-1", "gpu-8", of="another"), True),
+    ],
+    ids=["ready elsewhere", "lost as well", "not ready", "of another server"],
+)
+def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
+    api_server: FakeApiServer, other: dict[str, Any], is_spared: bool
+) -> None:
+    """Until Kubernetes gives the node up, its Services know nothing. The last replica may still answer."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    for clock in range(0, 30, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        api_server.answers["GET", _PODS] = (200, {"items": [_replica("server-0", "gpu-7"), other]})
+        api_server.asked.clear()
+        look(cluster, heartbeats, Moves(cluster), clock)
+    patched = {path: body for method, path, body in _changes(api_server) if method == "PATCH"}
+    if is_spared:
+        assert f"{_PODS}/server-0/status" not in patched
+    else:
+        status = patched[f"{_PODS}/server-0/status"]
+        assert status["metadata"] == {"uid": "uid-server-0"}
+        assert [(each["type"], each["status"]) for each in status["status"]["conditions"]] == [("Ready", "False")]
+
+
+def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: FakeApiServer) -> None:
+    """Its kubelet sends heartbeats, and cannot end the pods that Kubernetes evicts after five minutes."""
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    moves, ended = Moves(cluster), dict[int, list[tuple[str, str]]]()
+    for clock in range(0, 90, 2):
+        _cluster(api_server, renewed={name: str(clock // 10) for name in ("gpu-7", "gpu-8", "gpu-9")})
+        nodes, pods = (api_server.answers["GET", path][1]["items"] for path in (_NODES, _PODS))
+        nodes[0]["status"] = {"conditions": [{"type": "Ready", "status": "False"}]}
+        for pod in pods:
+            pod["spec"] = {"nodeName": "gpu-7"}
+            pod["metadata"] |= {"deletionGracePeriodSeconds": 30} | ({"deletionTimestamp": "x"} if clock >= 10 else {})
+        look(cluster, heartbeats, moves, clock)
+        if changes := _changes(api_server):
+            ended[clock] = [(method, path) for method, path, _ in changes]
+    assert min(ended) == 10 + 30 + MARGIN
+    assert ended[min(ended)][:2] == [("PATCH", f"{_PODS}/worker-0/status"), ("DELETE", f"{_PODS}/worker-0")]
+    assert not [path for changes in ended.values() for _, path in changes if "worker-1" in path], "it is not fenced"
 
 
 def test_controllers_that_jobs_wait_for_are_replaced_at_once() -> None:

@@ -93,6 +93,24 @@ def test_a_pod_that_was_paused_does_nothing_once_another_acts(api_server: FakeAp
     assert _acts(api_server) == ["first", "second"]
 
 
+def test_a_pod_watches_as_long_as_it_waits_and_no_longer(
+    api_server: FakeApiServer, leases: Leases, begin: Begin
+) -> None:
+    def looks() -> list[str]:
+        return [path.rpartition("/")[2] for _, path, _ in list(api_server.asked) if "/watched/" in path]
+
+    first = begin("first")
+    _act(api_server, first, "first")
+    begin("second")
+    eventually(lambda: len(looks()) > 2)
+    first.terminate()
+    eventually(lambda: leases.holder(PATH) == "second")
+    seen, asked = looks(), len(api_server.asked)
+    assert set(seen) == {"second"}
+    eventually(lambda: len(api_server.asked) > asked + 3)
+    assert looks() == seen
+
+
 def test_a_pod_that_was_paused_in_a_turn_does_not_act_on_what_it_has_read(
     api_server: FakeApiServer, begin: Begin
 ) -> None:

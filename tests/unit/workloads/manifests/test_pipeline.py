@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from components.base.labels import PIPELINE, QUEUE_LABEL, SOURCES, STAGE
+from components.base.labels import FENCED, PIPELINE, QUEUE_LABEL, SOURCES, STAGE
 from tensorplane import of_job
 from tensorplane.stages.description import Stage
 from workloads.manifests import pipeline, training_job
@@ -290,13 +290,36 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
         assert {one["name"] for one in templates[name]["inputs"]["parameters"]} == {"item", "id", "out", "in-photos"}
 
 
+def test_a_pod_that_waits_for_a_job_is_repeated_unless_the_job_has_ended() -> None:
+    wait = _with_job()["train-job"]
+    assert wait["metadata"]["annotations"] == {FENCED: "true"}, "it writes nothing"
+    assert wait["resource"]["flags"] == ["--server-side"], "Kueue has set fields of the JobSet"
+    # 64: of Argo's executor, also when it is evicted.
+    assert wait["retryStrategy"] == {
+        "limit": 3,
+        "retryPolicy": "Always",
+        "expression": "lastRetry.exitCode != '64' || lastRetry.message contains 'context canceled'",
+    }
+
+
+@pytest.mark.parametrize("one_node", [True, False])
+def test_pods_that_keep_results_may_be_ended_on_a_lost_node_where_others_can_mount_the_volume(one_node: bool) -> None:
+    volume = Mountable("data", one_node=one_node)
+    names = ("raw", "prepared", "model", "live", "answers")
+    templates = _with_server(volume, datasets={name: Stored(volume, f"datasets/{name}", {}) for name in names})
+    for name in ("prepare-work", "train-work", "infer-work", "serve-work"):
+        assert (FENCED in (templates[name]["metadata"].get("annotations") or {})) is not one_node, name
+
+
 _LIVE: dict[str, Any] = {
     "serve": {"publish": "classifier", "inputs": {"model": "model"}, "output": "live", "timeoutSeconds": 600},
     "infer": {"command": ["infer"], "inputs": {"live": "live"}, "server": "classifier", "output": "answers"},
 }
 
 
-def _with_server(volume: Mountable = _VOLUME, **server: Any) -> dict[str, Any]:
+def _with_server(
+    volume: Mountable = _VOLUME, datasets: dict[str, Stored] | None = None, **server: Any
+) -> dict[str, Any]:
     known = Server("classifier", "digits", "http://classifier:8501/v1/models/digits", volume, "served/digits", **server)
     stages = {
         **_facts().stages,
@@ -304,7 +327,7 @@ def _with_server(volume: Mountable = _VOLUME, **server: Any) -> dict[str, Any]:
         "infer": StageFacts("team/infer:1", server=known),
     }
     names = ("raw", "prepared", "model", "live", "answers")
-    stored = {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in names}
+    stored = datasets or {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in names}
     return _templates(settings={**_SETTINGS, **_LIVE}, facts=_facts(stages=stages, datasets=stored))
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
-from unittest.mock import create_autospec
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from agents.lost_nodes import cluster
 from cli.commands.why import nodes
-from cli.kueue import facts
-from cli.kueue.facts import Details
+from cli.kueue.facts import Details, details
 from components.base.labels import FENCED
 from driver.kube import Kube
 from tests.support.failed_jobs import NOW
@@ -39,7 +38,7 @@ def test_a_pod_that_may_not_be_ended_by_force_is_named_with_the_command() -> Non
 
 def test_a_fenced_pod_is_the_agents_to_end() -> None:
     (line,) = nodes.lines(Details([_pod(due=-90, fenced=True)]), NOW)
-    assert line.endswith("; the agent nodes.lost ends them once the node is lost.")
+    assert line.endswith("; the agent nodes.lost ends them if the node is lost or not ready.")
 
 
 @pytest.mark.parametrize(
@@ -54,19 +53,16 @@ def test_a_fenced_pod_is_the_agents_to_end() -> None:
 def test_the_last_pod_that_the_agent_reports_is_told(reason: str, message: str) -> None:
     before = cluster.event(_pod(due=None), "NodeLost", "ended: node gpu-6", "2026-11-30T02:00:00Z")
     event = cluster.event(_pod(due=None), reason, message, "2026-11-30T03:33:09Z")
-    (line,) = nodes.lines(Details([], [event, before], "digits-"), NOW)
-    assert line == f"digits-worker-0-1 was {message}."
-    assert list(nodes.lines(Details([], [event], "digit-"), NOW)) == [], "of another job"
+
+    def told(*events: dict[str, Any], job: str = "digits") -> list[str]:
+        api = cast(Kube, SimpleNamespace(items=lambda path, **_: list(events) if path.endswith("/events") else []))
+        found = details(api, {"metadata": {"name": job, "namespace": "ml"}}, None)
+        return list(nodes.lines(found, NOW))
+
+    assert told(event, before) == [f"digits-worker-0-1 was {message}."]
+    assert told(event, job="digit") == told(event, job="digits-work") == [], "of another job"
     event["source"]["component"] = "karpenter"
-    assert list(nodes.lines(Details([], [event], "digits-"), NOW)) == [], "of another reporter"
-
-
-def test_what_is_read_of_a_job_has_what_the_agent_reports_of_its_pods() -> None:
-    event = cluster.event(_pod(due=None), "NodeDrained", "evicted: node gpu-7 is drained", "2026-11-30T03:33:09Z")
-    api = create_autospec(Kube, instance=True)
-    api.items.side_effect = lambda path, **_: [event] if path.endswith("/events") else []
-    found = facts.details(api, {"metadata": {"name": "digits", "namespace": "ml"}}, None)
-    assert list(nodes.lines(found, NOW)) == ["digits-worker-0-1 was evicted: node gpu-7 is drained."]
+    assert told(event) == [], "of another reporter"
 
 
 def test_a_broken_device_of_a_running_pod_is_named() -> None:

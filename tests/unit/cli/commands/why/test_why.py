@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from agents.lost_nodes import cluster
 from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
 from cli.commands.why import pods as why_pods
@@ -97,6 +98,15 @@ def test_a_job_that_is_tried_no_more_says_why() -> None:
     assert found.verdict.endswith(
         "Kueue no longer tries to admit it: exceeding the maximum number of re-queuing retries"
     )
+
+
+def test_a_job_that_waits_again_says_what_has_moved_it() -> None:
+    about = {"metadata": {"name": "low5-aaaa-worker-0-1-947rr", "namespace": WAITING.namespace}}
+    event = cluster.event(about, "NodeLost", "ended: node gpu-7 has sent no heartbeat for 41 s", "2026-11-21T21:54:00Z")
+    moved = replace(WAITING_DETAILS["low5-aaaa"], events=[event], job_set="low5-aaaa-")
+    found = answer("low5", details={**WAITING_DETAILS, "low5-aaaa": moved})
+    assert found.state == "waiting"
+    assert found.lines[-1] == "low5-aaaa-worker-0-1-947rr was ended: node gpu-7 has sent no heartbeat for 41 s."
 
 
 def test_who_stopped_it_may_be_gone() -> None:

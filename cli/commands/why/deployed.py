@@ -1,0 +1,67 @@
+"""Why pods of a server, a scorer, a recorder or a TensorBoard do not run, and which are on lost or leaving nodes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from agents.lost_nodes import cluster, leaving
+from agents.lost_nodes.pods import REPLACED_AFTER
+from cli.api_values import Object
+from cli.cluster_api import Lists
+from cli.commands.why import nodes, pods
+from cli.commands.why.answer import Answer, some
+from cli.kueue.facts import Details, condition
+from components.base.labels import NAME
+from driver.kube import Kube
+
+_JOBS = ("trainingJob", "notebook", "pipeline", "sweep")
+
+
+def is_one(declared: Mapping[str, Any], name: str) -> bool:
+    """Whether a name is that of a workload whose pods a Deployment keeps."""
+    about = declared.get(name)
+    return isinstance(about, Mapping) and about.get("kind") not in (None, *_JOBS)
+
+
+def ask(api: Kube, namespace: str, name: str) -> Answer:
+    """The answer of a cluster about a workload of a stack. What the user may not read is left out, with a note."""
+    lists, inside = Lists(api), f"/api/v1/namespaces/{namespace}"
+    found = api.items(f"{inside}/pods", labelSelector=f"{NAME}={name}")
+    events, all_nodes = lists.read(f"{inside}/events") or [], lists.read("/api/v1/nodes") or []
+    return answer(name, Details(found, events), all_nodes, tuple(lists.notes))
+
+
+def answer(name: str, details: Details, there: list[Object], notes: tuple[str, ...] = ()) -> Answer:
+    """The answer for pods and nodes that were read."""
+    kept = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
+    ready = sum(condition(pod, "Ready").holds for pod in kept)
+    verb = "is" if ready == 1 else "are"
+    verdict = f"{name}: {ready} of {len(kept)} pods {verb} ready" if kept else f"{name} has no pods"
+    # As Deployments name their pods: those of `digits` are not those of `digits-server`.
+    own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
+    events = [each for each in details.events if own.fullmatch(nodes.named(each))]
+    moved = nodes.told(Details(events=events, job_set=name))
+    lines = (*_on_nodes(details, there), *pods.reasons(details), *moved)
+    return Answer(verdict, "running" if kept and ready == len(kept) else "waiting", lines, notes=notes)
+
+
+def _on_nodes(details: Details, there: list[Object]) -> Iterator[str]:
+    """A sentence for each node with pods of it that is lost or leaves."""
+    for node in there:
+        name = node["metadata"]["name"]
+        here = [pod for pod in details.pods if pod["spec"].get("nodeName") == name]
+        replaced = [pod["metadata"]["name"] for pod in here if "deletionTimestamp" in pod["metadata"]]
+        kept = [pod["metadata"]["name"] for pod in here if pod["metadata"]["name"] not in replaced]
+        announced = leaving.announcement(node)
+        if cluster.is_lost(node) and replaced:
+            yield f"Node {name} is lost: it does not report the end of {some(replaced)}, which others have replaced."
+        if cluster.is_lost(node) and kept:
+            then = f"the agent nodes.lost replaces them {REPLACED_AFTER:.0f} s after the last heartbeat"
+            yield f"Node {name} is lost: {some(kept)} may still answer; {then}."
+        elif announced and kept:
+            yield f"Node {name} {announced.words}: {some(kept)} must move."
+    for pod in details.pods:
+        if "deletionTimestamp" not in pod["metadata"]:
+            yield from nodes.broken(pod)
