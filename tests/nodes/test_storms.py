@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import random
-import signal
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 from driver.kube import Kube
 from embedded.cluster import cgroups
 from embedded.paths import Instance
+from tests.nodes.run import go_on, pause
 from tests.nodes.trained import LOST_AFTER_SECONDS, Trained
 from tests.support import cluster_fixture, counts
 from tests.support.nodes import Program, RealNode
@@ -114,14 +113,11 @@ _KINDS: tuple[Callable[[_Storms], str], ...] = (
 @contextlib.contextmanager
 def _paused(pids: list[int]) -> Iterator[None]:
     assert pids
-    for pid in pids:
-        os.kill(pid, signal.SIGSTOP)
+    pause(pids)
     try:
         yield
     finally:
-        for pid in pids:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGCONT)
+        go_on(pids)
 
 
 def _agents(instance: Instance) -> list[int]:

@@ -22,8 +22,6 @@ from embedded.paths import PROJECT, Instance
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
-from tests.support.nodes import RealNode
-from tests.support.waiting import eventually
 
 LOST_AFTER_SECONDS = 20
 _STEP = re.compile(r"tensorplane: step=(\d+) loss=")
@@ -104,22 +102,6 @@ class Trained:
                     log = self.kube.text(f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log")
                     return max((int(found) for found in _STEP.findall(log)), default=0)
         return 0
-
-    def is_on(self, node: RealNode) -> bool:
-        """Whether a pod of the gang runs on a node."""
-        return any(each["spec"].get("nodeName") == node.name for each in self.pods())
-
-    def bring(self, node: RealNode, away_from: RealNode) -> None:
-        """Have the gang start on a node, unless a part of it is there."""
-        if self.is_on(node) or self.is_over():
-            return
-        with away_from.closed(self.kube):
-            for each in self.pods():
-                about = each["metadata"]
-                path = f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}"
-                self.kube.delete(path, gracePeriodSeconds="0")
-                break
-            eventually(lambda: self.is_on(node) or self.is_over())
 
     def _volume(self) -> Path:
         assert self.outputs
