@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+import contextlib
+import http.client
+import io
 import json
 import ssl
-import urllib.request
-from dataclasses import dataclass
+import threading
+import time
+import urllib.error
+import urllib.parse
+from collections.abc import Generator, Iterator
+from dataclasses import dataclass, field
+from http.client import HTTPResponse, HTTPSConnection
 from pathlib import Path
 from typing import Any, ClassVar
 
-CONFLICT, NOT_FOUND = 409, 404
+CONFLICT, GONE, NOT_FOUND = 409, 410, 404
 """Codes of the `urllib.error.HTTPError` that a refused request raises."""
+_REFUSED = 300
+_KEPT_SECONDS = 10.0
+"""Of a connection that is idle for longer, nobody may tell that something in between has forgotten it."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +36,8 @@ class ApiServer:
     account: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     seconds: int = 30
     """For an answer."""
+    _kept: threading.local = field(default_factory=threading.local, init=False, repr=False, compare=False)
+    """The connection of each thread's last answer, and when that was read."""
 
     def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
         """The answer to one request. A PATCH is a merge patch by default. Raises OSError for any status but success."""
@@ -34,20 +47,67 @@ class ApiServer:
     def wait_for_change(self, path: str, version: str, seconds: int) -> None:
         """Wait until what a list's path shows is another than at the list's resource version, but not longer.
 
-        `path`: with a query. Raises OSError for any status but success.
+        Raises OSError for any status but success.
         """
-        watched = f"{path}&watch=true&resourceVersion={version}&timeoutSeconds={seconds}"
-        with self._answer("GET", watched, None, None, self.seconds + seconds) as answer:
-            answer.readline()
+        with contextlib.closing(self.changes(path, version, seconds)) as found:
+            next(found, None)
 
-    def _answer(self, method: str, path: str, body: Any, content_type: str | None, seconds: int) -> Any:
+    def changes(self, path: str, version: str, seconds: int) -> Generator[Any]:
+        """What has changed of a list since its resource version, and what does so within some seconds, as it comes.
+
+        Raises OSError for any status but success.
+        """
+        query = f"watch=true&resourceVersion={version}&timeoutSeconds={seconds}"
+        watched = f"{path}{'&' if '?' in path else '?'}{query}"
+        with self._answer("GET", watched, None, None, self.seconds + seconds) as answer:
+            try:
+                yield from map(json.loads, answer)
+            except ValueError as error:  # the last line is not whole
+                raise OSError(f"{path}: {error!r}") from error
+
+    @contextlib.contextmanager
+    def _answer(
+        self, method: str, path: str, body: Any, content_type: str | None, seconds: int
+    ) -> Iterator[HTTPResponse]:
         # Read each time: the token is renewed while the pod runs.
         headers = {"Authorization": f"Bearer {(self.account / 'token').read_text()}", "Accept": "application/json"}
         if body is not None:
             default = "application/merge-patch+json" if method == "PATCH" else "application/json"
             headers["Content-Type"] = content_type or default
         data = None if body is None else json.dumps(body).encode()
-        # The address is ours, and always https.
-        request = urllib.request.Request(f"{self.address}/{path}", data, headers, method=method)  # noqa: S310
+        connection: HTTPSConnection | None = None
+        try:
+            connection, answer = self._ask(method, f"/{path}", data, headers, seconds)
+            if answer.status >= _REFUSED:
+                said = io.BytesIO(answer.read())
+                raise urllib.error.HTTPError(path, answer.status, answer.reason, answer.headers, said)
+            yield answer
+            # What is left of an answer would be taken for the next one.
+            if answer.isclosed() and not answer.will_close:
+                self._kept.last, connection = (connection, time.monotonic()), None
+        except http.client.HTTPException as error:
+            raise OSError(f"{path}: {error!r}") from error
+        finally:
+            if connection:
+                connection.close()
+
+    def _ask(
+        self, method: str, path: str, data: bytes | None, headers: dict[str, str], seconds: int
+    ) -> tuple[HTTPSConnection, HTTPResponse]:
+        """On the connection of the last answer if it can be asked again on another one."""
+        kept, at = self._kept.__dict__.pop("last", (None, 0.0))
+        if kept and method == "GET" and time.monotonic() - at < _KEPT_SECONDS:
+            kept.sock.settimeout(seconds)
+            try:
+                kept.request(method, path, data, headers)
+                return kept, kept.getresponse()
+            except (ConnectionError, ssl.SSLError):
+                pass  # the server has closed it meanwhile
+        if kept:
+            kept.close()
+        address = urllib.parse.urlsplit(self.address)
         trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
-        return urllib.request.urlopen(request, timeout=seconds, context=trust)  # noqa: S310
+        # The address is ours, and always https.
+        made = http.client.HTTPSConnection(f"{address.hostname}", address.port, timeout=seconds, context=trust)
+        made.request(method, path, data, headers)
+        return made, made.getresponse()

@@ -28,9 +28,7 @@ class Pace:
 
     renew: float = 5.0
     retry: float = 1.0
-    """After a renewal that failed."""
-    wait: float = 2.0
-    """Between two looks of a waiter."""
+    """After a renewal that failed, and between two looks of a waiter."""
     longest_turn: float = 600.0
     """Of a longer one nobody knows whether it will end: the process does, and its container starts again."""
     answer: int = 4
@@ -140,7 +138,7 @@ class LeasedTurns(Turns):
                 said = line
             if line:
                 self._watch()
-            if self._stops.wait(self.pace.wait if line else 0):
+            if self._stops.wait(self.pace.retry if line else 0):
                 os._exit(0)
 
     def _watch(self) -> None:

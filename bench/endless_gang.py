@@ -78,7 +78,7 @@ class Gang:
             raise Fault(f"training job {self.job_set}: worker {worker} has no pod to kill")
         (status,) = pod["status"]["containerStatuses"]
         container = status["containerID"].rpartition("/")[2]
-        processes = _of_container(container)
+        processes = of_container(container)
         if not processes:
             raise Fault(f"pod {pod['metadata']['name']}: no process is in the cgroup of its container {container}")
         at = time.time()
@@ -146,7 +146,7 @@ def _settings(interruption_minutes: float, sections: Mapping[str, Any]) -> str:
     return yaml.safe_dump(tree)
 
 
-def _of_container(container: str) -> set[int]:
+def of_container(container: str) -> set[int]:
     """Processes in the cgroups of a container."""
     found: set[int] = set()
     for folder in cgroups.folders(instance.BENCH):

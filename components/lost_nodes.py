@@ -25,7 +25,7 @@ ACCOUNT = "nodes.lost"
 """Its service account. No workload can have it: their names hold no dot."""
 _LEASES = "kube-node-lease"
 _NODES: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
-    {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch"]},
+    {"api_groups": [""], "resources": ["nodes"], "verbs": ["list", "patch", "watch"]},
 )
 _HEARTBEATS: "tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...]" = (
     {"api_groups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from agents import turns
 from agents.api import ApiServer
@@ -14,7 +14,10 @@ from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
 from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set, silence
 
-_LOOK_SECONDS = 2.0
+_PAUSE_SECONDS = 1.0
+"""Between two looks, of which each takes a second."""
+_HURRIED_SECONDS = 120.0
+"""For which the pods of a lost node are looked at each time; what is left then has seldom anything that is due."""
 
 
 def watch(cluster: Cluster, heartbeats: Heartbeats, now: float) -> tuple[Mapping[str, Node], Mapping[str, float]]:
@@ -42,13 +45,18 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
     for node, silent in lost.items():
         if not (nodes[node].is_unknown or nodes[node].is_tainted):
             cluster.taint(node, nodes[node], TAINT, "lost")
-        for pod in cluster.pods(node):
-            of_controller = pod["metadata"]["namespace"] in cluster.controllers
-            if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
-                cluster.do(due, pod, silence(node, silent))
-            elif replica_set(pod) and is_ready(pod) and cluster.has_ready_replica(pod, lost):
-                cluster.keep_requests_from(pod, silence(node, silent))
+        if silent < (heartbeats.lost_after or 0) + _HURRIED_SECONDS or moves.is_slow_due(now):
+            _end_pods(cluster, node, silent, lost)
     moves.look(nodes, lost, now)
+
+
+def _end_pods(cluster: Cluster, node: str, silent: float, lost: Collection[str]) -> None:
+    for pod in cluster.pods(node):
+        of_controller = pod["metadata"]["namespace"] in cluster.controllers
+        if (due := fate(pod, silent, of_controller=of_controller)) is not Fate.LEAVE:
+            cluster.do(due, pod, silence(node, silent))
+        elif replica_set(pod) and is_ready(pod) and cluster.has_ready_replica(pod, lost):
+            cluster.keep_requests_from(pod, silence(node, silent))
 
 
 def main(namespaces: Sequence[str]) -> None:
@@ -67,7 +75,7 @@ def main(namespaces: Sequence[str]) -> None:
                 look(cluster, heartbeats, moves, time.monotonic())
         except OSError as error:
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-        time.sleep(_LOOK_SECONDS)
+        time.sleep(_PAUSE_SECONDS)
 
 
 if __name__ == "__main__":

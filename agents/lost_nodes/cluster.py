@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 import urllib.error
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
 from agents.lost_nodes import devices, leaving
+from agents.lost_nodes.followed import Followed
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended, has_ended, is_ready, replica_set, unready
 
@@ -31,25 +33,19 @@ class Cluster:
     """Namespaces of controllers that jobs wait for: Kueue's, JobSet's and Argo's, if the stack installs them."""
 
     def nodes(self) -> dict[str, Node]:
-        """All nodes."""
+        """All nodes. It takes a second, but for the first time."""
         # resourceVersion 0: from the API server's cache, which is as new as its watch of etcd.
         leases = self.server.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
         renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") or "" for lease in leases}
-        nodes = self.server.send("GET", "api/v1/nodes?resourceVersion=0")["items"]
-        return {
-            (name := node["metadata"]["name"]): Node(
-                renewed.get(name, ""),
-                _has_ready(node, "Unknown"),
-                _is_tainted(node, TAINT),
-                leaving.announcement(node),
-                _is_tainted(node, leaving.TAINT),
-                devices.of_node(node),
-                node["spec"].get("taints") or (),
-                node["metadata"].get("resourceVersion", ""),
-                _has_ready(node, "False"),
-            )
-            for node in nodes
-        }
+        nodes = self._nodes.now()
+        for name, node in nodes.items():
+            if node.renewed != (at := renewed.get(name, "")):
+                nodes[name] = replace(node, renewed=at)
+        return dict(nodes)
+
+    @cached_property
+    def _nodes(self) -> Followed[Node]:
+        return Followed(self.server, "api/v1/nodes", _node)
 
     def taint(self, name: str, node: Node, key: str, why: str) -> None:
         """Keep new pods off a node."""
@@ -184,6 +180,21 @@ def is_lost(node: Any) -> bool:
 
 def _pods(namespace: str) -> str:
     return f"api/v1/namespaces/{namespace}/pods"
+
+
+def _node(node: Any) -> Node:
+    """Without its heartbeat, which is in its Lease."""
+    return Node(
+        "",
+        _has_ready(node, "Unknown"),
+        _is_tainted(node, TAINT),
+        leaving.announcement(node),
+        _is_tainted(node, leaving.TAINT),
+        devices.of_node(node),
+        node["spec"].get("taints") or (),
+        node["metadata"].get("resourceVersion", ""),
+        _has_ready(node, "False"),
+    )
 
 
 def _has_ready(node: Any, status: str) -> bool:

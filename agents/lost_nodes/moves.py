@@ -41,11 +41,15 @@ class Moves:
                 self.cluster.untaint(name, node, leaving.TAINT, "stays")
             if _is_announced(node, Kind.END):
                 self._leave(name, node, now)
-        if self._slowly is None or now - self._slowly >= _SLOWLY:
+        if self.is_slow_due(now):
             self._slowly = now
             self._drained(reached, now)
             self._faulty(reached, now)
             self._stuck(reached, now)
+
+    def is_slow_due(self, now: float) -> bool:
+        """Whether the next look is one at what may last for weeks, too."""
+        return self._slowly is None or now - self._slowly >= _SLOWLY
 
     def _leave(self, name: str, node: Node, now: float) -> None:
         """Evict all pods, and keep new ones off the node."""

@@ -4,6 +4,7 @@ acts at the next line."""
 
 from __future__ import annotations
 
+import http.client
 import ssl
 import sys
 import threading
@@ -13,17 +14,19 @@ from agents import lease
 from agents.api import ApiServer
 from agents.lease import Lease
 from agents.turns import LeasedTurns, Pace
+from tests.support import plain_http
 
 NAMESPACE, NAME = "team", "agent.usage"
 
 
 def main(address: str, account: str, pod: str, longest_turn: str) -> None:
     ssl.create_default_context = lambda cafile: None  # type: ignore[assignment, misc]
+    http.client.HTTPSConnection = plain_http.connection  # type: ignore[assignment, misc]
     lease.DURATION_SECONDS, lease.DEADLINE_SECONDS = 2, 1.2
     server = ApiServer(address, Path(account))
     turns = LeasedTurns(
         Lease(server, NAMESPACE, NAME, pod),
-        Pace(renew=0.1, retry=0.05, wait=0.05, longest_turn=float(longest_turn)),
+        Pace(renew=0.1, retry=0.05, longest_turn=float(longest_turn)),
         watch=lambda: server.send("GET", f"watched/{pod}"),
     )
     turns.begin()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import urllib.error
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from email.message import Message
 from typing import Any
@@ -31,7 +32,7 @@ class World:
         """The answer to one request."""
         path, _, query = path.partition("?")
         if method == "GET":
-            return {"items": self._listed(path, query)}
+            return {"metadata": {"resourceVersion": "1"}, "items": self._listed(path, query)}
         if path.endswith("/eviction"):
             return self._evict(path.split("/")[-2], body)
         if path.endswith("/events"):
@@ -122,3 +123,8 @@ class InMemory(ApiServer):
     def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
         """Its answer."""
         return self.world.answer(method, path, body)
+
+    def changes(self, path: str, version: str, seconds: int) -> Generator[Any]:
+        """As if every object were changed."""
+        for each in self.world.answer("GET", path, None)["items"]:
+            yield {"type": "MODIFIED", "object": each}

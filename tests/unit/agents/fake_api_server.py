@@ -38,10 +38,12 @@ class Handler(BaseHTTPRequestHandler):
         size = int(self.headers.get("Content-Length") or 0)
         body = json.loads(self.rfile.read(size)) if size else None
         self.fake.asked.append((self.command, self.path, body))
-        code, answer = self._found(self.path.partition("?")[0], body)
+        path, _, query = self.path.partition("?")
+        code, answer = self._found(path, body)
         self.send_response(code)
         self.end_headers()
-        self.wfile.write(json.dumps(answer).encode())
+        lines = _changes(answer) if "watch=true" in query.split("&") else [answer]
+        self.wfile.write("\n".join(map(json.dumps, lines)).encode())
 
     def _found(self, path: str, body: Any) -> tuple[int, Any]:
         if "/leases/" not in path:
@@ -55,3 +57,8 @@ class Handler(BaseHTTPRequestHandler):
 
     def log_message(self, *args: Any) -> None:
         """Print nothing."""
+
+
+def _changes(listed: Any) -> list[Any]:
+    """What a watch of a list tells: as if all of it were changed."""
+    return [{"type": "MODIFIED", "object": each} for each in listed["items"]]

@@ -216,7 +216,7 @@ def _cluster(api: FakeApiServer, *, renewed: Mapping[str, str], tainted: Sequenc
     for number, pod in enumerate(pods):
         pod["metadata"] |= {"name": f"worker-{number}", "namespace": "ml", "uid": f"uid-{number}"}
     for path, items in ((_LEASES, leases), (_NODES, nodes), (_PODS, pods)):
-        api.answers["GET", path] = (200, {"items": items})
+        api.answers["GET", path] = (200, {"metadata": {"resourceVersion": "7"}, "items": items})
 
 
 def _changes(api: FakeApiServer) -> list[tuple[str, str, Any]]:
@@ -253,6 +253,17 @@ def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_serv
     assert _changes(api_server) == []
     look(cluster, heartbeats, Moves(cluster), 30)
     assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
+
+
+def test_what_is_left_on_a_node_that_is_lost_for_long_is_looked_at_every_ten_seconds(api_server: FakeApiServer) -> None:
+    cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
+    moves, looks = Moves(cluster), list[int]()
+    for clock in range(0, 400, 2):
+        _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
+        look(cluster, heartbeats, moves, clock)
+        looks += [clock for method, path, _ in api_server.asked if method == "GET" and "/pods" in path]
+        api_server.asked.clear()
+    assert looks == [*range(26, 140, 2), *range(140, 400, 10)]
 
 
 def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeApiServer) -> None:

@@ -91,6 +91,7 @@ def test_every_goal_has_a_figure() -> None:
         "goodput-5-minutes": ">= 90",
         "lost-node": "<= 80",
         "lost-node-20": "<= 50",
+        "lost-nodes-agent": "<= 0.5",
         "fit-to-legacy": ">= 1.0",
         "parameter-server": ">= 0.98",
         "check": "<= 1.0",

@@ -1,0 +1,67 @@
+"""The objects of a list in the cluster as they are now: listed once, and then followed by what changes."""
+
+from __future__ import annotations
+
+import urllib.error
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from agents.api import GONE, ApiServer
+
+T = TypeVar("T")
+_PAGE = 100
+"""Objects in one answer: a node is 20 kB of text, and several times as large once it is read."""
+_SECONDS = 1
+"""For which changes are waited for, at least one as the API server counts."""
+
+
+@dataclass
+class Followed(Generic[T]):
+    """The objects that a list's path shows, by their names."""
+
+    server: ApiServer
+    path: str
+    read: Callable[[Any], T]
+    """What is kept of an object."""
+    _kept: dict[str, T] = field(default_factory=dict, init=False)
+    _version: str = field(default="", init=False)
+    """Resource version of what is kept; empty if it cannot be followed."""
+
+    def now(self) -> dict[str, T]:
+        """All of them. It takes a second, but for the first time. Raises OSError if the API server does not answer.
+
+        Whatever goes wrong, they are listed the next time.
+        """
+        version, self._version = self._version, ""
+        self._version = (version and self._follow(version)) or self._list()
+        return self._kept
+
+    def _list(self) -> str:
+        """The resource version of the list."""
+        self._kept, version, rest = {}, "", ""
+        while not version or rest:
+            found = self.server.send("GET", f"{self.path}?limit={_PAGE}{rest}")
+            self._kept |= {each["metadata"]["name"]: self.read(each) for each in found["items"]}
+            version = version or found["metadata"]["resourceVersion"]
+            following = found["metadata"].get("continue")
+            rest = f"&continue={following}" if following else ""
+        return version
+
+    def _follow(self, version: str) -> str:
+        """The resource version of the last change; empty if the API server no longer has all changes."""
+        try:
+            for change in self.server.changes(self.path, version, _SECONDS):
+                found = change["object"]
+                if change["type"] == "ERROR":
+                    return ""
+                name, version = found["metadata"]["name"], found["metadata"]["resourceVersion"]
+                if change["type"] == "DELETED":
+                    self._kept.pop(name, None)
+                else:
+                    self._kept[name] = self.read(found)
+        except urllib.error.HTTPError as error:
+            if error.code != GONE:
+                raise
+            return ""
+        return version
