@@ -40,10 +40,10 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
     """
     nodes, lost = watch(cluster, heartbeats, now)
     for node in nodes:
-        if nodes[node].is_tainted and node not in lost and heartbeats.is_back(node, now):
+        if nodes[node].has(TAINT) and node not in lost and heartbeats.is_back(node, now):
             cluster.untaint(node, nodes[node], TAINT, "back")
     for node, silent in lost.items():
-        if not (nodes[node].is_unknown or nodes[node].is_tainted):
+        if not (nodes[node].is_unknown or nodes[node].has(TAINT)):
             cluster.taint(node, nodes[node], TAINT, "lost")
         if silent < (heartbeats.lost_after or 0) + _HURRIED_SECONDS or moves.is_slow_due(now):
             _end_pods(cluster, node, silent, lost)

@@ -175,7 +175,8 @@ def _now() -> str:
 
 def is_lost(node: Any) -> bool:
     """Whether Kubernetes has given a Node up, or the agent has tainted it."""
-    return _has_ready(node, "Unknown") or _is_tainted(node, TAINT)
+    found = _node(node)
+    return found.is_unknown or found.has(TAINT)
 
 
 def _pods(namespace: str) -> str:
@@ -185,15 +186,13 @@ def _pods(namespace: str) -> str:
 def _node(node: Any) -> Node:
     """Without its heartbeat, which is in its Lease."""
     return Node(
-        "",
-        _has_ready(node, "Unknown"),
-        _is_tainted(node, TAINT),
-        leaving.announcement(node),
-        _is_tainted(node, leaving.TAINT),
-        devices.of_node(node),
-        node["spec"].get("taints") or (),
-        node["metadata"].get("resourceVersion", ""),
-        _has_ready(node, "False"),
+        renewed="",
+        is_unknown=_has_ready(node, "Unknown"),
+        is_unready=_has_ready(node, "False"),
+        announced=leaving.announcement(node),
+        devices=devices.of_node(node),
+        taints=node["spec"].get("taints") or (),
+        version=node["metadata"].get("resourceVersion", ""),
     )
 
 
@@ -201,7 +200,3 @@ def _has_ready(node: Any, status: str) -> bool:
     """Whether the condition Ready has this status."""
     conditions = node.get("status", {}).get("conditions") or ()
     return any(each["type"] == "Ready" and each["status"] == status for each in conditions)
-
-
-def _is_tainted(node: Any, key: str) -> bool:
-    return any(each["key"] == key for each in node["spec"].get("taints") or ())

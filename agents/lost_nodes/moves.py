@@ -37,7 +37,7 @@ class Moves:
         self._told = {uid: at for uid, at in self._told.items() if now - at < _REMEMBERED}
         reached = {name: node for name, node in nodes.items() if name not in lost}
         for name, node in reached.items():
-            if node.is_leaving and not _is_announced(node, Kind.END, Kind.FAULT):
+            if node.has(leaving.TAINT) and not _is_announced(node, Kind.END, Kind.FAULT):
                 self.cluster.untaint(name, node, leaving.TAINT, "stays")
             if _is_announced(node, Kind.END):
                 self._leave(name, node, now)
@@ -53,7 +53,7 @@ class Moves:
 
     def _leave(self, name: str, node: Node, now: float) -> None:
         """Evict all pods, and keep new ones off the node."""
-        if node.announced and not node.is_leaving:
+        if node.announced and not node.has(leaving.TAINT):
             self.cluster.taint(name, node, leaving.TAINT, node.announced.words)
         for pod in self.cluster.pods(name):
             self._evict(pod, name, node, now)

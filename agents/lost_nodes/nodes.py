@@ -30,11 +30,7 @@ class Node:
     """The time in its Lease, as text; empty without one, as of a node that has just joined."""
     is_unknown: bool
     """Whether Kubernetes has given it up: its condition Ready is Unknown. It gets no pods then."""
-    is_tainted: bool = False
-    """Whether it has the taint of lost nodes."""
     announced: Announcement | None = None
-    is_leaving: bool = False
-    """Whether it has the taint of leaving nodes."""
     devices: Mapping[str, Devices] = field(default_factory=dict)
     """By extended resource."""
     taints: Sequence[Mapping[str, str]] = ()
@@ -42,6 +38,10 @@ class Node:
     """The resource version of what was read."""
     is_unready: bool = False
     """Whether its kubelet says that it is not ready: it answers, but may be unable to start and to end pods."""
+
+    def has(self, taint: str) -> bool:
+        """Whether it has a taint with this key."""
+        return any(each["key"] == taint for each in self.taints)
 
 
 @dataclass
