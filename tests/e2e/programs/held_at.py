@@ -6,8 +6,8 @@ HOLD_AT has the moment, and the step from which on it may be:
 - `save 300`: the data of a checkpoint are in their place, its index is not,
 - `publish 0`: the model is written, and has no number yet.
 
-A file RUN.held beside the run's checkpoints appears then, and a file RUN.go lets it go on. A pod that takes its place is
-not held.
+A file RUN.held beside the run's checkpoints appears then, and a file RUN.go lets it go on. A pod that takes its place
+is not held.
 """
 
 from __future__ import annotations
