@@ -110,8 +110,7 @@ class Watch:
         self._end = threading.Event()
         self._mark = f"{server.CHIEF}{uuid.uuid4().hex}"
         for device in self._servers:
-            with tf.device(device):
-                tf.io.write_file(self._mark, "here")
+            _write(device, self._mark, "here")
         self.stopping = False
         """Whether a parameter server was asked to stop: what it holds must be saved now."""
 
@@ -149,8 +148,7 @@ class Watch:
             with contextlib.suppress(tf.errors.OpError), _own_executor():
                 for each in [device] if device in self._servers else self._servers:
                     self._must_have_mark(each)
-                with tf.device(device):
-                    tf.io.write_file(server.VERDICT, str(code))
+                _write(device, server.VERDICT, str(code))
 
         threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices]
         for thread in threads:
@@ -161,8 +159,7 @@ class Watch:
 
     def _must_have_mark(self, device: str) -> None:
         """Raises an OpError unless a ps is the process that it was at the start."""
-        with tf.device(device):
-            tf.io.read_file(self._mark).numpy()
+        _read(device, self._mark)
 
     def _poll(self, device: str) -> None:
         while not self._end.wait(_POLL_SECONDS):
@@ -180,8 +177,8 @@ class Watch:
         except tf.errors.OpError:
             return False
         try:
-            with _own_executor(), tf.device(device):
-                state = tf.io.read_file(server.STATE).numpy().decode()
+            with _own_executor():
+                state = _read(device, server.STATE)
         except tf.errors.OpError:
             # A worker that is gone is the coordinator's to handle; one without the note is a server of the user.
             return True
@@ -214,6 +211,23 @@ def _own_executor() -> Iterator[None]:
     finally:
         # Its deletion raises what is not cleared.
         own.clear_error()
+
+
+def _read(device: str, path: str) -> str:
+    """A note in a server's memory."""
+    # Operations copy between processes: where a constant or `numpy` does, TensorFlow holds the interpreter meanwhile,
+    # and a server on a node that is cut off never answers.
+    name = tf.constant(path)
+    with tf.device(device):
+        note = tf.io.read_file(name)
+    return str(tf.identity(note).numpy().decode())
+
+
+def _write(device: str, path: str, note: str) -> None:
+    """Add a note, with constants of this process, too."""
+    name, content = tf.constant(path), tf.constant(note)
+    with tf.device(device):
+        tf.io.write_file(name, content)
 
 
 def _devices(of: Any) -> list[str]:
