@@ -150,13 +150,14 @@ with coordinated(Place.current().strategy(), StopRequest()):
 
 
 @pytest.mark.nightly("five processes with TensorFlow")
-def test_a_worker_that_does_not_answer_keeps_no_chief_from_its_end(servers: Servers, tmp_path: Path) -> None:
+def test_a_worker_that_does_not_answer_keeps_no_chief_waiting_at_its_end(servers: Servers, tmp_path: Path) -> None:
     """As on a node that is cut off: its connections are open."""
     with gang(tmp_path, _ENDS, tasks=[variables(servers.cluster)], hold_after="holds") as chief:
         chief.until("holds")
         servers.kill(("worker", 1), signal.SIGSTOP)
         chief.go()
-        assert chief.finish() == [0], chief.output
+        assert chief.finish() == [EXIT_SAVED], chief.output
+    assert "tensorplane: lost=worker:1 silent for 5 s; the job restarts" in chief.output
 
 
 _READS = """

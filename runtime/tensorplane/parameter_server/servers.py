@@ -139,9 +139,11 @@ class Watch:
         return True
 
     def dismiss(self, code: int) -> None:
-        """Let all servers end with this exit code. Waits at most five seconds for those that do not answer.
+        """Let all servers end with this exit code.
 
         They end by themselves if a ps is lost, or is another gang's: nothing tells this gang's workers from another's.
+        If one does not answer for five seconds, this process ends with 75, and the job restarts at its last step:
+        TensorFlow would wait for that one until the network gives its connection up, which takes a quarter of an hour.
         """
 
         def tell(device: str) -> None:
@@ -150,12 +152,14 @@ class Watch:
                     self._must_have_mark(each)
                 _write(device, server.VERDICT, str(code))
 
-        threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices]
-        for thread in threads:
+        threads = {device: threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices}
+        for thread in threads.values():
             thread.start()
         deadline = time.monotonic() + _GOODBYE_SECONDS
-        for thread in threads:
+        for device, thread in threads.items():
             thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                _end_lost(device, _GOODBYE_SECONDS)
 
     def _must_have_mark(self, device: str) -> None:
         """Raises an OpError unless a ps is the process that it was at the start."""
@@ -189,10 +193,15 @@ class Watch:
         while not self._end.wait(_POLL_SECONDS):
             for device, since in list(self._asked.items()):
                 if time.monotonic() - since > _SILENT_SECONDS:
-                    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
-                    line = f"tensorplane: lost={task} silent for {_SILENT_SECONDS:.0f} s; the job restarts"
-                    print(line, file=sys.stderr, flush=True)
-                    os._exit(EXIT_SAVED)
+                    _end_lost(device, _SILENT_SECONDS)
+
+
+def _end_lost(device: str, seconds: float) -> None:
+    """End this process at once: its job restarts."""
+    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
+    sys.stdout.flush()
+    print(f"tensorplane: lost={task} silent for {seconds:.0f} s; the job restarts", file=sys.stderr, flush=True)
+    os._exit(EXIT_SAVED)
 
 
 @contextmanager
