@@ -21,7 +21,7 @@ _SHARD_BYTES = 16 << 10
 """Variables of twice this size or more are divided."""
 _POLL_SECONDS = 1.0
 _SILENT_SECONDS = 15.0
-_GOODBYE_SECONDS = 5.0
+_GOODBYE_SECONDS = 15.0
 _SAY_SECONDS = 20.0
 
 
@@ -142,7 +142,7 @@ class Watch:
         """Let all servers end with this exit code.
 
         They end by themselves if a ps is lost, or is another gang's: nothing tells this gang's workers from another's.
-        If one does not answer for five seconds, this process ends with 75, and the job restarts at its last step:
+        If one does not answer for `_GOODBYE_SECONDS`, this process ends with 75, and the job restarts at its last step:
         TensorFlow would wait for that one until the network gives its connection up, which takes a quarter of an hour.
         """
 
