@@ -45,7 +45,7 @@ _STRATEGIES: Mapping[str, Mapping[str, Any]] = {
     GANG: {"kind": "multiWorkerMirrored", "workers": 2},
     SPREAD: {"kind": "parameterServer", "workers": 1, "servers": 1, "chief": _SMALL, "serverResources": _SMALL},
 }
-STEPS = {GANG: 3000, SPREAD: 600}
+STEPS = {GANG: 1500, SPREAD: 300}
 ROLES = ("chief", "ps", "worker")
 """Of the job with parameter servers: a pod each. A gang has workers alone."""
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"

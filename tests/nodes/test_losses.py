@@ -11,15 +11,13 @@ from tests.nodes import busy
 from tests.nodes.busy import GANG, SERVER, SPREAD, Busy
 from tests.nodes.drawn import Drawn
 from tests.nodes.loss import Loss
-from tests.nodes.watched import Watched, watched
+from tests.nodes.watched import KNOWN_SECONDS, Watched, watched
 from tests.nodes.ways import WAYS
 from tests.support import cluster_fixture, counts
 
 pytestmark = [pytest.mark.counted, pytest.mark.nightly("two minutes for each loss on two nodes")]
 SEED = counts.seed()
 LOSSES = counts.of(quick=2, nightly=100)
-_KNOWN_SECONDS = 10.0
-"""After a node is known as lost, all that looks at the cluster has seen it."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +45,7 @@ def test_a_lost_node_costs_no_run_no_byte_and_no_request(made: Busy, number: int
         loss.begin()
         with watched(made, loss.second.name) as seen:
             loss.happen()
+        loss.tell(str(seen))
         _check(loss, seen)
     finally:
         print(loss, flush=True)
@@ -67,4 +66,4 @@ def _check(loss: Loss, seen: Watched) -> None:
     assert seen.faults == [], str(loss)
     assert seen.most_cpus <= sum(map(busy.cpus, (GANG, SPREAD))) + 0.001, f"{loss}: {seen.most_cpus}"
     assert seen.doubled == set(), str(loss)
-    assert seen.lost(_KNOWN_SECONDS) == [], f"{loss}: known {seen.known}, left {seen.left}: {seen.lost(0)}"
+    assert seen.lost(KNOWN_SECONDS) == [], f"{loss}: known {seen.known}, left {seen.left}: {seen.lost(0)}"

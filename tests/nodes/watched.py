@@ -23,6 +23,8 @@ _CONNECT_SECONDS = 5.0
 """The kernel of a node that is there answers, however busy it is."""
 _EVERY_SECONDS = 0.5
 _CLIENTS = 3
+KNOWN_SECONDS = 10.0
+"""After a node is known as lost, all that looks at the cluster has seen it."""
 _BODY = json.dumps({"instances": [[[0] * 8] * 8]})
 _LOST = "tensorplane.dev/lost"
 
@@ -53,6 +55,7 @@ class Watched:
     """When the node was first seen as known to be lost."""
     left: float | None = None
     """When the Service first had no ready endpoint there, after that."""
+    began: float = field(default_factory=time.monotonic)
     faults: list[str] = field(default_factory=list)
     """Why a thread has ended."""
 
@@ -60,6 +63,14 @@ class Watched:
         """The requests that were sent so long after the node was known as lost, and got no answer."""
         since = self.known
         return [each for each in self.answers if each.error and since is not None and each.at >= since + after]
+
+    def __str__(self) -> str:
+        before = [each for each in self.answers if each.error and (self.known is None or each.at < self.known)]
+        if self.known is None:
+            return f"{len(self.answers)} requests, {len(before)} lost; the node is not known as lost"
+        left = f"left out {self.left - self.known:.1f} s later" if self.left else "never left out"
+        after = f"{len(before)} lost before, {len(self.lost(0))} after, {len(self.lost(KNOWN_SECONDS))} late"
+        return f"{len(self.answers)} requests, {after}; known as lost after {self.known - self.began:.0f} s, {left}"
 
     def look(self) -> None:
         """Look once at the API server."""

@@ -139,6 +139,27 @@ def test_a_chief_whose_run_was_taken_over_ends_no_server_of_the_gang_after_it(se
     assert [servers.code(task) for task in list(servers.processes)] == [0, 0, 0, 0]
 
 
+_ENDS = f"""{ALL_ANSWER}
+from tensorplane import Place, StopRequest
+from tensorplane.parameter_server.training import coordinated
+
+servers._GOODBYE_SECONDS = 30
+with coordinated(Place.current().strategy(), StopRequest()):
+    print("holds", flush=True)
+"""
+
+
+@pytest.mark.nightly("five processes with TensorFlow")
+def test_a_worker_that_does_not_answer_keeps_no_chief_waiting_at_its_end(servers: Servers, tmp_path: Path) -> None:
+    """As on a node that is cut off: its connections are open."""
+    with gang(tmp_path, _ENDS, tasks=[variables(servers.cluster)], hold_after="holds") as chief:
+        chief.until("holds")
+        servers.kill(("worker", 1), signal.SIGSTOP)
+        chief.go()
+        assert chief.finish() == [EXIT_SAVED], chief.output
+    assert "tensorplane: lost=worker:1 silent for 30 s; the job restarts" in chief.output
+
+
 _READS = """
 import tensorflow as tf
 from tensorplane import Place, StopRequest

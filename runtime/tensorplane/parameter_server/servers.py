@@ -21,7 +21,7 @@ _SHARD_BYTES = 16 << 10
 """Variables of twice this size or more are divided."""
 _POLL_SECONDS = 1.0
 _SILENT_SECONDS = 15.0
-_GOODBYE_SECONDS = 5.0
+_GOODBYE_SECONDS = 15.0
 _SAY_SECONDS = 20.0
 
 
@@ -110,8 +110,7 @@ class Watch:
         self._end = threading.Event()
         self._mark = f"{server.CHIEF}{uuid.uuid4().hex}"
         for device in self._servers:
-            with tf.device(device):
-                tf.io.write_file(self._mark, "here")
+            _write(device, self._mark, "here")
         self.stopping = False
         """Whether a parameter server was asked to stop: what it holds must be saved now."""
 
@@ -140,29 +139,31 @@ class Watch:
         return True
 
     def dismiss(self, code: int) -> None:
-        """Let all servers end with this exit code. Waits at most five seconds for those that do not answer.
+        """Let all servers end with this exit code.
 
         They end by themselves if a ps is lost, or is another gang's: nothing tells this gang's workers from another's.
+        If one does not answer for `_GOODBYE_SECONDS`, this process ends with 75, and the job restarts at its last step:
+        TensorFlow would wait for that one until the network gives its connection up, which takes a quarter of an hour.
         """
 
         def tell(device: str) -> None:
             with contextlib.suppress(tf.errors.OpError), _own_executor():
                 for each in [device] if device in self._servers else self._servers:
                     self._must_have_mark(each)
-                with tf.device(device):
-                    tf.io.write_file(server.VERDICT, str(code))
+                _write(device, server.VERDICT, str(code))
 
-        threads = [threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices]
-        for thread in threads:
+        threads = {device: threading.Thread(target=tell, args=(device,), daemon=True) for device in self._devices}
+        for thread in threads.values():
             thread.start()
         deadline = time.monotonic() + _GOODBYE_SECONDS
-        for thread in threads:
+        for device, thread in threads.items():
             thread.join(max(0.0, deadline - time.monotonic()))
+            if thread.is_alive():
+                _end_lost(device, _GOODBYE_SECONDS)
 
     def _must_have_mark(self, device: str) -> None:
         """Raises an OpError unless a ps is the process that it was at the start."""
-        with tf.device(device):
-            tf.io.read_file(self._mark).numpy()
+        _read(device, self._mark)
 
     def _poll(self, device: str) -> None:
         while not self._end.wait(_POLL_SECONDS):
@@ -180,8 +181,8 @@ class Watch:
         except tf.errors.OpError:
             return False
         try:
-            with _own_executor(), tf.device(device):
-                state = tf.io.read_file(server.STATE).numpy().decode()
+            with _own_executor():
+                state = _read(device, server.STATE)
         except tf.errors.OpError:
             # A worker that is gone is the coordinator's to handle; one without the note is a server of the user.
             return True
@@ -192,10 +193,15 @@ class Watch:
         while not self._end.wait(_POLL_SECONDS):
             for device, since in list(self._asked.items()):
                 if time.monotonic() - since > _SILENT_SECONDS:
-                    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
-                    line = f"tensorplane: lost={task} silent for {_SILENT_SECONDS:.0f} s; the job restarts"
-                    print(line, file=sys.stderr, flush=True)
-                    os._exit(EXIT_SAVED)
+                    _end_lost(device, _SILENT_SECONDS)
+
+
+def _end_lost(device: str, seconds: float) -> None:
+    """End this process at once: its job restarts."""
+    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
+    sys.stdout.flush()
+    print(f"tensorplane: lost={task} silent for {seconds:.0f} s; the job restarts", file=sys.stderr, flush=True)
+    os._exit(EXIT_SAVED)
 
 
 @contextmanager
@@ -214,6 +220,23 @@ def _own_executor() -> Iterator[None]:
     finally:
         # Its deletion raises what is not cleared.
         own.clear_error()
+
+
+def _read(device: str, path: str) -> str:
+    """A note in a server's memory."""
+    # Operations copy between processes: where a constant or `numpy` does, TensorFlow holds the interpreter meanwhile,
+    # and a server on a node that is cut off never answers.
+    name = tf.constant(path)
+    with tf.device(device):
+        note = tf.io.read_file(name)
+    return str(tf.identity(note).numpy().decode())
+
+
+def _write(device: str, path: str, note: str) -> None:
+    """Add a note, with constants of this process, too."""
+    name, content = tf.constant(path), tf.constant(note)
+    with tf.device(device):
+        tf.io.write_file(name, content)
 
 
 def _devices(of: Any) -> list[str]:
