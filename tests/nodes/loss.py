@@ -93,6 +93,10 @@ class Loss:
             eventually(run.ended, 2 * PATIENT_SECONDS, about=lambda run=run: (str(self), run.pods(), run.log()))  # type: ignore[misc]
         restarts = {job: run.job_set()["status"].get("restarts", 0) for job, run in self.runs.items()}
         self.tell(f"all have ended, with {restarts} restarts")
+        # One that finds the run finished does not train.
+        again = [job for job, count in restarts.items() if count and self.runs[job].step()]
+        unfenced = [job for job in again if self.runs[job].writer == writers[job]]
+        assert not unfenced, f"{self}: another gang has written where the former one did: {unfenced}"
         self._alone(taken, former, self.come_back)
         eventually(lambda: not self._processes(there), about=lambda: (str(self), self._processes(there)))
         self.second.until(self.made.kube, ready=True)

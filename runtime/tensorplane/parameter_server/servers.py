@@ -8,7 +8,7 @@ import sys
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -156,10 +156,11 @@ class Watch:
         for thread in threads.values():
             thread.start()
         deadline = time.monotonic() + _GOODBYE_SECONDS
-        for device, thread in threads.items():
+        for thread in threads.values():
             thread.join(max(0.0, deadline - time.monotonic()))
-            if thread.is_alive():
-                _end_lost(device, _GOODBYE_SECONDS)
+        # One that is silent may keep the requests to others waiting, too.
+        if silent := [device for device, thread in threads.items() if thread.is_alive()]:
+            _end_lost(silent, _GOODBYE_SECONDS)
 
     def _must_have_mark(self, device: str) -> None:
         """Raises an OpError unless a ps is the process that it was at the start."""
@@ -193,14 +194,15 @@ class Watch:
         while not self._end.wait(_POLL_SECONDS):
             for device, since in list(self._asked.items()):
                 if time.monotonic() - since > _SILENT_SECONDS:
-                    _end_lost(device, _SILENT_SECONDS)
+                    _end_lost([device], _SILENT_SECONDS)
 
 
-def _end_lost(device: str, seconds: float) -> None:
+def _end_lost(devices: Iterable[str], seconds: float) -> None:
     """End this process at once: its job restarts."""
-    task = device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0]
+    names = (device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0] for device in devices)
+    lost = ",".join(names)
     sys.stdout.flush()
-    print(f"tensorplane: lost={task} silent for {seconds:.0f} s; the job restarts", file=sys.stderr, flush=True)
+    print(f"tensorplane: lost={lost} silent for {seconds:.0f} s; the job restarts", file=sys.stderr, flush=True)
     os._exit(EXIT_SAVED)
 
 
