@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from cli.jobs import in_cluster
+from components.agent_health import lease_name
 from driver import linked_project
 from driver.deploy import open_stack
 from driver.kube import Kube
@@ -126,6 +127,24 @@ class Busy:
                 self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{here[0]['metadata']['name']}")
                 eventually(there)
         eventually(there)
+
+    def have_act(self, at: RealNode) -> None:
+        """Have the pod of the agent of lost nodes act that is on a node: each node has one."""
+        of_agent, lease = "app.kubernetes.io/component=lost-nodes", lease_name("nodes.lost")
+
+        def acting() -> tuple[str, str]:
+            found = self.kube.get(f"/apis/coordination.k8s.io/v1/namespaces/{self.namespace}/leases/{lease}") or {}
+            holder = found["spec"].get("holderIdentity", "")
+            names = {each["metadata"]["name"]: each["spec"].get("nodeName", "") for each in self.pods(of_agent)}
+            return holder, names.get(holder, "")
+
+        for number in (1, 2):
+            node, other = RealNode(self.instance, number), RealNode(self.instance, 3 - number)
+            self.move(of_agent, node, away_from=other)
+        holder, node_name = acting()
+        if node_name and node_name != at.name:
+            self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{holder}")
+        eventually(lambda: acting()[1] == at.name, about=acting)
 
 
 def cpus(job: str) -> float:

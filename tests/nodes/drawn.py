@@ -29,7 +29,7 @@ class Drawn:
     late: bool
     """Whether the chiefs on it are held until others have taken their runs over."""
     agent: bool
-    """Whether the agent of lost nodes is on it, too."""
+    """Whether the pod of the agent of lost nodes that acts is on it."""
     away: bool
     """Whether the node comes back only after the runs have ended."""
 

@@ -38,8 +38,7 @@ def _drawn(number: int) -> Drawn:
 def test_a_lost_node_costs_no_run_no_byte_and_no_request(made: Busy, number: int) -> None:
     loss = Loss(made, _drawn(number), number)
     made.move(f"app.kubernetes.io/name={SERVER}", loss.second, away_from=loss.first)
-    here, away = (loss.second, loss.first) if loss.drawn.agent else (loss.first, loss.second)
-    made.move("app.kubernetes.io/component=lost-nodes", here, away_from=away)
+    made.have_act(loss.second if loss.drawn.agent else loss.first)
     loss.tell("placed")
     try:
         loss.begin()
