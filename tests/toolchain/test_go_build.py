@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -101,7 +102,9 @@ def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: G
     (tiny.source / "hello" / "main.go").write_text("package main\n\nfunc main() { undefined() }\n")
     with pytest.raises(Fault, match="undefined: undefined"):
         go_build.build(tiny, Step("tiny"))
-    assert [path.name for path in (own_cache / "tools").iterdir() if path.is_dir()] == []
+    # Without Go on PATH, the folder of the one that is installed is there, too.
+    names = [path.name for path in (own_cache / "tools").iterdir() if path.is_dir()]
+    assert [name for name in names if not name.startswith("go-")] == []
 
 
 _BUILD = """
@@ -174,7 +177,8 @@ def test_without_network_one_line_says_what_to_do(
     with pytest.raises(Fault) as caught:
         go_build.build(go_module.containerd(), Step("containerd"))
     (line,) = caught.value.lines
-    assert line.startswith("containerd: go list failed: no network, ")
+    # Without Go on PATH, pip fails to install it.
+    assert re.match(r"containerd: (go list|python -m) failed: no network, ", line)
 
 
 def test_the_modules_name_their_programs_and_versions() -> None:
