@@ -16,6 +16,8 @@ from agents.lost_nodes.pods import Fate, Pod, fate, is_evicted, stays
 
 _SLOWLY = 10.0
 """Seconds between two looks at faults and drains, which may last for weeks. A spot node has no time to lose."""
+_HURRIED = 120.0
+"""Seconds after a node is cordoned in which each look is one at its pods: a drain may follow, and end some at once."""
 _REMEMBERED = 3600.0
 _WHOLE_NODE = ""
 _REASONS = {Kind.END: "NodeLeaving", Kind.FAULT: "NodeLeaving", Kind.DRAIN: "NodeDrained"}
@@ -30,6 +32,8 @@ class Moves:
     _overdue: Overdue = field(default_factory=Overdue)
     _told: dict[str, float] = field(default_factory=dict)
     """The uids of pods whose eviction was told, and when."""
+    _cordoned: dict[str, float] = field(default_factory=dict)
+    """Nodes that are drained, or only cordoned, and since when."""
     _slowly: float | None = None
 
     def look(self, nodes: Mapping[str, Node], lost: Collection[str], now: float) -> None:
@@ -41,9 +45,9 @@ class Moves:
                 self.cluster.untaint(name, node, leaving.TAINT, "stays")
             if _is_announced(node, Kind.END):
                 self._leave(name, node, now)
+        self._drained(reached, now)
         if self.is_slow_due(now):
             self._slowly = now
-            self._drained(reached, now)
             self._faulty(reached, now)
             self._stuck(reached, now)
 
@@ -59,10 +63,12 @@ class Moves:
             self._evict(pod, name, node, now)
 
     def _drained(self, nodes: Mapping[str, Node], now: float) -> None:
-        for name, node in nodes.items():
-            if _is_announced(node, Kind.DRAIN):
+        drained = [name for name, node in nodes.items() if _is_announced(node, Kind.DRAIN)]
+        self._cordoned = {name: self._cordoned.get(name, now) for name in drained}
+        for name, since in self._cordoned.items():
+            if now - since < _HURRIED or self.is_slow_due(now):
                 for pod in self.cluster.pods(name):
-                    self._tell_evicted(pod, name, node, now)
+                    self._tell_evicted(pod, name, nodes[name], now)
 
     def _faulty(self, nodes: Mapping[str, Node], now: float) -> None:
         announced = {(name, _WHOLE_NODE): LASTS for name, node in nodes.items() if _is_announced(node, Kind.FAULT)}

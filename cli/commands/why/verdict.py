@@ -56,8 +56,11 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
 
 
 def _restarts(asked: Asked) -> Iterator[str]:
-    if restarts := (asked.job_set.get("status") or {}).get("restarts"):
-        yield f"It was restarted {restarts} {'time' if restarts == 1 else 'times'}."
+    status = asked.job_set.get("status") or {}
+    if restarts := status.get("restarts"):
+        counted = status.get("restartsCountTowardsMax", 0)
+        times, counts = "time" if restarts == 1 else "times", "counts" if counted == 1 else "count"
+        yield f"It was restarted {restarts} {times} ({counted} {counts} against maxRestarts)."
 
 
 def _former_starts(asked: Asked) -> Iterator[str]:
@@ -65,7 +68,9 @@ def _former_starts(asked: Asked) -> Iterator[str]:
     found = list(_restarts(asked))
     yield from found
     if found and JobSet(asked.job_set).kept_lines:
-        yield "How the start before ended: tensorplane logs --previous."
+        about = asked.job_set["metadata"]
+        job = (about.get("labels") or {}).get(NAME, about["name"])
+        yield f"How the start before ended: tensorplane logs {job} --previous."
 
 
 def _ended_well(asked: Asked) -> Iterator[str]:

@@ -175,6 +175,17 @@ def test_a_drain_by_people_is_told_once_and_nobody_else_evicts() -> None:
     assert world.taints("gpu-7") == set()
 
 
+def test_a_drained_pod_that_has_ended_within_seconds_is_told() -> None:
+    world, moves = _world(_node([(Kind.DRAIN, 3)]))
+    world.add("worker", "gpu-7")
+    world.run(moves, 11)
+    world.drain("worker")
+    world.run(moves, 4)
+    del world.pods["worker"]
+    world.run(moves, 60)
+    assert world.events == [("worker", "NodeDrained", "evicted: node gpu-7 is drained")]
+
+
 def test_a_node_that_is_lost_answers_no_eviction() -> None:
     world, moves = _world(_node([(Kind.END, 0)]), _node([(Kind.FAULT, 0)], "gpu-8"))
     for node in world.nodes:

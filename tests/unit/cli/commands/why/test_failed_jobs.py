@@ -19,7 +19,7 @@ from workloads.manifests.mounts import Mountable
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
     facts = Facts("ml")
     asked = Asked(
-        job_set_of("Failed", restarts=3),
+        job_set_of("Failed", restarts=3, restartsCountTowardsMax=1),
         None,
         (),
         facts,
@@ -31,7 +31,7 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
     assert found.state == "failed"
     assert found.lines[0] == f"{RUN}-worker-0-0: exit code 1"
     assert found.lines[3] == "  ValueError: boom"
-    assert found.lines[4] == "It was restarted 3 times."
+    assert found.lines[4] == "It was restarted 3 times (1 counts against maxRestarts)."
     assert found.lines[5] == (
         "Correct the cause, then deploy with: pulumi up. A changed command or file starts a new run; for a new run "
         "with the same settings, raise `attempt` of the job. (docs/training.md#run-a-job-again)"
@@ -79,7 +79,7 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     asked = Asked(job_set_of(restarts=1), None, (), Facts("ml"), Details([running]), Room({}, {}, ()), NOW)
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
-    assert found.lines == ("It was restarted 1 time.",)
+    assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
 
 
 def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() -> None:
@@ -90,6 +90,6 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
     ).job_set
     asked = Asked({**kept, "status": {"restarts": 2}}, None, (), Facts("ml"), Details([]), Room({}, {}, ()), NOW)
     assert verdict.answer(asked).lines[-2:] == (
-        "It was restarted 2 times.",
-        "How the start before ended: tensorplane logs --previous.",
+        "It was restarted 2 times (0 count against maxRestarts).",
+        "How the start before ended: tensorplane logs trial-7 --previous.",
     )
