@@ -237,13 +237,20 @@ def _pods(api: Kube, namespace: str, run: str) -> list[dict[str, Any]]:
 
 
 def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str, Any]]) -> str:
-    """What the chief said last. `chief`: prefix of its pod's name."""
+    """What the chief said last, or what the pods wait for. `chief`: prefix of its pod's name."""
     if not pods:
         return f"waiting in queue {outputs.queue}" if outputs.queue else "its pods do not exist yet"
     running = [pod for pod in pods if pod["status"].get("phase") == "Running"]
     first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
-    said = log_line.newest(_log(api, outputs, first, _LINES)) if first else ""
+    # A chief that waits for a pod without a node says nothing that helps.
+    said = log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(_unscheduled, pods)) else ""
     return said or f"{len(running)} of {counted(len(pods), 'pod')} running{_reason(pods)}"
+
+
+def _unscheduled(pod: dict[str, Any]) -> str:
+    """Why no node takes a pod; empty if one does."""
+    conditions = pod["status"].get("conditions", [])
+    return next((str(each["message"]) for each in conditions if each.get("reason") == "Unschedulable"), "")
 
 
 def _reason(pods: list[dict[str, Any]]) -> str:
@@ -252,9 +259,8 @@ def _reason(pods: list[dict[str, Any]]) -> str:
             waiting = container["state"].get("waiting", {})
             if waiting.get("message"):
                 return f": {waiting['reason']}: {waiting['message']}"
-        unscheduled = next((c for c in pod["status"].get("conditions", []) if c.get("reason") == "Unschedulable"), None)
-        if unscheduled:
-            return f": {failures.unscheduled(unscheduled['message']).rstrip('.')}"
+        if message := _unscheduled(pod):
+            return f": {failures.unscheduled(message).rstrip('.')}"
     return ""
 
 

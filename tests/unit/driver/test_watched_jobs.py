@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from driver import watch
+from driver.runs.job_set import JobSet
 from embedded.fault import Fault
 from embedded.step import Step
 from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, api_of, exited, job_set_of, pod_of, unpulled
@@ -52,6 +53,25 @@ def test_a_job_is_followed_for_as_long_as_it_runs() -> None:
     hours = [job_set_of()] * 1000
     api = api_of({RUN: [*hours, job_set_of("Completed")]}, pod_of(phase="Running", running={}))
     watch.training(api, _FOLLOWED, Step("training"))
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_gang_with_a_pod_that_no_node_takes_says_so_whatever_its_chief_has_said(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    waiting, chief, step = pod_of(phase="Pending"), pod_of(phase="Running", running={}), Step("training")
+    message = "0/2 nodes are available: 1 Insufficient cpu."
+    monkeypatch.setattr(watch, "_log", lambda *_: ["tensorplane: step=5 loss=1"])
+    monkeypatch.setattr(JobSet, "writer", chief["metadata"]["name"])
+
+    def said() -> str:
+        api = api_of({RUN: [*[job_set_of()] * 3, job_set_of("Completed")]}, chief, waiting)
+        watch.training(api, _FOLLOWED, step)
+        return step.state()[0]
+
+    assert said() == "tensorplane: step=5 loss=1"
+    waiting["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": message}]
+    assert said() == f"1 of 2 pods running: {message.rstrip('.')}"
 
 
 @pytest.mark.usefixtures("clock")
