@@ -141,10 +141,15 @@ class Busy:
         for number in (1, 2):
             node, other = RealNode(self.instance, number), RealNode(self.instance, 3 - number)
             self.move(of_agent, node, away_from=other)
-        holder, node_name = acting()
-        if node_name and node_name != at.name:
-            self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{holder}")
-        eventually(lambda: acting()[1] == at.name, about=acting)
+
+        def acts_there() -> bool:
+            holder, node_name = acting()
+            # The pod that replaces it may be faster than the other one.
+            if node_name and node_name != at.name:
+                self.kube.delete(f"/api/v1/namespaces/{self.namespace}/pods/{holder}")
+            return node_name == at.name
+
+        eventually(acts_there, about=acting)
 
 
 def cpus(job: str) -> float:
