@@ -205,7 +205,7 @@ class LeasedTurns(Turns):
 def begin(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Turns:
     """Wait until this process may act, which it may at once without a Lease in its environment.
 
-    `watch`: called every two seconds meanwhile. It may read, and change nothing.
+    `watch`: called between two looks at the Lease meanwhile. It may read, and change nothing.
     """
     if not environment.get(LEASE):
         return Turns()

@@ -10,14 +10,12 @@ from collections.abc import Collection, Mapping, Sequence
 from agents import turns
 from agents.api import ApiServer
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.moves import HURRIED, Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
 from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set, silence
 
 _PAUSE_SECONDS = 1.0
 """Between two looks, of which each takes a second."""
-_HURRIED_SECONDS = 120.0
-"""For which the pods of a lost node are looked at each time; what is left then has seldom anything that is due."""
 
 
 def watch(cluster: Cluster, heartbeats: Heartbeats, now: float) -> tuple[Mapping[str, Node], Mapping[str, float]]:
@@ -45,7 +43,7 @@ def look(cluster: Cluster, heartbeats: Heartbeats, moves: Moves, now: float) -> 
     for node, silent in lost.items():
         if not (nodes[node].is_unknown or nodes[node].has(TAINT)):
             cluster.taint(node, nodes[node], TAINT, "lost")
-        if silent < (heartbeats.lost_after or 0) + _HURRIED_SECONDS or moves.is_slow_due(now):
+        if silent < (heartbeats.lost_after or 0) + HURRIED or moves.is_slow_due(now):
             _end_pods(cluster, node, silent, lost)
     moves.look(nodes, lost, now)
 
@@ -65,7 +63,7 @@ def main(namespaces: Sequence[str]) -> None:
     A process that waits for its turn watches the heartbeats: the one that acts may be on the node that is lost.
     """
     after = os.environ.get("LOST_AFTER_SECONDS")
-    heartbeats, seen = Heartbeats(float(after) if after else None), Cluster(ApiServer(), namespaces)
+    heartbeats, seen = Heartbeats(float(after) if after else None), Cluster(ApiServer(), ())
     lead = turns.begin(watch=lambda: watch(seen, heartbeats, time.monotonic()))
     cluster = Cluster(lead.server, namespaces, os.environ.get("CONTROLLERS", "").split())
     moves = Moves(cluster)

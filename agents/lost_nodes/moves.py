@@ -16,8 +16,9 @@ from agents.lost_nodes.pods import Fate, Pod, fate, is_evicted, stays
 
 _SLOWLY = 10.0
 """Seconds between two looks at faults and drains, which may last for weeks. A spot node has no time to lose."""
-_HURRIED = 120.0
-"""Seconds after a node is cordoned in which each look is one at its pods: a drain may follow, and end some at once."""
+HURRIED = 120.0
+"""Seconds after a node is cordoned or lost in which each look is one at its pods. A drain ends some of them at once;
+what a lost node has left after that time seldom has anything that is due."""
 _REMEMBERED = 3600.0
 _WHOLE_NODE = ""
 _REASONS = {Kind.END: "NodeLeaving", Kind.FAULT: "NodeLeaving", Kind.DRAIN: "NodeDrained"}
@@ -66,7 +67,7 @@ class Moves:
         drained = [name for name, node in nodes.items() if _is_announced(node, Kind.DRAIN)]
         self._cordoned = {name: self._cordoned.get(name, now) for name in drained}
         for name, since in self._cordoned.items():
-            if now - since < _HURRIED or self.is_slow_due(now):
+            if now - since < HURRIED or self.is_slow_due(now):
                 for pod in self.cluster.pods(name):
                     self._tell_evicted(pod, name, nodes[name], now)
 

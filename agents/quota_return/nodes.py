@@ -55,14 +55,14 @@ def _has_usable_node(server: ApiServer, labels: Mapping[str, str]) -> bool:
     following = ""
     while True:
         found = server.send("GET", f"api/v1/nodes?{query}{following}")
-        if not all(map(takes_none, found["items"])):
+        if not all(map(why_unschedulable, found["items"])):
             return True
         if not (token := found["metadata"].get("continue")):
             return False
         following = f"&continue={quote(token)}"
 
 
-def takes_none(node: Object) -> str:
+def why_unschedulable(node: Object) -> str:
     """Why a node takes no new pods, in words; empty if it does.
 
     At once, and for as long as it holds: a flavor that is out of use loses no job that has it, also one whose gang is

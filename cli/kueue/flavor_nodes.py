@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agents.quota_return.nodes import TAINT, takes_none
+from agents.quota_return.nodes import TAINT, why_unschedulable
 from cli.api_values import Object
 from cli.kueue.facts import Facts
 
@@ -52,5 +52,5 @@ def _is_of(node: Object, labels: Mapping[str, str]) -> bool:
 
 def _reason(node: Object) -> str:
     """Why a node takes no pods; empty if it does."""
-    why = takes_none(node)
+    why = why_unschedulable(node)
     return f"{node['metadata']['name']} {why}" if why else ""

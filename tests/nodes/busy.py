@@ -13,6 +13,7 @@ from typing import Any
 
 import yaml
 
+from agents.lost_nodes.pods import is_ready
 from cli.jobs import in_cluster
 from components.agent_health import lease_name
 from driver import linked_project
@@ -119,7 +120,7 @@ class Busy:
         """Have one of a Deployment's pods on a node, and Ready there, unless one is there already."""
 
         def there() -> bool:
-            return any(each["spec"].get("nodeName") == to.name and _is_ready(each) for each in self.pods(selector))
+            return any(each["spec"].get("nodeName") == to.name and is_ready(each) for each in self.pods(selector))
 
         here = self.pods(selector)
         if not any(each["spec"].get("nodeName") == to.name for each in here):
@@ -200,8 +201,3 @@ def _affinity(node: str, apart: str) -> dict[str, Any]:
     if apart:
         return {"podAntiAffinity": {_PREFERRED: [{"weight": 100, "podAffinityTerm": others}]}}
     return {"nodeAffinity": {_PREFERRED: [{"weight": 100, "preference": wanted}]}}
-
-
-def _is_ready(pod: Mapping[str, Any]) -> bool:
-    conditions = pod.get("status", {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)

@@ -6,7 +6,6 @@ import contextlib
 import hashlib
 import json
 import os
-import re
 import signal
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,9 +17,9 @@ from components.base.labels import JOB_SET_NAME
 from driver.kube import Kube
 from embedded.cluster import cgroups
 from embedded.paths import Instance
+from tests.nodes import steps
 from tests.support.nodes import RealNode
 
-_STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 _DRAFTS = (".saving", ".run.json")
 """In a run's folder; nobody but its writer reads them."""
 
@@ -94,7 +93,7 @@ class Run:
 
     def step(self) -> int:
         """The last step that its newest start has printed; 0 before."""
-        return max((int(found) for found in _STEP.findall(self.log())), default=0)
+        return steps.last(self.log())
 
     def is_held(self) -> bool:
         """Whether its chief has come to where it is held."""

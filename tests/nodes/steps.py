@@ -10,6 +10,11 @@ _STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 _STOPPED = re.compile(r"tensorplane: stopped=(\d+)$", re.MULTILINE)
 
 
+def last(log: str) -> int:
+    """The last step that a start has printed; 0 before."""
+    return max(_reported(log), default=0)
+
+
 def check(starts: Sequence[str], steps: int | None = None) -> None:
     """Each start begins at the step at which the one before stopped; none is computed twice, and none is left out.
 
@@ -17,7 +22,7 @@ def check(starts: Sequence[str], steps: int | None = None) -> None:
     """
     reached = 0
     for number, log in enumerate(starts, 1):
-        begun, reported = _BEGUN.search(log), [int(found) for found in _STEP.findall(log)]
+        begun, reported = _BEGUN.search(log), _reported(log)
         if not begun:
             assert not reported, log[-2000:]
             continue
@@ -29,3 +34,7 @@ def check(starts: Sequence[str], steps: int | None = None) -> None:
         # Not every step is reported; none after it is.
         assert max(reported, default=0) <= reached, log[-2000:]
     assert steps in (None, reached)
+
+
+def _reported(log: str) -> list[int]:
+    return [int(found) for found in _STEP.findall(log)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,9 @@ from embedded.paths import PROJECT, Instance
 from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
+from tests.nodes import steps
 
 LOST_AFTER_SECONDS = 20
-_STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 
 
 @dataclass
@@ -100,7 +99,7 @@ class Trained:
             if about["labels"]["batch.kubernetes.io/job-completion-index"] == "0":
                 with contextlib.suppress(Exception):  # a container that starts has no log yet
                     log = self.kube.text(f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log")
-                    return max((int(found) for found in _STEP.findall(log)), default=0)
+                    return steps.last(log)
         return 0
 
     def _volume(self) -> Path:

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.quota_return.nodes import why_unschedulable
 from cli.api_values import Object
 from cli.commands.top import troubles
 from cli.kueue import quota_tree, unqueued, workloads
@@ -127,7 +128,7 @@ def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]
 def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], held: Sequence[Held]) -> Flavor:
     name = workloads.flavor_names(facts.flavors).get(flavor, flavor)
     nodes = _nodes(flavor, facts)
-    ready = [node for node in nodes if condition(node, "Ready").holds and troubles.takes_pods(node)]
+    ready = [node for node in nodes if not why_unschedulable(node)]
     return Flavor(
         name,
         resource,

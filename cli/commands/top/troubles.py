@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.lost_nodes import cluster, devices, leaving
+from agents.lost_nodes import devices, leaving
 from cli.api_values import Object
 from cli.commands.why.answer import resource_name
 
@@ -21,9 +21,3 @@ def lines(nodes: Iterable[Object]) -> Iterator[str]:
                 verb, them = ("is", "it") if broken == 1 else ("are", "them")
                 what = f"{broken} of {each.there} {resource_name(resource)} of node {name}"
                 yield f"{what} {verb} unhealthy: no pod gets {them}."
-
-
-def takes_pods(node: Object) -> bool:
-    """Whether neither people nor the agent of lost nodes keep new pods off a node."""
-    keys = {each["key"] for each in node["spec"].get("taints") or ()}
-    return not node["spec"].get("unschedulable") and keys.isdisjoint((leaving.TAINT, cluster.TAINT))

@@ -69,17 +69,11 @@ class _Handler(BaseHTTPRequestHandler):
 
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Server]:
-    monkeypatch.setattr("ssl.create_default_context", lambda cafile: None)
-    monkeypatch.setattr("http.client.HTTPSConnection", plain_http.connection)
-    (tmp_path / "token").write_text("secret")
     listening = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
-    found = _Server(ApiServer(f"http://127.0.0.1:{listening.server_port}", tmp_path))
-    listening.RequestHandlerClass = type("Bound", (_Handler,), {"found": found})
-    threading.Thread(target=listening.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
-    yield found
-    found.end_connections()
-    listening.shutdown()
-    listening.server_close()
+    found = _Server(plain_http.client(listening, tmp_path, monkeypatch))
+    with plain_http.answering(listening, _Handler, found=found):
+        yield found
+        found.end_connections()
 
 
 def test_what_is_read_one_after_the_other_is_read_on_one_connection(server: _Server) -> None:
