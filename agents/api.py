@@ -21,7 +21,7 @@ CONFLICT, GONE, NOT_FOUND = 409, 410, 404
 """Codes of the `urllib.error.HTTPError` that a refused request raises."""
 _REFUSED = 300
 _KEPT_SECONDS = 10.0
-"""Of a connection that is idle for longer, nobody may tell that something in between has forgotten it."""
+"""A connection that is idle for longer may be gone without notice: something in between drops it."""
 
 
 @dataclass(frozen=True)

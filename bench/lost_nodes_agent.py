@@ -1,7 +1,7 @@
 """What the agent of lost nodes costs where 500 jobs run: its processor time, its memory and its requests.
 
-The agent runs in its pods, as the stack deploys it. The nodes are simulated, but as large as a cloud's for who reads
-them, and with a heartbeat every ten seconds.
+The agent runs in its pods, as the stack deploys it. The nodes are simulated, but their objects are as large as a
+cloud's, and have a heartbeat every ten seconds.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _used(container: str) -> float:
 
 
 class _Nodes:
-    """The simulated nodes: KWOK rests, and this renews their leases, as often as kubelets do."""
+    """The simulated nodes: KWOK is paused, and this renews their Leases, as often as kubelets do."""
 
     def __init__(self, at: Api, kube: Kube) -> None:
         self._at, self._kube = at, kube
@@ -247,7 +247,7 @@ def _start_jobs(bench: Running, folder: Path) -> None:
 
 @contextmanager
 def _running() -> Iterator[tuple[_Agent, _Nodes]]:
-    """The cluster with its jobs, and what does not belong to it at rest."""
+    """The cluster with its jobs, and nothing else that changes nodes."""
     with instance.running(simulated_nodes=True, nodes=2) as bench, scratch("bench") as folder:
         sections = {f"tensorplane:{name}": section for name, section in _SECTIONS.items()}
         bench.deploy_with(yaml.safe_dump({"config": sections}), folder)

@@ -17,7 +17,7 @@ _REASON = "NodeLost"
 _KILLED = 137
 """Exit status of a container that was ended by SIGKILL."""
 _REPEATED = 8.0
-"""Seconds after which it is said again that a pod has ended, to who has not heard."""
+"""Seconds after which the end of a pod is reported again, until Argo has taken it in."""
 _SEEN = "workflows.argoproj.io/completed"
 """Label of pods whose end Argo has taken in."""
 
