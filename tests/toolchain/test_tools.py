@@ -111,7 +111,9 @@ def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_p
     assert tools().path("pulumi") == go_module.pulumi().path("pulumi")
 
 
-def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path) -> None:
+def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Pulumi is taken from PATH where it is there.
+    monkeypatch.setenv("PATH", str(own_cache))
     with pytest.raises(Fault, match="kubelet: not installed yet; run `make up`"):
         tools().path("kubelet")
     # A preview of any stack needs it, and `make up` deploys one.
