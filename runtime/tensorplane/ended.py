@@ -9,6 +9,8 @@ import re
 import signal
 from dataclasses import dataclass, replace
 
+from tensorplane.failures import Reason
+
 BEFORE, SOON = "before its first step", "within two minutes of its start"
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals with which the command's own machine code ends it."""
@@ -26,8 +28,8 @@ class Ended:
 
     code: int
     """Its exit code; of a signal, 128 and its number."""
-    last: bytes
-    """Why it failed, of its standard error."""
+    reason: Reason
+    """Why it failed."""
     early: str
     """How early it ended, for messages; empty if it may have completed a step."""
     step: int | None = None
@@ -35,7 +37,7 @@ class Ended:
 
     def is_like(self, other: Ended) -> bool:
         """Whether both failed in the same way, before any progress."""
-        return bool(self.early and other.early) and (self.code, self.last) == (other.code, other.last)
+        return bool(self.early and other.early) and (self.code, self.reason.line) == (other.code, other.reason.line)
 
     @property
     def may_repeat(self) -> bool:
@@ -55,4 +57,5 @@ class Ended:
     @property
     def _is_of_the_code(self) -> bool:
         failed = 0 < self.code < 64 or self.code - 128 in _CRASHES
-        return bool(self.last) and failed and not _PASSES.search(self.last)
+        passes = _PASSES.search(self.reason.line) or _PASSES.search(self.reason.error)
+        return bool(self.reason.line) and failed and not passes

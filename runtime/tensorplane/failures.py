@@ -28,17 +28,29 @@ _NODE = re.compile(r"Error received from peer.*?\{\{node ([^}]+)\}\}")
 """The operation of such an error. The rest depends on which servers were waiting for it, and how they were told."""
 
 
-def reason_in(printed: bytes) -> bytes:
-    """The line that says why a command failed, of the end of its standard error: the last one, empty if there is none.
+@dataclass(frozen=True)
+class Reason:
+    """Why a command failed, of the end of its standard error."""
 
-    After a Python traceback, TensorFlow may still log what its threads find while the process ends: other lines each
-    time, of which none is the reason.
-    """
-    lines = [line.strip() for line in printed.splitlines() if line.strip()]
-    raised = max((at for at, line in enumerate(lines) if line == _TRACEBACK), default=len(lines))
-    logged = (at for at, line in enumerate(lines) if at > raised and _LOGGED.match(line))
-    said = lines[: next(logged, len(lines))]
-    return said[-1] if said else b""
+    line: bytes = b""
+    """The last line that says so; empty if there is none."""
+    error: bytes = b""
+    """The line that names the exception, whose text may have several; empty without a traceback."""
+
+    @classmethod
+    def of(cls, printed: bytes) -> Reason:
+        """The reason in what a command has printed.
+
+        After a Python traceback, TensorFlow may still log what its threads find while the process ends: other lines
+        each time, of which none is the reason.
+        """
+        lines = [line.rstrip() for line in printed.splitlines() if line.strip()]
+        raised = max((at for at, line in enumerate(lines) if line == _TRACEBACK), default=len(lines))
+        logged = (at for at, line in enumerate(lines) if at > raised and _LOGGED.match(line))
+        said = lines[: next(logged, len(lines))]
+        # Of a traceback, the frames are indented.
+        error = next((line for line in said[raised + 1 :] if not line.startswith(b" ")), b"")
+        return cls(said[-1].strip() if said else b"", error)
 
 
 @dataclass(frozen=True)

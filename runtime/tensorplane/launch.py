@@ -4,9 +4,9 @@ A failure that comes back at the same step of the run after restarts ends the jo
 
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
 writes checkpoints, it first becomes the run's only writer; a finished run is not run again. The command starts in a
-copy of the mounted files that can be written, because programs save into their working directory. What it prints is
-kept beside the checkpoints, too. In the job's first pod, the success of the command is followed by what `on_success.py`
-describes.
+copy of the mounted files that can be written, because programs save into their working directory. It finds its peers
+at the addresses of this start of the gang (`addresses.py`). What it prints is kept beside the checkpoints, too. In the
+job's first pod, the success of the command is followed by what `on_success.py` describes.
 
 It starts the command in its container, so it only requires the standard library of any Python 3.
 """
@@ -30,10 +30,10 @@ from typing import IO, Any, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import first_step, gpus, lineage, on_success, progress_deadline, published  # noqa: E402
+from tensorplane import addresses, first_step, gpus, lineage, on_success, progress_deadline, published  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
 from tensorplane.ended import BEFORE, SOON, Ended  # noqa: E402
-from tensorplane.failures import MOST, Failure, Failures, reason_in  # noqa: E402
+from tensorplane.failures import MOST, Failure, Failures, Reason  # noqa: E402
 from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
 from tensorplane.numbered import bar_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
@@ -101,10 +101,10 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return Ended(EXIT_SAME, line.encode(), early=BEFORE)
+            return Ended(EXIT_SAME, Reason(line.encode()), early=BEFORE)
 
-    def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, bytes]:
-        """Run a command to its end. Returns its exit code and why it failed, of its standard error."""
+    def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
+        """Run a command to its end. Returns its exit code and why it failed."""
         return self._to_its_end(self._start(command, environment))
 
     def say(self, line: str) -> None:
@@ -112,7 +112,7 @@ class _Launcher:
         _say(line)
         self._kept.write(f"tensorplane: {line}\n".encode())
 
-    def _to_its_end(self, child: subprocess.Popen[bytes]) -> tuple[int, bytes]:
+    def _to_its_end(self, child: subprocess.Popen[bytes]) -> tuple[int, Reason]:
         tail = bytearray()
         relays = [
             threading.Thread(target=self._relay, args=(child.stdout, sys.stdout, bytearray()), daemon=True),
@@ -124,7 +124,7 @@ class _Launcher:
         for relay in relays:
             # A process that outlives the command may hold its output open.
             relay.join(_RELAY_SECONDS)
-        return code if code >= 0 else 128 - code, reason_in(bytes(tail))
+        return code if code >= 0 else 128 - code, Reason.of(bytes(tail))
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
         """Start a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
@@ -143,13 +143,13 @@ class _Launcher:
         child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
         line, errors = child.communicate()
         if self.stopped:
-            return Ended(EXIT_SAVED, b"", early=BEFORE)
+            return Ended(EXIT_SAVED, Reason(), early=BEFORE)
         if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return Ended(gpus.EXIT_FEWER, line.strip(), early=BEFORE)
+        return Ended(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
 
     def close(self, *, succeeded: bool) -> None:
         """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
@@ -174,23 +174,26 @@ class _Launcher:
         debugging = progress_deadline.environment()
         child = self._start(command, {**malloc, **debugging, **os.environ, first_step.VARIABLE: str(steps)})
         watch = progress_deadline.Watch.of_pod(steps, child, self.say, _ANSWER_SECONDS)
-        code, last = self._to_its_end(child)
+        code, reason = self._to_its_end(child)
         self._steps = None
         if watch and (stalled := watch.ended(code)):
             return stalled
         progress = first_step.read(steps)
         if progress == first_step.CONNECTING:
             if self.stopped and code == 128 + signal.SIGKILL:
-                return Ended(EXIT_SAVED, b"", early=BEFORE)
+                return Ended(EXIT_SAVED, Reason(), early=BEFORE)
             progress = ""
         early = BEFORE if progress == first_step.EXPECTED else ""
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
             early = SOON
-        return Ended(code, last, early, first_step.number(progress))
+        return Ended(code, reason, early, first_step.number(progress))
 
 
 def main(arguments: Sequence[str], steps: Path) -> int:
     """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    moved = addresses.of_start(os.environ)
+    os.environ.update({name: moved(value) for name, value in os.environ.items()})
+    arguments = [moved(each) for each in arguments]
     launcher = _Launcher()
     succeeded = False
     try:
@@ -280,9 +283,9 @@ def _fault(launcher: _Launcher, then: OnSuccess) -> str:
     """Do it once. Returns why it failed; empty if it did not."""
     try:
         if then.command:
-            code, line = launcher.execute(then.command, then.environment())
+            code, reason = launcher.execute(then.command, then.environment())
             if code:
-                return f"exit code {code}: {line.decode(errors='replace')}"
+                return f"exit code {code}: {reason.line.decode(errors='replace')}"
         if then.publish_to:
             _say(f"published={then.publish_to}/{then.publish()}", sys.stdout)
     except (OSError, ValueError) as error:
@@ -310,12 +313,12 @@ def _counted(ended: Ended, folder: Path) -> int:
         failures.forget()
     if ended.step is None or not ended.may_be_poison:
         return ended.code
-    times = failures.count(Failure.of(ended.code, ended.last, ended.step))
+    times = failures.count(Failure.of(ended.code, ended.reason.line, ended.step))
     if times < MOST:
         return ended.code
     print(
         f"tensorplane: after step {ended.step} it failed {times} times in a row with the same last line; "
-        f"restarts would not help: {ended.last.decode(errors='replace')}",
+        f"restarts would not help: {ended.reason.line.decode(errors='replace')}",
         file=sys.stderr,
         flush=True,
     )

@@ -20,6 +20,7 @@ from subprocess import Popen
 
 from tensorplane import first_step
 from tensorplane.ended import Ended
+from tensorplane.failures import Reason
 
 SECONDS = "TENSORPLANE_PROGRESS_DEADLINE"
 """Variable with the deadline."""
@@ -73,7 +74,7 @@ class Watch:
             return None
         # The stacks can be longer than what Kubernetes keeps of the log, which is its end.
         self._say(f"{self._stall}{_after(self._done)}; {_BY_SIGNAL[code]}")
-        return Ended(EXIT_STALLED, self._stall.encode(), early="", step=first_step.number(self._done))
+        return Ended(EXIT_STALLED, Reason(self._stall.encode()), early="", step=first_step.number(self._done))
 
     def _watch(self) -> None:
         look_seconds = min(_LOOK_SECONDS, self._seconds / 10)

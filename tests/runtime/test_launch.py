@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import signal
@@ -43,6 +44,11 @@ def _runs(folder: Path) -> int:
         ),
         pytest.param("raise RuntimeError('UNAVAILABLE: connection to peer lost')", 1, 1, "lost", id="of a peer"),
         pytest.param("raise OSError(5, 'Input/output error')", 1, 1, "", id="of storage"),
+        # Of TensorFlow's errors, which have several lines, the last one may say nothing.
+        pytest.param(
+            "raise RuntimeError('ABORTED: a peer\\nRestart it.')", 1, 1, "Restart it.", id="of a peer, long"
+        ),
+        pytest.param("raise ValueError('boom\\nin it')", launch.EXIT_SAME, 2, "in it", id="the same lines twice"),
         pytest.param("import sys; sys.exit(75)", 75, 1, "", id="a request to stop"),
         pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, 1, "", id="a kill"),
         pytest.param("import os; os._exit(3)", 3, 1, "", id="without words"),
@@ -129,6 +135,30 @@ def test_all_that_the_command_says_comes_through(tmp_path: Path) -> None:
 def test_the_jobs_policy_knows_the_code() -> None:
     assert launch.EXIT_SAME == job_set.EXIT_SAME
     assert stop.EXIT_SAVED == job_set.EXIT_SAVED
+
+
+_SAYS_ADDRESSES = "import os, sys\nprint(*map(os.environ.get, sys.argv[1].split()), *sys.argv[2:], sep='\\n')"
+
+
+@pytest.mark.parametrize(("restarts", "added"), [("", 0), ("0", 0), ("1", 1), ("57", 57), ("203", 3)])
+def test_each_start_of_a_gang_has_addresses_of_its_own(tmp_path: Path, restarts: str, added: int) -> None:
+    """All that names them agrees; a pod of another start does not reach them."""
+
+    def texts(port: int, data: int) -> dict[str, str]:
+        hosts = [f"run-worker-0-{index}.run:{port}" for index in (0, 1, 10)]
+        return {
+            "TF_CONFIG": json.dumps({"cluster": {"worker": hosts}, "task": {"type": "worker", "index": 1}}),
+            "TF_WORKER_HOSTS": ",".join(hosts),
+            "TENSORPLANE_DATA_SERVICE": f"grpc://run-dispatcher-0-0.run:{data}",
+            "TENSORPLANE_ADDRESS": f"run-data-worker-0-1.run:{data + 1}",
+            "OF_USER": f"--hosts={','.join(hosts)} kafka.brokers:2222 10.0.0.1:2222 run-worker-0-1.run:22220",
+        }
+
+    first, expected = texts(2222, 5050), texts(2222 + added, 5050 + added)
+    (tmp_path / "train.py").write_text(_SAYS_ADDRESSES)
+    command = by_path(sys.executable, str(tmp_path / "train.py"), " ".join(first), first["OF_USER"])
+    done = run(command, **first, TENSORPLANE_RESTARTS=restarts)
+    assert done.stdout.splitlines() == [*expected.values(), expected["OF_USER"]], done.stderr
 
 
 _GPUS = {"TENSORPLANE_GPUS": "2"}

@@ -16,6 +16,8 @@ def hosts(role: str) -> str:
 
 VARIABLES = ("TF_CONFIG", "TF_JOB_NAME", INDEX, *map(hosts, ("chief", "worker", "ps")))
 """Variables of pods with a task; of the hosts, those of roles in the cluster."""
+_RESTARTS = "TENSORPLANE_RESTARTS"
+"""Variable with how often the gang was restarted, from which the launcher has the ports (`addresses.py`)."""
 
 
 def hostname(run: str, role: str, index: int) -> str:
@@ -52,6 +54,14 @@ def environment(run: str, roles: Sequence[Role], role: Role) -> list[dict[str, A
         {"name": "TF_JOB_NAME", "value": role.name},
         *({"name": hosts(name), "value": ",".join(found)} for name, found in addresses.items()),
     ]
+
+
+def restarts(roles: Sequence[Role]) -> list[dict[str, Any]]:
+    """The variable with the number of restarts before this start; empty if the job's pods have no addresses."""
+    if not any(role.ports for role in roles):
+        return []
+    label = "metadata.labels['jobset.sigs.k8s.io/restart-attempt']"
+    return [{"name": _RESTARTS, "valueFrom": {"fieldRef": {"fieldPath": label}}}]
 
 
 def index() -> dict[str, Any]:

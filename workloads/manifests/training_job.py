@@ -198,18 +198,20 @@ def plan(
             *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
         ],
         job_set=job_set_with(
-            [*_lineage(settings, facts, facts.publisher or name, decisive, secret), *variables],
+            [*_later(settings, facts, facts.publisher or name, decisive, secret), *variables],
             fence.annotations(settings, facts.volumes),
         ),
         run=Recorded(name, decisive.hashes, manifest, kept, library),
     )
 
 
-def _lineage(
+def _later(
     settings: JobSettings, facts: Facts, run: str, decisive: Decisive, secret: str | None
 ) -> list[dict[str, Any]]:
+    """Variables that are not in the manifest's hash."""
     recorded = lineage.settings_of(settings, facts.in_secret, secret)
-    return lineage.variables(facts.name, run, decisive, recorded, facts.reproduces)
+    of_run = lineage.variables(facts.name, run, decisive, recorded, facts.reproduces)
+    return [*of_run, *tf_config.restarts(settings.roles())]
 
 
 def _decisive(settings: JobSettings, facts: Facts, image: str, variables: Sequence[Mapping[str, Any]]) -> Decisive:
