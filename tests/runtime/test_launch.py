@@ -45,9 +45,7 @@ def _runs(folder: Path) -> int:
         pytest.param("raise RuntimeError('UNAVAILABLE: connection to peer lost')", 1, 1, "lost", id="of a peer"),
         pytest.param("raise OSError(5, 'Input/output error')", 1, 1, "", id="of storage"),
         # Of TensorFlow's errors, which have several lines, the last one may say nothing.
-        pytest.param(
-            "raise RuntimeError('ABORTED: a peer\\nRestart it.')", 1, 1, "Restart it.", id="of a peer, long"
-        ),
+        pytest.param("raise RuntimeError('ABORTED: a peer\\nRestart it.')", 1, 1, "Restart it.", id="of a peer, long"),
         pytest.param("raise ValueError('boom\\nin it')", launch.EXIT_SAME, 2, "in it", id="the same lines twice"),
         pytest.param("import sys; sys.exit(75)", 75, 1, "", id="a request to stop"),
         pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, 1, "", id="a kill"),

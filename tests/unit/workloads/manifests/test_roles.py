@@ -169,6 +169,13 @@ class TestAddedRoles:
         assert own == f"{run}-data-worker-0-$(TF_TASK_INDEX).{run}:5051"
         assert container(manifest, "data-worker")["resources"]["requests"]["cpu"] == "4"
 
+    def test_all_pods_know_how_often_the_gang_was_restarted(self) -> None:
+        manifest, label = self.manifest(), "metadata.labels['jobset.sigs.k8s.io/restart-attempt']"
+        for role in ("worker", "evaluator", "dispatcher", "data-worker"):
+            (told,) = [each for each in container(manifest, role)["env"] if each["name"] == "TENSORPLANE_RESTARTS"]
+            assert told["valueFrom"] == {"fieldRef": {"fieldPath": label}}
+        assert "TENSORPLANE_RESTARTS" not in variables(self.manifest(strategy={"kind": "single"}))
+
     def test_a_lost_dispatcher_is_replaced_only_if_its_journal_is_on_a_volume(self) -> None:
         jobs = [job(self.manifest(**extra), "dispatcher")["template"]["spec"] for extra in ({}, self.CHECKPOINTS)]
         assert ["backoffLimitPerIndex" in each for each in jobs] == [False, True]
