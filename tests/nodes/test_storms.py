@@ -73,13 +73,25 @@ class _Storms:
         paused, node = self._chance.uniform(*_SILENT_SECONDS), self._chance.choice([None, *self._nodes])
         late = self._up_to(15) if node else 0
         with contextlib.ExitStack() as silence:
-            with _paused(_agents(self._instance)):
-                if node:
-                    silence.enter_context(_paused([node.pid("kubelet")]))
-                time.sleep(paused)
+            if node:
+                silence.enter_context(_paused([node.pid("kubelet")]))
+            self._hold_agents(paused)
             time.sleep(late)
         silent = f"{node.name} silent until {late:.0f} s afterwards" if node else "no node silent"
         return f"agent paused for {paused:.0f} s, {silent}"
+
+    def _hold_agents(self, seconds: float) -> None:
+        """Pause all pods of the agent, also those that replace them on the other node: nobody looks at the nodes."""
+        held, end = set[int](), time.monotonic() + seconds
+        try:
+            while time.monotonic() < end:
+                new = _agents(self._instance) - held
+                pause(new)
+                held |= new
+                assert held
+                time.sleep(1)
+        finally:
+            go_on(held)
 
     def _gone(self, program: Program) -> str:
         self._nodes[0].kill(program, stays_dead=True)
@@ -120,13 +132,13 @@ def _paused(pids: list[int]) -> Iterator[None]:
         go_on(pids)
 
 
-def _agents(instance: Instance) -> list[int]:
+def _agents(instance: Instance) -> set[int]:
     """The processes of all pods of the agent."""
-    found = []
+    found = set()
     for pid in cgroups.processes(instance):
         with contextlib.suppress(OSError):
             if b"agents.lost_nodes" in Path(f"/proc/{pid}/cmdline").read_bytes():
-                found.append(pid)
+                found.add(pid)
     return found
 
 
