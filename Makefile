@@ -93,7 +93,7 @@ test-report: $(VENV)/.tested ## Write tests/report.tsv: each test, its claim and
 	@$(BIN)/python -m tests.report
 
 # An environment of its own: TensorFlow's GPU build, NVIDIA's libraries, and what the training image has beside them. The
-# link is that of embedded/images/cusolver.py.
+# link is that of images/cusolver.py.
 test-gpu: ## Strategy, memory growth and mixed precision, on a machine with an NVIDIA GPU.
 	@nvidia-smi -L >/dev/null 2>&1 || { echo "make test-gpu: no NVIDIA GPU answers to nvidia-smi; run it on a machine that has one" >&2; exit 1; }
 	@if ! [ -e .venv-gpu/.ready ] || [ runtime/requirements-gpu.txt -nt .venv-gpu/.ready ]; then \
@@ -117,9 +117,9 @@ types: $(VENV)/.tested ## Types (mypy --strict).
 bench: tools-test ## Measure the figures: make bench, or make bench ONLY=name
 	@PYTHONPATH=runtime $(BIN)/python -m bench $(ONLY)
 
-# What `driver/` and `embedded/` run on: a small environment, there in seconds. It installs the rest beside its other work.
-$(VENV)/.bootstrapped: embedded/requirements.txt embedded/bootstrap.sh
-	@bash embedded/bootstrap.sh $(VENV)
+# What `driver/` runs on: a small environment, there in seconds. It installs the rest beside its other work.
+$(VENV)/.bootstrapped: core/requirements.txt core/bootstrap.sh
+	@bash core/bootstrap.sh $(VENV)
 	@touch $@
 
 # What a stack's program and the commands about it run on.
@@ -128,6 +128,6 @@ $(VENV)/.stacks: $(VENV)/.bootstrapped requirements.txt
 	@touch $@
 
 $(VENV)/.tested: $(VENV)/.bootstrapped requirements.txt requirements-aks.txt tests/requirements.txt \
-		$(wildcard embedded/cloud_models/requirements-*.txt)
+		$(wildcard plugins/cloud_models/requirements-*.txt)
 	@$(BIN)/python -m driver tools --python tests
 	@touch $@

@@ -38,8 +38,8 @@ from bench import (
     weak_scaling,
 )
 from bench.figure import Figure, Measured
-from driver import terminal
-from embedded.fault import Fault
+from core import terminal
+from core.errors import UserError
 
 FIGURES = {
     one.name: one
@@ -93,9 +93,9 @@ def main(names: list[str]) -> int:
             for name in chosen:
                 try:
                     rows.append(_measure(FIGURES[name], console))
-                except Fault as fault:
+                except UserError as fault:
                     print(*(f"{name}: {line}" for line in fault.lines), sep="\n", file=sys.stderr)
-    except Fault as fault:
+    except UserError as fault:
         print(*fault.lines, sep="\n", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

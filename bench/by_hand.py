@@ -18,13 +18,12 @@ from pathlib import Path
 from rich.console import Console
 
 from bench import image_root
-from embedded.images import training
-from embedded.images.oci import NONROOT
-from embedded.progress import Progress
-from embedded.step import Step
-from embedded.tasks import Task, command, run_all
-from workloads import sources
-from workloads.manifests import pod
+from core.progress import Progress
+from core.step import Step
+from core.tasks import Task, command, run_all
+from images import training
+from images.oci import NONROOT
+from workloads.pods import pod, sources
 
 _APP = Path("opt/tensorplane/app")
 _LIBRARY = Path("opt/tensorplane/lib")

@@ -9,7 +9,7 @@ import tempfile
 import time
 
 from bench.figure import Figure, Measured
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 
 _STACKS = ("dev", "prod")
 _RUNS = 5

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bench import workers
 from bench.figure import Figure, Measured
-from embedded.images.scratch import scratch
+from core.scratch import scratch
 
 _LOST_STEPS = 10
 _OVERHEAD_ROUNDS = 12

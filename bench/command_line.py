@@ -20,8 +20,8 @@ from cli.commands.run import asked, plan
 from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
 from components import versions
-from embedded.fault import Fault
-from embedded.hosts import launchers
+from core.errors import UserError
+from toolchain import launchers
 
 _RUNS, _LISTS, _JOBS, _PODS = 7, 5, 1000, 16
 _PAUSE_SECONDS = 3.0
@@ -56,7 +56,7 @@ def _output(folder: Path, *words: str) -> str:
     process = _started(folder, *words)
     shown, _ = process.communicate()
     if process.returncode:
-        raise Fault(f"tensorplane {' '.join(words)}: exit code {process.returncode}")
+        raise UserError(f"tensorplane {' '.join(words)}: exit code {process.returncode}")
     return shown
 
 
@@ -98,7 +98,7 @@ def _many_jobs() -> Measured:
             listed = json.loads(_output(folder, "jobs", "--json"))
             taken.append(time.monotonic() - began)
             if len(listed) < _JOBS:
-                raise Fault(f"tensorplane jobs: lists {len(listed)} of {_JOBS} jobs")
+                raise UserError(f"tensorplane jobs: lists {len(listed)} of {_JOBS} jobs")
     return Measured(statistics.median(taken), f"{_LISTS} lists, {min(taken):.2f} to {max(taken):.2f} s")
 
 
@@ -129,7 +129,7 @@ def _lag() -> Measured:
         follower.terminate()
         follower.wait()
     if len(lags) < _PODS:
-        raise Fault(f"tensorplane logs -f: shows {len(lags)} of {_PODS} pods")
+        raise UserError(f"tensorplane logs -f: shows {len(lags)} of {_PODS} pods")
     # The first line of each pod was printed before the command began.
     found = sorted(lag for of_pod in lags.values() for lag in of_pod[1:])
     worst = found[int(_LATEST * len(found))]

@@ -20,11 +20,11 @@ import stack_file
 from bench import instance, waiting
 from bench.by_hand import Line
 from bench.training import stamped
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
+from core.scratch import scratch
 from embedded.cluster import cgroups
-from embedded.fault import Fault
-from embedded.images.scratch import scratch
-from embedded.paths import PROJECT
 
 _WORKLOADS, _JOB = "tensorplane:workloads", "digits"
 _START_SECONDS = 300
@@ -75,12 +75,12 @@ class Gang:
         """Ends all processes of a worker's container with SIGKILL; when."""
         pod = self.pod(worker)
         if pod is None:
-            raise Fault(f"training job {self.job_set}: worker {worker} has no pod to kill")
+            raise UserError(f"training job {self.job_set}: worker {worker} has no pod to kill")
         (status,) = pod["status"]["containerStatuses"]
         container = status["containerID"].rpartition("/")[2]
         processes = of_container(container)
         if not processes:
-            raise Fault(f"pod {pod['metadata']['name']}: no process is in the cgroup of its container {container}")
+            raise UserError(f"pod {pod['metadata']['name']}: no process is in the cgroup of its container {container}")
         at = time.time()
         for process in processes:
             # The first process of a container takes the others with it.

@@ -12,8 +12,8 @@ from typing import TypeVar
 from rich.console import Console
 from rich.table import Table
 
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
 
 T = TypeVar("T")
 
@@ -29,18 +29,18 @@ class Measured:
 
 
 def once(measure: Callable[[], T]) -> Callable[[], T]:
-    """One measurement for several figures. If it fails, all of them get its Fault, and it is not made again."""
+    """One measurement for several figures. If it fails, all of them get its UserError, and it is not made again."""
 
     @functools.cache
-    def outcome() -> tuple[T] | Fault:
+    def outcome() -> tuple[T] | UserError:
         try:
             return (measure(),)
-        except Fault as fault:
+        except UserError as fault:
             return fault
 
     def shared() -> T:
         found = outcome()
-        if isinstance(found, Fault):
+        if isinstance(found, UserError):
             raise found
         return found[0]
 

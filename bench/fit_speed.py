@@ -7,7 +7,7 @@ from functools import partial
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.workers import lines_of_first
-from embedded.fault import Fault
+from core.errors import UserError
 
 _PAIRS = 5
 _MODELS = ("convolutional", "dense")
@@ -31,7 +31,7 @@ def _rates(way: str) -> dict[str, float]:
     words = [line.split() for _, line in lines if line.startswith("rate ")]
     found = {model: float(value) for _, model, value in words}
     if set(found) != set(_MODELS):
-        raise Fault(f"fit-to-legacy: {way} printed rates of {sorted(found)}; its errors are above")
+        raise UserError(f"fit-to-legacy: {way} printed rates of {sorted(found)}; its errors are above")
     return found
 
 

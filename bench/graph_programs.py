@@ -56,7 +56,7 @@ def _stack(name: str) -> float:
 
     import stack_file
     from bench.mocked import run
-    from embedded.paths import PROJECT
+    from core.paths import PROJECT
 
     tree = stack_file.read(PROJECT / f"Pulumi.{name}.yaml").config
     pulumi.runtime.set_all_config({key: json.dumps(value) for key, value in tree.items()})

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from embedded.images.oci import NONROOT, Image
-from embedded.step import Step
+from core.step import Step
+from images.oci import NONROOT, Image
 
 _FOLDERS = ("proc", "dev", "tmp")
 # The mounts, and what the program starts, end with its namespaces.

@@ -16,8 +16,8 @@ from typing import Any
 
 from bench import rate, workers
 from bench.figure import Figure, Measured, once
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
 
 _DECODE_MS = 2.0
 
@@ -35,7 +35,9 @@ def _rates() -> dict[str, Any]:
     found: dict[str, Any] = json.loads(done.stdout)
     for kind in ("reduced", "cut"):
         if (decode := _decode_ms(found[kind])) < _DECODE_MS:
-            raise Fault(f"a sample takes {decode:.1f} ms, less than the {_DECODE_MS:.0f} ms that the figure is about")
+            raise UserError(
+                f"a sample takes {decode:.1f} ms, less than the {_DECODE_MS:.0f} ms that the figure is about"
+            )
     return found
 
 

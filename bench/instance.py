@@ -10,18 +10,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import quiet, waiting
+from core.errors import UserError
+from core.kube import Kube
+from core.step import Step
 from driver import linked_project, watch
 from driver.deploy import Stack, open_stack
-from driver.kube import Kube
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.lock import only_one
 from embedded.cluster.places import Places
-from embedded.fault import Fault
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 
 BENCH = Instance("bench")
 _CONTROLLERS = ("kueue-system", "jobset-system")
@@ -73,7 +73,9 @@ def remove() -> None:
     alive = processes.find(BENCH)
     home = alive.identity(Places(BENCH)).get("home") if alive else None
     if home and home != str(BENCH.home):
-        raise Fault(f"cluster {BENCH.name}: runs with its data in {home}, so another user started it; stop it there")
+        raise UserError(
+            f"cluster {BENCH.name}: runs with its data in {home}, so another user started it; stop it there"
+        )
     cluster.remove(BENCH)
     shutil.rmtree(BENCH.stacks, ignore_errors=True)
 

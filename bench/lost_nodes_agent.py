@@ -30,12 +30,12 @@ from cli.commands.run.platform import Platform
 from components import lost_nodes
 from components.base.labels import NAME
 from components.base.settings import Settings
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
+from core.scratch import scratch
 from embedded.cluster import cgroups, kwok
-from embedded.fault import Fault
-from embedded.images.scratch import scratch
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
 
 _STACK, _SPACE = "dev", "tensorplane-dev"
 _JOBS, _WORKERS, _NODES, _TEAMS = 500, 2, 125, 5
@@ -103,7 +103,7 @@ class _Agent:
         time.sleep(seconds)
         took = time.monotonic() - began
         if self.containers() != containers:
-            raise Fault(f"agent {lost_nodes.ACCOUNT}: its pods are other ones than {took:.0f} s ago")
+            raise UserError(f"agent {lost_nodes.ACCOUNT}: its pods are other ones than {took:.0f} s ago")
         shares = sorted((100 * (_used(each) - before) / took for each, before in zip(containers, used, strict=True)))
         rates = {kind: 60 * (count - sent[kind]) / took for kind, count in self._sent().items()}
         return Cost(tuple(reversed(shares)), rates["reads"], rates["writes"])
@@ -143,7 +143,7 @@ def _used(container: str) -> float:
     for folder in cgroups.folders(instance.BENCH):
         for file in folder.rglob(f"*{container}*/cpuacct.usage"):
             return int(file.read_text()) / 1e9
-    raise Fault(f"container {container}: no cgroup counts its time")
+    raise UserError(f"container {container}: no cgroup counts its time")
 
 
 class _Nodes:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from bench import instance
 from bench.figure import Figure, Measured
-from driver.kube import Kube
+from core.kube import Kube
 from embedded.cluster import processes
 
 _IDLE_SECONDS = 60

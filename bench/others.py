@@ -9,7 +9,7 @@ from types import TracebackType
 
 from bench import quiet
 from embedded.cluster import cgroups
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 LIMIT = 0.15
 """Processors that others may use on average; a second idle cluster takes a tenth."""

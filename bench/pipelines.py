@@ -16,7 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import images
 import stack
+import toolchain
 from bench import instance, waiting
 from bench.figure import Figure, Measured
 from cli.commands.data import remote
@@ -24,11 +26,11 @@ from cli.commands.data.remote import Question
 from cli.pipelines.workflow import nodes, step_of
 from components.base import names
 from components.base.settings import Settings
-from driver.kube import Kube
-from embedded import cluster, images, toolchain
-from embedded.step import Step
+from core.kube import Kube
+from core.step import Step
+from embedded import cluster
 from stack import ResolvedStack
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 _ROUNDS = 5
 _NAMESPACE, _PIPELINE = "tensorplane-dev", "chain"

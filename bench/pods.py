@@ -12,9 +12,9 @@ from bench import instance, waiting
 from bench.figure import Figure, Measured
 from components import versions
 from components.base.model import Resources
-from driver.kube import Kube
-from workloads.manifests import pod
-from workloads.manifests.files import Bundle
+from core.kube import Kube
+from workloads.pods import pod
+from workloads.pods.files import Bundle
 
 _PODS = 9
 _PAUSE_SECONDS = 3.0

@@ -17,11 +17,11 @@ import stack_file
 from bench.figure import Figure, Measured
 from cli.commands.preview import engine
 from cli.commands.preview.engine import Preview
+from core.errors import UserError
+from core.paths import PROJECT
 from driver import linked_project
 from driver.deploy import Stack
 from driver.stack_settings import call
-from embedded.fault import Fault
-from embedded.paths import PROJECT
 
 _STACK = "prod"
 _JOBS = 202
@@ -73,7 +73,7 @@ def _accepted(preview: Preview) -> int:
     """How many resources it has."""
     streamed = preview.stream()
     if streamed.failed:
-        raise Fault(*(streamed.complaints or ("the preview failed",)))
+        raise UserError(*(streamed.complaints or ("the preview failed",)))
     return sum("resourcePreEvent" in event for event in streamed.events)
 
 

@@ -29,11 +29,11 @@ from components.node_groups.fleet import Fleet
 from components.queues import QueueArgs, flavors, quota, topology
 from components.queues.flavors import Flavor
 from components.queues.settings import PRIORITIES
-from embedded.fault import Fault
-from embedded.images.scratch import scratch
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
-from workloads.manifests import pod
+from core.errors import UserError
+from core.scratch import scratch
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
+from workloads.pods import pod
 
 _STACK = "bench"
 _TEAMS, _DEPTH, _SEED = 20, 500, 20261121
@@ -170,14 +170,14 @@ class Replay:
             every=0.1,
         )
         if self.admitted:
-            raise Fault(f"jobs: {len(self.admitted)} admitted before the queues were resumed")
+            raise UserError(f"jobs: {len(self.admitted)} admitted before the queues were resumed")
         self._began = time.monotonic()
         resume()
         with ThreadPoolExecutor(8) as pool:
             while len(self.admitted) < len(self.jobs) or len(self.finished) < ending:
                 now = time.monotonic() - self._began
                 if now > _LIMIT_SECONDS:
-                    raise Fault(f"jobs: {len(self.admitted)} of {len(self.jobs)} admitted after {now:.0f} s")
+                    raise UserError(f"jobs: {len(self.admitted)} of {len(self.jobs)} admitted after {now:.0f} s")
                 while self._due and self._due[0][0] <= now:
                     name = heapq.heappop(self._due)[1]
                     self.finished[name] = now

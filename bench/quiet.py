@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from embedded.fault import Fault
+from core.errors import UserError
 
 LOAD_LIMIT = 1.5
 _PATIENCE_SECONDS = 600.0
@@ -20,12 +20,12 @@ def wait_for_low_load(
     sleep: Callable[[float], None] = time.sleep,
     patience: float = _PATIENCE_SECONDS,
 ) -> float:
-    """The load average of the last minute, once it is low. A Fault if it stays high, since figures would be invalid."""
+    """The load average of the last minute, once it is low. A UserError if it stays high: figures would be invalid."""
     for _ in range(int(patience // 5)):
         if load() <= LOAD_LIMIT:
             return load()
         sleep(5)
-    raise Fault(
+    raise UserError(
         f"this machine is busy: load {load():.1f} for {patience / 60:.0f} minutes, more than {LOAD_LIMIT}; "
         "stop other programs (make down) and measure again"
     )
@@ -40,7 +40,7 @@ def wait_for_idle_processors(patience: float = _PATIENCE_SECONDS) -> None:
         time.sleep(_LOOK_SECONDS)
         if busy_seconds() - before <= allowed:
             return
-    raise Fault(f"this machine is busy: its processors were never {_IDLE_SHARE:.0%} idle in {patience:.0f} s")
+    raise UserError(f"this machine is busy: its processors were never {_IDLE_SHARE:.0%} idle in {patience:.0f} s")
 
 
 def busy_seconds() -> float:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from embedded.fault import Fault
+from core.errors import UserError
 
 _STEP = re.compile(r"tensorplane: step=(\d+) loss=")
 _RESAMPLES = 10_000
@@ -21,7 +21,9 @@ def steps_per_second(lines: Iterable[tuple[float, str]], warm_up: int) -> float:
     reached = [(at, int(found.group(1))) for at, line in lines if (found := _STEP.search(line))]
     steady = [(at, step) for at, step in reached if step >= warm_up]
     if len(steady) < 2:
-        raise Fault(f"the training log has {len(steady)} lines after step {warm_up}, so there is no rate to measure")
+        raise UserError(
+            f"the training log has {len(steady)} lines after step {warm_up}, so there is no rate to measure"
+        )
     (began, first), (ended, last) = steady[0], steady[-1]
     return (last - first) / (ended - began)
 

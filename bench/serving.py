@@ -21,11 +21,11 @@ from bench.figure import Figure, Measured, once
 from bench.serving_by_hand import serving as by_hand
 from cli.serving import load
 from cli.serving.load import Plan, Summary
+from core.errors import UserError
+from core.step import Step
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.places import Places
-from embedded.fault import Fault
-from embedded.step import Step
 
 _NAMESPACE = "tensorplane-dev"
 _ROUNDS, _SECONDS, _SWAPS = 5, 4.0, 7
@@ -123,7 +123,7 @@ def _deployed() -> Iterator[Servers]:
         volume = bench.kube.get(f"/api/v1/persistentvolumes/{claim['spec']['volumeName']}") or {}
         alive = processes.find(instance.BENCH)
         if alive is None:
-            raise Fault("the cluster has ended")
+            raise UserError("the cluster has ended")
         pool = alive.path(Places(instance.BENCH).pool)
         hosts = {name: url.split("/")[2].partition(":")[0] for name, url in urls.items()}
         (pod,) = bench.kube.items(f"/api/v1/namespaces/{_NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=plain")
@@ -153,7 +153,7 @@ def _load(host: str, port: int, model: str, rate: float) -> Summary:
                 thread.join()
     found = load.summary(run.answers)
     if found.errors:
-        raise Fault(f"{model}: {found.errors}")
+        raise UserError(f"{model}: {found.errors}")
     return found
 
 
@@ -237,7 +237,7 @@ class Swapped:
         """Before and after."""
         before, after = load.quantile(self.before, 0.99), load.quantile(self.after, 0.99)
         if not before or not after:
-            raise Fault(f"{_MODEL}: no request was answered")
+            raise UserError(f"{_MODEL}: no request was answered")
         return before, after
 
     def __str__(self) -> str:
@@ -257,7 +257,7 @@ def _swap_while_asked(servers: Servers, number: int) -> tuple[list[float], list[
         answered = time.perf_counter() - began
         time.sleep(_SECONDS)
     if errors := load.summary(run.answers).errors:
-        raise Fault(f"{_MODEL}: {errors}")
+        raise UserError(f"{_MODEL}: {errors}")
     before = [each.millis for each in run.answers if each.at < published]
     return before, [each.millis for each in run.answers if each.at > answered]
 
@@ -277,7 +277,7 @@ def _swap(servers: Servers, copy: Path) -> float:
     began = time.perf_counter()
     while _value(url) != number:
         if time.perf_counter() - began > _PATIENT_SECONDS:
-            raise Fault(f"version {number} does not answer")
+            raise UserError(f"version {number} does not answer")
         time.sleep(_LOOK_SECONDS)
     return time.perf_counter() - began
 

@@ -18,9 +18,9 @@ from pathlib import Path
 
 from bench import image_root, instance, waiting
 from bench.by_hand import free_ports
+from core.errors import UserError
 from embedded.cluster import cgroups
-from embedded.fault import Fault
-from embedded.images import serving_image
+from images import serving_image
 
 _PATIENT_SECONDS = 120.0
 
@@ -70,7 +70,7 @@ def _beside(pod: str) -> Iterator[Path]:
         if (group / setting).exists()
     ]
     if not found:
-        raise Fault(f"pod {pod}: no cgroup has its share of the processors")
+        raise UserError(f"pod {pod}: no cgroup has its share of the processors")
     of_pod, setting = found[0]
     group = of_pod.parent / "by-hand"
     group.mkdir()

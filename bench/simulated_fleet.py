@@ -23,11 +23,11 @@ from components.node_groups import fleet
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
+from core.errors import UserError
 from embedded.cluster import processes
-from embedded.fault import Fault
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
-from workloads.manifests import pod
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
+from workloads.pods import pod
 
 MANAGER = "bench"
 _ZONES = ("a", "b", "c")
@@ -86,7 +86,7 @@ def start_nodes(at: Api, fleet: Fleet) -> float:
             waited_for.discard(node["metadata"]["name"])
         if not waited_for:
             return time.monotonic() - began
-    raise Fault(f"simulated nodes: {len(waited_for)} of {len(nodes)} not Ready after {_LIMIT_SECONDS} s")
+    raise UserError(f"simulated nodes: {len(waited_for)} of {len(nodes)} not Ready after {_LIMIT_SECONDS} s")
 
 
 def _is_ready(node: dict[str, Any]) -> bool:
@@ -153,7 +153,7 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
         began = time.monotonic()
         scheduled = islice((pod for event, pod in waiting if event == "DELETED"), _PODS)
         if (found := sum(1 for _ in scheduled)) < _PODS:
-            raise Fault(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
+            raise UserError(f"pods of round {round_}: {_PODS - found} not scheduled within {_LIMIT_SECONDS} s")
         taken = time.monotonic() - began
     side_by_side([partial(at.delete, _POD, name, "default") for name in names])
     return taken
@@ -163,12 +163,12 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
 def nodes_at_rest(at: Api) -> Iterator[None]:
     """Freezes nodes and their pods: controller manager and KWOK are stopped.
 
-    A Fault unless all nodes are Ready then: a measurement without some of them would be that of a smaller fleet.
+    A UserError unless all nodes are Ready then: a measurement without some of them would be that of a smaller fleet.
     """
     with paused("kube-controller-manager", "kwok"):
         lost = [node["metadata"]["name"] for node in at.list(GVK("", "v1", "Node")) if not _is_ready(node)]
         if lost:
-            raise Fault(f"simulated nodes: {len(lost)} are no longer Ready, such as {lost[0]}")
+            raise UserError(f"simulated nodes: {len(lost)} are no longer Ready, such as {lost[0]}")
         yield
 
 
@@ -192,7 +192,7 @@ def _process(name: str) -> int:
                 return pid
         except OSError:
             continue
-    raise Fault(f"{name}: not running")
+    raise UserError(f"{name}: not running")
 
 
 def _scheduling() -> Measured:

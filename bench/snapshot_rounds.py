@@ -20,10 +20,10 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
+from core.errors import UserError
+from core.paths import PROJECT
 from embedded.csi import btrfs, pool
 from embedded.csi.generated import csi_pb2
-from embedded.fault import Fault
-from embedded.paths import PROJECT
 
 SMALL, LARGE = (1 << 30) // 10, 2 << 30
 _FILES = 16
@@ -145,7 +145,7 @@ def _clear(folder: Path, call: _Driver, kept: list[str]) -> None:
 def main(folder: Path, rounds: int) -> list[Round]:
     """Creates the pool and two volumes, and measures."""
     if not pool.can_have_btrfs():
-        raise Fault("this machine has no btrfs, so snapshots cannot be measured; install btrfs-progs")
+        raise UserError("this machine has no btrfs, so snapshots cannot be measured; install btrfs-progs")
     at = folder / "pool"
     pool.make_and_mount(folder / "pool.btrfs", at, _POOL_GIB)
     with _driver(folder) as call:

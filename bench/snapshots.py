@@ -12,9 +12,9 @@ from functools import cache, partial
 from bench import rate
 from bench.figure import Figure, Measured
 from bench.snapshot_rounds import LARGE, SMALL, Round
-from embedded.fault import Fault
-from embedded.images.scratch import scratch
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
+from core.scratch import scratch
 
 _ROUNDS = 5
 # Mounts and the driver end with this process.
@@ -28,7 +28,7 @@ def _rounds() -> list[Round]:
         program = [sys.executable, "-m", "bench.snapshot_rounds", str(folder), str(_ROUNDS)]
         done = subprocess.run([*_GUARDED, *program], cwd=PROJECT, capture_output=True, text=True, check=False)
     if done.returncode:
-        raise Fault(f"the rounds of snapshots ended early: {done.stderr.strip().splitlines()[-1]}")
+        raise UserError(f"the rounds of snapshots ended early: {done.stderr.strip().splitlines()[-1]}")
     return [Round(**one) for one in json.loads(done.stdout)]
 
 

@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import images
 from bench import instance, waiting
 from bench.figure import Figure, Measured
-from driver.kube import Kube
-from embedded import cluster, images
-from embedded.paths import PROJECT
-from embedded.step import Step
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
+from embedded import cluster
 from stack_file import sweep_packages
 
 _TRIALS, _TRIAL_SECONDS = 9, 2

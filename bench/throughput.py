@@ -18,10 +18,10 @@ from bench import file_speed, instance, rate
 from bench.figure import Figure, Measured
 from bench.instance import Running
 from components import versions
+from core.errors import UserError
 from embedded.cluster import csi, processes
 from embedded.cluster.places import Places
-from embedded.fault import Fault
-from embedded.images.oci import NONROOT
+from images.oci import NONROOT
 
 _ROUNDS = 9
 _MIB = 512
@@ -75,12 +75,12 @@ def _claimed(core: client.CoreV1Api, bench: Running) -> Path:
     end = time.monotonic() + _LIMIT_SECONDS
     while (found := core.read_namespaced_pod(_NAME, _NAMESPACE).status).phase != "Running":
         if time.monotonic() > end:
-            raise Fault(f"pod {_NAME}: {found.phase} after {_LIMIT_SECONDS} s")
+            raise UserError(f"pod {_NAME}: {found.phase} after {_LIMIT_SECONDS} s")
         time.sleep(0.2)
     bound = core.read_namespaced_persistent_volume_claim(_NAME, _NAMESPACE).spec.volume_name
     alive = processes.find(instance.BENCH)
     if not alive:
-        raise Fault("the cluster ended during the measurement")
+        raise UserError("the cluster ended during the measurement")
     pool = alive.path(Places(instance.BENCH).pool)
     return pool / "volumes" / str(core.read_persistent_volume(bound).spec.csi.volume_handle)
 
@@ -126,7 +126,7 @@ def _number(answer: str) -> float:
     try:
         return float(answer)
     except ValueError:
-        raise Fault(f"the pod printed no speed, but: {answer.strip()[-300:]}") from None
+        raise UserError(f"the pod printed no speed, but: {answer.strip()[-300:]}") from None
 
 
 def _measure(what: str) -> Measured:

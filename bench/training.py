@@ -16,11 +16,11 @@ from bench.figure import Figure, Measured
 from bench.instance import Running
 from bench.others import LIMIT as OTHERS_LIMIT
 from bench.others import Others
-from driver.kube import Kube
-from embedded.fault import Fault
-from embedded.images.scratch import scratch
-from embedded.paths import PROJECT
-from workloads import sources
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
+from core.scratch import scratch
+from workloads.pods import sources
 
 _ROUNDS, _ATTEMPTS = 11, 20
 _STEPS = 5000
@@ -64,7 +64,7 @@ def _measure() -> Measured:
             )
             if len(rounds) == _ROUNDS:
                 return _measured(rounds)
-    raise Fault(
+    raise UserError(
         f"this machine is busy: {len(rounds)} of {_ATTEMPTS} rounds had it to themselves; "
         "stop other programs and measure again"
     )
@@ -133,7 +133,7 @@ def _wait_until_completed(kube: Kube, namespace: str, job_set: str) -> None:
         if "Completed" in conditions:
             return
         if "Failed" in conditions or time.monotonic() > end:
-            raise Fault(f"training job {job_set}: not completed, its conditions: {sorted(conditions)}")
+            raise UserError(f"training job {job_set}: not completed, its conditions: {sorted(conditions)}")
         time.sleep(2)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 def until(done: Callable[[], bool], seconds: float, fault: Callable[[], str], *, every: float = 0.5) -> None:
-    """Returns when `done`, polled at an interval; after `seconds`, a Fault with the current state."""
+    """Returns when `done`, polled at an interval; after `seconds`, a UserError with the current state."""
     end = time.monotonic() + seconds
     while not done():
         if time.monotonic() > end:
-            raise Fault(f"{fault()} after {seconds:g} s")
+            raise UserError(f"{fault()} after {seconds:g} s")
         time.sleep(every)

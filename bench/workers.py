@@ -12,8 +12,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from bench.by_hand import Line, free_ports
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
 
 _LIMIT_SECONDS = 300
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": 32 << 20, "MALLOC_TRIM_THRESHOLD_": 64 << 20, "MALLOC_TOP_PAD_": 16 << 20}
@@ -47,7 +47,7 @@ def lines_of_first(
         limit.cancel()
         _kill(processes.values())
     if any(codes):
-        raise Fault(f"{program} {' '.join(words)}: its processes ended with {codes}; their errors are above")
+        raise UserError(f"{program} {' '.join(words)}: its processes ended with {codes}; their errors are above")
     return lines
 
 
@@ -67,7 +67,7 @@ def _pinned(count: int) -> list[tuple[str, ...]]:
     """What stands before each command."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < count:
-        raise Fault(f"this process may use {len(cores)} cores, and {count} workers need one each")
+        raise UserError(f"this process may use {len(cores)} cores, and {count} workers need one each")
     return [("taskset", "--cpu-list", str(core)) for core in cores[:count]]
 
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 import click
 
 from cli import registry
+from core.paths import PROJECT
 from driver import exit_codes, unforeseen
-from embedded.paths import PROJECT
 
 _NAME = "tensorplane"
 _COLLECTED_AFTER = 500_000

@@ -13,11 +13,11 @@ from cli import cluster_api
 from cli.api_values import Object
 from cli.jobs import cancelled, in_cluster, named
 from cli.jobs.listed import Job
+from core.errors import UserError
+from core.kube import NO_KUBECONFIG, Kube
 from driver import advice
-from driver.kube import NO_KUBECONFIG, Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 
 _START = "If it is an embedded cluster, start it with: make up"
@@ -71,7 +71,7 @@ class Access:
 
     def job(self, name: str, *, alive: bool = False) -> Object:
         """The JobSet that a name means; of several runs the newest, with `alive` one that has not ended if there is
-        any. A Fault if there is none.
+        any. A UserError if there is none.
         """
         there = self.job_sets()
         running = [one for one in there if not in_cluster.ended(one)]
@@ -81,12 +81,12 @@ class Access:
             return found
         if name not in self.declared and (kept := cancelled.newest(self.cancelled(), self.namespace, name)):
             when = f"{kept.ended:%Y-%m-%d %H:%M:%S} UTC"
-            raise Fault(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
+            raise UserError(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
         if not self.team:
             return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
         names = sorted({named.shown(one, self.namespace) for one in there})
         have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
-        raise Fault(f"{name}: team {self.team} has no such job; it has {have}")
+        raise UserError(f"{name}: team {self.team} has no such job; it has {have}")
 
     def job_sets(self) -> list[Object]:
         """The JobSets of the cluster, for a team those of its namespace."""
@@ -94,22 +94,24 @@ class Access:
 
     def cancelled(self) -> list[Job]:
         """Jobs that were cancelled lately; none if the user may not read of them."""
-        with contextlib.suppress(Fault):
+        with contextlib.suppress(UserError):
             return cancelled.read(self.items("/api/v1", "configmaps", fieldSelector=f"metadata.name={cancelled.NAME}"))
         return []
 
 
 def _namespace(team: str, context: str) -> str:
-    """The namespace of a context of the user's kubeconfig; a Fault if it names none."""
+    """The namespace of a context of the user's kubeconfig; a UserError if it names none."""
     try:
         contexts, current = config.list_kube_config_contexts()
         chosen = next((one for one in contexts if one["name"] == context), None) if context else current
         namespace = ((chosen or {}).get("context") or {}).get("namespace")
     except NO_KUBECONFIG as error:
         reason = str(error) if isinstance(error, config.ConfigException) else "your kubeconfig cannot be read"
-        raise Fault(f"--team: {reason}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`") from None
+        raise UserError(
+            f"--team: {reason}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`"
+        ) from None
     if not namespace:
-        raise Fault(
+        raise UserError(
             f"--team: the context of your kubeconfig names no namespace; set that of team {team} with: kubectl config"
             " set-context --current --namespace NAMESPACE"
         )

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from cli.api_values import Object
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.target import Target
-from embedded.fault import Fault
 
 
 def reached(target: Target) -> Kube:
-    """An API that answers; a Fault with the reason if it does not."""
+    """An API that answers; a UserError with the reason if it does not."""
     target.check_running()
     api = target.api()
     try:
         api.get("/version")
-    except Fault as fault:
+    except UserError as fault:
         if target.embedded:
             raise
         where = f"context {target.context}" if target.context else f"stack {target.stack}"
-        raise Fault(f"{where}: {' '.join(fault.lines)}") from None
+        raise UserError(f"{where}: {' '.join(fault.lines)}") from None
     return api
 
 
@@ -33,6 +33,6 @@ class Lists:
         """The items of a list; None if they cannot be read."""
         try:
             return self._api.items(path, **query)
-        except Fault as fault:
+        except UserError as fault:
             self.notes.extend(fault.lines)
             return None

@@ -10,9 +10,9 @@ from typing import Any
 
 from websocket import ABNF, WebSocketException
 
-from components.base.faults import legible
-from driver.kube import Kube
-from embedded.fault import Fault
+from components.base.problems import legible
+from core.errors import UserError
+from core.kube import Kube
 
 _INPUT, _OUTPUT, _ERRORS, _STATUS, _CLOSE = 0, 1, 2, 3, 255
 """Channels: the first byte of each message."""
@@ -38,7 +38,7 @@ class Exec:
         self._open = True
 
     def write(self, data: bytes) -> int:
-        """Pass bytes to the program's standard input. A Fault with its reason if it has ended."""
+        """Pass bytes to the program's standard input. A UserError with its reason if it has ended."""
         for start in range(0, len(data), _FRAME):
             while self._open and self._has_message():
                 self._take()
@@ -48,7 +48,7 @@ class Exec:
                 self._socket.send_binary(bytes([_INPUT]) + data[start : start + _FRAME])
             except (OSError, WebSocketException):
                 self._wait()
-                raise Fault("the program in the pod ended before it had read everything") from None
+                raise UserError("the program in the pod ended before it had read everything") from None
         return len(data)
 
     def read(self, size: int) -> bytes:
@@ -60,7 +60,7 @@ class Exec:
         return found
 
     def finish(self) -> bytes:
-        """End its standard input, and wait for its end: what it has printed. A Fault with its reason if it failed."""
+        """End its standard input, and wait for its end: what it has printed. UserError with its reason if it failed."""
         if self._open and _CLOSES_INPUT in (self._socket.getheaders() or {}).values():
             with contextlib.suppress(OSError, WebSocketException):
                 self._socket.send_binary(bytes([_CLOSE, _INPUT]))
@@ -76,7 +76,7 @@ class Exec:
             if lines[:1] == [_TRACEBACK]:
                 lines = lines[-1:]
             # They may name files of a volume, whose names may control a terminal.
-            raise Fault(*(legible(line, _LONGEST_REASON) for line in lines or [str(status.get("message"))]))
+            raise UserError(*(legible(line, _LONGEST_REASON) for line in lines or [str(status.get("message"))]))
         return bytes(self._output)
 
     def _has_message(self) -> bool:

@@ -25,7 +25,7 @@ def team(context: str = "") -> str | None:
     """The team of the user's kubeconfig, in its current context or in this one; None if it is not a member's."""
     from kubernetes import config
 
-    from driver.kube import NO_KUBECONFIG
+    from core.kube import NO_KUBECONFIG
 
     try:
         contexts, current = config.list_kube_config_contexts()

@@ -9,7 +9,7 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from components.base.faults import legible
+from components.base.problems import legible
 
 
 def faults(folder: Path, paths: Iterable[str]) -> Iterator[str]:

@@ -40,7 +40,7 @@ def served(*, required: bool = True) -> Callable[[_Command], _Command]:
 def _models(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
     """The servers of the stack's file, and the models of those that have several."""
     from driver.stack_settings import StackSettings
-    from embedded.paths import Instance
+    from embedded.instance import Instance
 
     declared = StackSettings(context.params.get("stack") or "dev", Instance.current().stacks).section("workloads")
     found = [

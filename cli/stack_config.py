@@ -9,24 +9,24 @@ import pulumi
 import stack
 import stack_file
 from components.base.settings import Settings
+from core.errors import UserError
 from driver.stack_settings import StackSettings, read
-from embedded.fault import Fault
 from stack import ResolvedStack
 
 
 def file(stack: str) -> Path:
-    """The project's Pulumi.<stack>.yaml. A Fault if it does not exist."""
+    """The project's Pulumi.<stack>.yaml. A UserError if it does not exist."""
     return StackSettings(stack, Path()).source()
 
 
 def load(file: Path) -> ResolvedStack:
-    """The settings in a Pulumi.<stack>.yaml, without encrypted values. A Fault with a line for each mistake."""
+    """The settings in a Pulumi.<stack>.yaml, without encrypted values. A UserError with a line for each mistake."""
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=file.name.split(".")[1]))
     settings = Settings.of_file(read(file))
     try:
         return stack.load(settings)
     except pulumi.RunError as error:
-        raise Fault(*str(error).splitlines()) from None
+        raise UserError(*str(error).splitlines()) from None
 
 
 def encrypted(file: Path, *sections: str) -> list[str]:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from cli.api_values import Object
 from cli.jobs import in_cluster
 from cli.kueue.facts import condition
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.status_tables import pod_state
-from embedded.fault import Fault
 
 _START_SECONDS = 180.0
 """Time for a node to pull the image and mount the volume."""
@@ -24,7 +24,7 @@ _LOOK_SECONDS = 0.3
 def running(api: Kube, pod: Object) -> Iterator[Object]:
     """The pod once it is ready. It is deleted at the end, also after Ctrl-C and SIGTERM.
 
-    A Fault if it ends before, or is not ready in time.
+    A UserError if it ends before, or is not ready in time.
     """
     path = f"{pods_of(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
     with _ended_by_sigterm():
@@ -36,20 +36,20 @@ def running(api: Kube, pod: Object) -> Iterator[Object]:
 
 
 def ready(api: Kube, path: str) -> Object:
-    """The pod at this path of the API, once it is ready. A Fault if it ends before, or is not ready in time."""
+    """The pod at this path of the API, once it is ready. A UserError if it ends before, or is not ready in time."""
     name, end, state = path.rpartition("/")[2], time.monotonic() + _START_SECONDS, "missing"
     while time.monotonic() < end:
         found = api.get(path)
         if found is None:
-            raise Fault(f"{name}: the pod was deleted")
+            raise UserError(f"{name}: the pod was deleted")
         state = pod_state(found)
         if condition(found, "Ready").holds:
             return found
         if found["status"].get("phase") in ("Succeeded", "Failed"):
             lines = api.text(f"{path}/log", tailLines="3").splitlines()
-            raise Fault(f"{name}: the pod ended before it was ready: {state}", *(f"  {line}" for line in lines))
+            raise UserError(f"{name}: the pod ended before it was ready: {state}", *(f"  {line}" for line in lines))
         time.sleep(_LOOK_SECONDS)
-    raise Fault(f"{name}: the pod is not ready after {_START_SECONDS:.0f} s: {state}{_unscheduled(api.get(path))}")
+    raise UserError(f"{name}: the pod is not ready after {_START_SECONDS:.0f} s: {state}{_unscheduled(api.get(path))}")
 
 
 def runs(api: Kube, path: str) -> bool:

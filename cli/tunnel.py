@@ -13,8 +13,8 @@ from typing import Any
 
 from websocket import ABNF, WebSocket, WebSocketException
 
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 HOST = "127.0.0.1"
 """Only this machine may connect: what is behind the tunnel may have no login."""
@@ -28,7 +28,7 @@ _LOOK_SECONDS = 2.0
 
 @contextlib.contextmanager
 def opened(api: Kube, pod: str, port: int, local: int | None = None) -> Iterator[int]:
-    """The local port, as long as the context lasts. A Fault if the API server refuses, or if the port is taken.
+    """The local port, as long as the context lasts. A UserError if the API server refuses, or if the port is taken.
 
     `pod`: its path in the API. `local`: the wanted port; by default `port`, or any if that is taken.
     """
@@ -38,7 +38,7 @@ def opened(api: Kube, pod: str, port: int, local: int | None = None) -> Iterator
         """One connection. If the pod does not take it, it is closed, which its client reports."""
 
         def handle(self) -> None:
-            with contextlib.suppress(Fault, OSError, WebSocketException):
+            with contextlib.suppress(UserError, OSError, WebSocketException):
                 remote = _connect(api, pod, port)
                 with contextlib.closing(remote):
                     _pass(self.request, remote)
@@ -70,7 +70,7 @@ def _server(handler: type[socketserver.BaseRequestHandler], port: int, *, any_ot
     except OSError as error:
         if any_other:
             return _Server((HOST, 0), handler)
-        raise Fault(f"--port: {port}: {error.strerror}; choose another, or leave it out") from None
+        raise UserError(f"--port: {port}: {error.strerror}; choose another, or leave it out") from None
 
 
 def _connect(api: Kube, pod: str, port: int) -> WebSocket:

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.base.labels import NAMESPACE_NAME, PART_OF, TENSORPLANE, labels
 
 MANAGED = {PART_OF: TENSORPLANE[PART_OF]}
@@ -55,7 +55,7 @@ class Namespace(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """`teams`: the namespace of each team, which policies read; others create them."""
-        super().__init__(facts.NAMESPACE, name, dict(facts.Namespace(name=name, protect=protect)), opts)
+        super().__init__(outputs.NAMESPACE, name, dict(outputs.Namespace(name=name, protect=protect)), opts)
         namespace = k8s.core.v1.Namespace(
             name,
             metadata={"name": name, "labels": {**TENSORPLANE, **POD_SECURITY}},
@@ -65,7 +65,7 @@ class Namespace(pulumi.ComponentResource):
         self.name = namespace.metadata["name"]
         self._policy(DEFAULT_DENY, {"pod_selector": {}, "policy_types": ["Ingress", "Egress"]})
         self._policy("allow-dns", {"pod_selector": {}, "policy_types": ["Egress"], "egress": [DNS]})
-        made = facts.NamespaceOutputs(name=self.name, teams=dict(teams))
+        made = outputs.NamespaceOutputs(name=self.name, teams=dict(teams))
         self.register_outputs(encrypted.concealed(dict(made)))
 
     def _policy(self, name: str, spec: "k8s.networking.v1.NetworkPolicySpecArgsDict") -> None:

@@ -28,7 +28,7 @@ class Images:
 
 
 TENSORFLOW = "2.21.0"
-# Built on the machine itself (embedded/images): TensorFlow's CPU build, and a stand-in for tensorflow/serving.
+# Built on the machine itself (images): TensorFlow's CPU build, and a stand-in for tensorflow/serving.
 _EMBEDDED_TRAIN = f"tensorplane.local/train:{TENSORFLOW}"
 _EMBEDDED_SERVE = f"tensorplane.local/serving-stand-in:{TENSORFLOW}"
 EMBEDDED_IMAGES = Images(
@@ -247,7 +247,7 @@ AZURE_LUSTRE_DRIVER = Chart(
     tag="v{version}",
 )
 
-# Strimzi 1.2.0's default, and the image of the embedded broker (embedded/images).
+# Strimzi 1.2.0's default, and the image of the embedded broker (images).
 KAFKA = "4.3.1"
 EMBEDDED_KAFKA = f"tensorplane.local/kafka:{KAFKA}"
 STRIMZI_API = "kafka.strimzi.io/v1"

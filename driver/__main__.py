@@ -10,7 +10,7 @@ from driver import down, exit_codes, purge, status, tools, unforeseen, up
 from driver.policy_pack import Policies
 from driver.stack_settings import STACK
 from driver.target import Target
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.agent_health import OUTAGES, RENEWED, lease_name
+from components.agent.health import OUTAGES, RENEWED, lease_name
 from components.base.labels import AGENT
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 Object = dict[str, Any]
 
@@ -41,7 +41,7 @@ def gather(api: Kube) -> Agents:
             api.items("/apis/coordination.k8s.io/v1/leases", **_SELECTOR),
             api.items("/apis/batch/v1/cronjobs", **_SELECTOR),
         )
-    except Fault:
+    except UserError:
         return Agents()
 
 

@@ -6,8 +6,17 @@ import json
 from collections.abc import Mapping
 
 from components.base.plural import counted
-from components.rollout_shape import ACCURACY, FILE, KEPT, NAME_SUFFIX, Described, Gate, Kept, Rollout
-from driver.kube import Kube
+from core.kube import Kube
+from workloads.model_server.canary.controller_objects import (
+    ACCURACY,
+    FILE,
+    KEPT,
+    NAME_SUFFIX,
+    Described,
+    Gate,
+    Kept,
+    Rollout,
+)
 
 
 def described(api: Kube, namespace: str, server: str) -> Described | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
+import toolchain
+from core.errors import UserError
+from core.paths import PROJECT
 from driver import advice
 from driver.stack_settings import call
-from embedded import toolchain
-from embedded.fault import Fault
-from embedded.paths import PROJECT
 from stack_file import dumping
 
 
@@ -18,12 +18,12 @@ def of_stack(stack: str, environment: Mapping[str, str]) -> str:
     pulumi = toolchain.tools().path("pulumi")
     try:
         outputs = call([pulumi, "stack", "output", "--json", "--show-secrets", "--stack", stack], PROJECT, environment)
-    except Fault as fault:
+    except UserError as fault:
         if "no stack named" not in str(fault):
             raise
         outputs = "{}"
     if not (found := json.loads(outputs).get("kubeconfig")):
-        raise Fault(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
+        raise UserError(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
     return str(found)
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from components.base.quantities import size, size_bytes
+from core.errors import UserError
+from core.kube import Kube
 from driver.acknowledged import Asked, Risk
-from driver.kube import Kube
 from driver.volume_use import used
-from embedded.fault import Fault
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 _VOLUME = "tensorplane:index:Volume"
@@ -41,7 +41,7 @@ class Facts:
         def items(path: str) -> list[_Object]:
             try:
                 return api.items(path)
-            except Fault:
+            except UserError:
                 return []
 
         inside = f"/api/v1/namespaces/{namespace}"

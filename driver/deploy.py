@@ -12,6 +12,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+import toolchain
+from core.children import Stopped
+from core.errors import UserError
+from core.kube import Kube
+from core.step import Step
+from core.tasks import command
 from driver import (
     data_at_risk,
     locks,
@@ -23,7 +29,6 @@ from driver import (
     retained_volumes,
     unforeseen,
 )
-from driver.kube import Kube
 from driver.policy_pack import Policies
 from driver.policy_verdict import Verdict
 from driver.runs import may_change, steps
@@ -32,11 +37,6 @@ from driver.runs.steps import STREAMED
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
 from driver.tools import make_pulumi_work_here
-from embedded import toolchain
-from embedded.children import Stopped
-from embedded.fault import Fault
-from embedded.step import Step
-from embedded.tasks import command
 
 _TAKE_OVER = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}
 """Lets Pulumi's Kubernetes provider write fields that belong to whoever changed them."""
@@ -57,7 +57,7 @@ class Stack:
         return self.settings.home
 
     def alone(self) -> AbstractContextManager[None]:
-        """Locks the stack against updates by other processes; a Fault if one is running."""
+        """Locks the stack against updates by other processes; a UserError if one is running."""
         return locks.alone(self.home, self.settings.name)
 
     def prepare(self, step: Step) -> dict[str, Any]:
@@ -125,11 +125,11 @@ class Stack:
         return changes
 
     def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, show: Callable[[str], None]) -> None:
-        """Refresh the claims that are gone. A Fault if the update would replace lost data by empty volumes."""
+        """Refresh the claims that are gone. A UserError if the update would replace lost data by empty volumes."""
         of = self.settings
         found = missing_claims.gone(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
-            raise Fault(*lost)
+            raise UserError(*lost)
         for one in found:
             show(str(one))
         if urns := [one.urn for one in found if not one.terminating]:
@@ -161,13 +161,13 @@ class Stack:
     def _print_consequences(
         self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], policies: Policies
     ) -> bool:
-        """Print what happens to each run and to data; False if the preview failed. A Fault if data is at risk."""
+        """Print what happens to each run and to data; False if the preview failed. A UserError if data is at risk."""
         pack = policy_pack.arguments(self.settings.name) if policies is Policies.RUN else []
         try:
             shown = self._run(["preview", "--json", *pack], step, watch=lambda line: None, more=STREAMED)
         except Stopped:
             raise
-        except Fault:
+        except UserError:
             return False
         events = steps.read(shown)
         for line in runs.lines(events, api):
@@ -179,7 +179,7 @@ class Stack:
             facts=lambda: data_at_risk.Facts.of(api, self.settings.namespace) if api else data_at_risk.Facts(),
         )
         if stopping := [risk.text for risk in risks if risk.stops]:
-            raise Fault(*stopping)
+            raise UserError(*stopping)
         for risk in risks:
             show(risk.text)
         return True
@@ -211,16 +211,16 @@ class Stack:
             self._run(words, step, more=variables)
         except Stopped:
             raise
-        except Fault as fault:
+        except UserError as fault:
             # The log also holds earlier runs; each starts with its command line.
             log = self._log(arguments[0])
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
             if held := locks.refusal(output, self.settings.name):
                 raise held from None
             if violated := policy_pack.violations(output):
-                raise Fault(*violated, f"  log: {log}") from None
+                raise UserError(*violated, f"  log: {log}") from None
             errors = unforeseen.of_program(diagnostics(output), "report it with this log")
-            raise Fault(*errors, f"  log: {log}") if errors else fault from None
+            raise UserError(*errors, f"  log: {log}") if errors else fault from None
 
     def _run(
         self,
@@ -251,7 +251,7 @@ class Stack:
             return call(
                 [self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment
             )
-        except Fault as fault:
+        except UserError as fault:
             raise locks.refusal(str(fault), self.settings.name) or fault from None
 
 

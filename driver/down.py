@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from driver import embedded_only
 from embedded import cluster
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def down(instance: Instance, stack: str | None = None) -> None:

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+from core.errors import UserError
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 
 
 def check(stack: str | None, command: str) -> None:
-    """A Fault if the caller named a stack that is not on the embedded cluster."""
+    """A UserError if the caller named a stack that is not on the embedded cluster."""
     if stack is None:
         return
     target = Target.of("", stack=stack)
     StackSettings(stack, target.home).source()
     if not target.embedded:
         where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
-        raise Fault(
+        raise UserError(
             f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {where}; to delete "
             f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
         )

@@ -7,9 +7,9 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 
+from core.causes import cause
+from core.errors import UserError
 from driver import interruption, unforeseen
-from embedded.causes import cause
-from embedded.fault import Fault
 
 _LONGEST_WORD = re.compile(r"\S{1001,}")
 
@@ -30,10 +30,10 @@ def run(command: str, work: Callable[[], None]) -> int:
 
 def lines(command: str, error: Exception) -> Sequence[str]:
     """What is said of an error: its faults, or one line with the place of the log."""
-    if isinstance(error, Fault):
+    if isinstance(error, UserError):
         return [*map(_legible, error.lines)]
     if isinstance(error, OSError):
-        # An error of our own file access: errors of the programs that we start arrive as a Fault.
+        # An error of our own file access: errors of the programs that we start arrive as a UserError.
         if known := cause([str(error)]):
             return [known]
         if error.filename or error.errno == errno.EPIPE:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from core.paths import PROJECT
 from driver.deploy import Stack
-from embedded.paths import PROJECT
 
 
 def with_settings(stack: Stack, folder: Path, settings: str) -> Stack:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from embedded.fault import Fault
+from core.errors import UserError
 
 # How Pulumi's self-managed backends name the holder of a lock; Pulumi Cloud's message differs.
 _LOCKED = re.compile(
@@ -30,7 +30,7 @@ def folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def break_stale(backend: Path, stack: str) -> list[str]:
-    """Remove the locks of dead processes; a line for each. A lock of a live process or another machine is a Fault.
+    """Remove the locks of dead processes; a line for each. A lock of a live process or another machine is a UserError.
 
     `stack` may be `*`.
     """
@@ -48,8 +48,8 @@ def break_stale(backend: Path, stack: str) -> list[str]:
     return broken
 
 
-def refusal(text: str, stack: str) -> Fault | None:
-    """The Fault to raise if Pulumi printed that another process holds the stack's lock, else None."""
+def refusal(text: str, stack: str) -> UserError | None:
+    """The UserError to raise if Pulumi printed that another process holds the stack's lock, else None."""
     found = _LOCKED.search(text)
     if not found:
         return None
@@ -60,7 +60,7 @@ def refusal(text: str, stack: str) -> Fault | None:
 
 @contextlib.contextmanager
 def alone(home: Path, stack: str) -> Iterator[None]:
-    """Lock the stack for this process; a Fault if another holds it. The kernel frees the lock of a dead process.
+    """Lock the stack for this process; a UserError if another holds it. The kernel frees the lock of a dead process.
 
     Pulumi locks single commands, and an update consists of several.
     """
@@ -78,10 +78,10 @@ def alone(home: Path, stack: str) -> Iterator[None]:
         yield
 
 
-def _held(stack: str, holder: Mapping[str, Any], remedy: str) -> Fault:
+def _held(stack: str, holder: Mapping[str, Any], remedy: str) -> UserError:
     who = f"process {holder.get('pid')} on {holder.get('hostname')}" if holder else "another process"
     since = f" since {holder.get('timestamp')}" if holder else ""
-    return Fault(
+    return UserError(
         f"stack {stack}: {who} is updating it{since}; wait until it ends{remedy or ', or stop it'}, "
         "then run the command again"
     )

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.base import retained_data
+from core.errors import UserError
+from core.kube import Kube
 from driver import advice
-from driver.kube import Kube
 from driver.stack_settings import STACK
-from embedded.fault import Fault
 
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -110,7 +110,7 @@ def _is_terminating(claim: _Object | None) -> bool:
 def _persistent_volumes(api: Kube) -> list[dict[str, Any]] | None:
     try:
         return api.items("/api/v1/persistentvolumes")
-    except Fault:
+    except UserError:
         return None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from core.kube import Kube
 from driver import advice, canaries
-from driver.kube import Kube
 from driver.watch import MODEL_SERVER, TRAINING_JOB
 
 _PIPELINE = "pipeline"

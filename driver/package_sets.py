@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from core.paths import PROJECT
 from driver.stack_settings import StackSettings
-from embedded.paths import PROJECT
 from stack_file import package_lock, sweep_packages
 
 

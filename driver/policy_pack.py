@@ -9,7 +9,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 
 PACK = PROJECT / "policies"
 _SKIPPED = "policies: skipped"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from components.base import names
 from components.base.recorded_usage import VARIABLE
+from core import whole_file
 from driver.policy_pack import PACK
 from driver.stack_settings import StackSettings
-from embedded.hosts import whole_file
 
 _SUFFIXES = frozenset({".csv", ".json", ".py", ".txt", ".yaml"})
 """Of the files that decide what the program declares and how the policies see it."""

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from core.errors import UserError
 from driver import embedded_only
 from driver.state_files import state_files
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 _CLUSTER = "tensorplane:index:Cluster"
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -40,9 +40,9 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
     print(*described(instance, stacks), sep="\n")
     if not confirmed:
         if not sys.stdin.isatty():
-            raise Fault("Nothing was deleted. Confirm with: .venv/bin/python -m driver purge --yes")
+            raise UserError("Nothing was deleted. Confirm with: .venv/bin/python -m driver purge --yes")
         if input(f"Type {instance.name} to delete it: ") != instance.name:
-            raise Fault("Nothing was deleted.")
+            raise UserError("Nothing was deleted.")
     cluster.stop(instance)
     # Before the cluster's data: after a kill, the same command can continue.
     forget(instance.stacks, stacks)

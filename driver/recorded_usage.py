@@ -8,10 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from components.base.recorded_usage import VARIABLE, Used
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 
 _RECORD = "/api/v1/namespaces/{}/configmaps/usage.{}"
 """What the agent of `agents/usage` writes."""
@@ -25,7 +25,7 @@ def variables(settings: StackSettings, target: Target) -> dict[str, str]:
         return {}
     try:
         return {VARIABLE: used(target.api(), settings.namespace, namespaces, datetime.now(UTC)).written()}
-    except Fault:
+    except UserError:
         # The policy says that the budget could not be compared.
         return {}
 

@@ -14,10 +14,10 @@ from rich.panel import Panel
 from rich.table import Table
 from rich.text import Text
 
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
+from core.progress import duration
 from driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
-from embedded.fault import Fault
-from embedded.progress import duration
 
 Image = Sequence[Sequence[float]]
 _PROGRAM = "examples/digits/train.py"
@@ -92,7 +92,7 @@ def _scores_of(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[lis
     while len(found) < len(images):
         rows = _predict(api, outputs, images[len(found) : len(found) + size])
         if rows is None and size == 1:
-            raise Fault(f"model server {outputs.service}: {outputs.model} answers for some of the digits only")
+            raise UserError(f"model server {outputs.service}: {outputs.model} answers for some of the digits only")
         size = size if rows else size // 2
         found += rows or ()
     return found
@@ -102,7 +102,7 @@ def _data() -> Path:
     # Found without importing scikit-learn, which takes seconds.
     package = importlib.util.find_spec("sklearn")
     if not package or not package.origin:
-        raise Fault("scikit-learn is not installed in this environment; install requirements.txt")
+        raise UserError("scikit-learn is not installed in this environment; install requirements.txt")
     return Path(package.origin).parent / "datasets" / "data" / "digits.csv.gz"
 
 
@@ -111,7 +111,7 @@ def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] 
     path = f"/v1/models/{outputs.model}:predict"
     status, answer = api.service(outputs.namespace, outputs.service, _REST_PORT, path, {"instances": images})
     if status not in (200, 400):
-        raise Fault(
+        raise UserError(
             f"model server {outputs.service}: a prediction by {outputs.model} failed with status {status}: {answer}"
         )
     rows = answer.get("predictions") if status == 200 else None

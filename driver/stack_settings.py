@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import stack_file
+from core import whole_file
+from core.errors import UserError
+from core.paths import PROJECT
 from driver.acknowledged import Asked
-from embedded.fault import Fault
-from embedded.hosts import whole_file
-from embedded.paths import PROJECT
 from stack_file import StackFile
 
 STACK = "dev"
@@ -79,11 +79,11 @@ class StackSettings:
         return read(self.project / self.file.name)
 
     def source(self) -> Path:
-        """The project's file. A Fault if it does not exist."""
+        """The project's file. A UserError if it does not exist."""
         source = self.project / self.file.name
         if not source.exists():
             have = ", ".join(stack_names(self.project)) or "none"
-            raise Fault(f"stack {self.name}: {source.name} does not exist; choose one of {have}")
+            raise UserError(f"stack {self.name}: {source.name} does not exist; choose one of {have}")
         return source
 
     def refresh(self) -> None:
@@ -114,7 +114,7 @@ class StackSettings:
     def _refuse_environment(self, environment: Mapping[str, str]) -> None:
         source = self.source()
         if "environment" in read(source).others and not _is_cloud(environment):
-            raise Fault(f"{source.name}: environment: {ENVIRONMENT}")
+            raise UserError(f"{source.name}: environment: {ENVIRONMENT}")
 
     def make_stack(self, pulumi: Path, environment: Mapping[str, str], *, select: bool = True) -> None:
         """Creates the stack if it does not exist; selects it for plain `pulumi` commands if none is selected.
@@ -127,7 +127,7 @@ class StackSettings:
         if not self._is_in(listed):
             try:
                 call([pulumi, "stack", "init", self.name, "--no-select"], self.folder, environment)
-            except Fault:
+            except UserError:
                 # Another command may have made it just now.
                 if not self.has_stack(pulumi, environment):
                     raise
@@ -146,15 +146,15 @@ def stack_names(project: Path = PROJECT) -> list[str]:
 
 
 def read(source: Path) -> StackFile:
-    """A stack's settings, unchecked; empty without a file. A Fault if it cannot be read."""
+    """A stack's settings, unchecked; empty without a file. A UserError if it cannot be read."""
     try:
         return stack_file.read(source) if source.exists() else StackFile()
     except stack_file.Unreadable as error:
-        raise Fault(str(error)) from None
+        raise UserError(str(error)) from None
 
 
 def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, str]) -> str:
-    """What a quick `pulumi` command prints. A Fault with its error message if it fails."""
+    """What a quick `pulumi` command prints. A UserError with its error message if it fails."""
     result = subprocess.run(
         [*arguments, "--non-interactive", "--color=never"],
         cwd=folder,
@@ -165,5 +165,5 @@ def call(arguments: list[str | Path], folder: Path, environment: Mapping[str, st
     )
     if result.returncode:
         words = " ".join(str(word) for word in arguments[1:])
-        raise Fault(f"pulumi {words}: {(result.stderr or result.stdout).strip().removeprefix('error: ')}")
+        raise UserError(f"pulumi {words}: {(result.stderr or result.stdout).strip().removeprefix('error: ')}")
     return result.stdout

@@ -6,14 +6,15 @@ import datetime
 
 from rich.console import RenderableType
 
-from driver import advice, agent_states, missing_claims, status_tables, terminal
+from core import terminal
+from core.errors import UserError
+from core.kube import START, Kube
+from driver import advice, agent_states, missing_claims, status_tables
 from driver.deploy import open_stack
-from driver.kube import START, Kube
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def status(context: str, stack: str = STACK) -> None:
@@ -40,7 +41,7 @@ def _skipped_policies(target: Target) -> str:
     """A line if the last update skipped the policies."""
     try:
         skipped = open_stack(target).skipped_policies()
-    except Fault:  # neither the tools nor the stack need to be here to look at a cluster
+    except UserError:  # neither the tools nor the stack need to be here to look at a cluster
         return ""
     preview = advice.make("preview", target.stack, target.context)
     return f"The last update skipped the policies; run them with: {preview}" if skipped else ""

@@ -16,10 +16,10 @@ from rich.text import Text
 from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
+from core.fitted_table import FittedTable
+from core.kube import Kube
 from driver import agent_states, failures
 from driver.agent_states import Agents
-from driver.fitted_table import FittedTable
-from driver.kube import Kube
 from driver.runs import published
 from driver.service_urls import urls
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from driver import terminal
-from embedded import cluster, images
-from embedded.images import package_layer
-from embedded.paths import PROJECT, Instance
-from embedded.progress import Progress
+import images
+from core import terminal
+from core.paths import PROJECT
+from core.progress import Progress
+from embedded import cluster
+from embedded.instance import Instance
+from images import package_layer
 from stack_file import sweep_packages
 
 _OF_PACKAGES = "image packages"

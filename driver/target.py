@@ -7,14 +7,16 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.errors import UserError
+from core.kube import START, Kube
+from core.paths import context_home
 from driver import advice, cloud_kubeconfig
-from driver.kube import START, Kube
 from driver.stack_settings import STACK, StackSettings
 from driver.state_files import has_state
-from embedded import cluster, toolchain
-from embedded.fault import Fault
-from embedded.hosts.environment import pulumi_environment
-from embedded.paths import Instance, context_home
+from embedded import cluster
+from embedded.environment import project_environment
+from embedded.instance import Instance
+from toolchain.pulumi_environment import pulumi_environment
 
 _EMBEDDED, _EXISTING = "embedded", "existing"
 
@@ -72,14 +74,14 @@ class Target:
         """Variables for running `pulumi` in the project against this cluster; what the user has set stays."""
         chosen = {"TENSORPLANE_CONTEXT": self.override}
         if self.embedded:
-            return toolchain.project_environment(self.instance) | chosen
+            return project_environment(self.instance) | chosen
         path = os.pathsep.join([str(Path(sys.prefix) / "bin"), os.environ.get("PATH", os.defpath)])
         return {**pulumi_environment(self.home), "PATH": path, **chosen}
 
     def check_running(self) -> None:
-        """A Fault if this is the embedded cluster and it is stopped; nothing is asked of other clusters."""
+        """A UserError if this is the embedded cluster and it is stopped; nothing is asked of other clusters."""
         if self.embedded and not cluster.is_running(self.instance):
-            raise Fault("The embedded cluster is stopped; start it with: make up")
+            raise UserError("The embedded cluster is stopped; start it with: make up")
 
     def api(self) -> Kube:
         if self.embedded:

@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from driver import terminal
+import images
+import toolchain
+from core import terminal
+from core.progress import Progress
+from core.tasks import Task, run_all
 from driver.target import Target
-from embedded import images, toolchain
-from embedded.hosts import launchers, shell, stand_ins
-from embedded.paths import Instance
-from embedded.progress import Progress
-from embedded.tasks import Task, run_all
-from embedded.toolchain import go_module, python_packages
+from embedded.instance import Instance
+from plugins.hosts import shell, stand_ins
+from toolchain import go_module, launchers, python_packages
 
 _TESTED = ("argo-workflows",)
 """Controllers that `make test` uses. Those of nightly tests are built when one of them runs: they take minutes each."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from embedded.paths import PROJECT, cache
+from core.paths import PROJECT, cache
 
 TRACEBACK = "Traceback (most recent call last):"
 _ERROR = re.compile(r"(?:error: )?(?:\w+\.)*([A-Z]\w+(?:: .*)?)")

@@ -10,18 +10,21 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from driver import advice, live_volumes, missing_claims, next_steps, package_sets, showcase, terminal, watch
+import images
+import toolchain
+from core import terminal
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
+from core.progress import Progress
+from core.step import Step
+from core.tasks import Task, run_all
+from driver import advice, live_volumes, missing_claims, next_steps, package_sets, showcase, watch
 from driver.deploy import Stack, open_stack
-from driver.kube import Kube
 from driver.policy_pack import Policies
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
-from embedded import cluster, images, preflight, toolchain
-from embedded.fault import Fault
-from embedded.paths import PROJECT
-from embedded.progress import Progress
-from embedded.step import Step
-from embedded.tasks import Task, run_all
+from embedded import cluster, preflight
 
 
 def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, refresh: bool = False) -> None:
@@ -96,7 +99,7 @@ def _api(target: Target) -> Kube | None:
     try:
         api = target.api()
         api.get("/version")
-    except Fault:
+    except UserError:
         return None
     return api
 
@@ -104,7 +107,7 @@ def _api(target: Target) -> Kube | None:
 def _follow(
     target: Target, raw: dict[str, Any], declared: dict[str, Any], progress: Progress
 ) -> tuple[watch.Outputs, showcase.Answers | None] | None:
-    """Raise a Fault for jobs that failed or cannot start, and follow the job whose model a server serves."""
+    """Raise a UserError for jobs that failed or cannot start, and follow the job whose model a server serves."""
     if not watch.has_job(raw) or (api := _api(target)) is None:
         return None
     digits, stack = showcase.pair(declared), target.stack
@@ -213,14 +216,14 @@ def _check_settings(target: Target, step: Step) -> None:
 def _checked(target: Target, *more: str) -> None:
     checked = _tensorplane(target, "check", *more)
     if checked.returncode:
-        raise Fault(*checked.stderr.strip().splitlines())
+        raise UserError(*checked.stderr.strip().splitlines())
 
 
 def _previewed(target: Target, policies: Policies) -> str:
-    """The report of the preview; a Fault with the report if a mistake or a policy stops it."""
+    """The report of the preview; a UserError with the report if a mistake or a policy stops it."""
     shown = _tensorplane(target, "preview", "--policies", policies)
     if shown.returncode:
-        raise Fault(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
+        raise UserError(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
     return shown.stdout
 
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from driver.kube import Kube
+from core.kube import Kube
 
 
 def used(api: Kube, namespace: str, pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:

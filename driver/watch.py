@@ -9,13 +9,13 @@ from typing import Any
 
 from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
 from components.base.plural import counted
+from core.errors import UserError
+from core.kube import Kube
+from core.step import Step
 from driver import advice, failures
-from driver.kube import Kube
 from driver.runs import log_line
 from driver.runs.job_set import JobSet
 from driver.stack_settings import STACK
-from embedded.fault import Fault
-from embedded.step import Step
 
 TRAINING_JOB, MODEL_SERVER = "trainingJob", "modelServer"
 _POLL_SECONDS = 0.5
@@ -94,14 +94,14 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
 
 
 def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
-    """Check every training job of the stack; one Fault lists those that failed or were deleted.
+    """Check every training job of the stack; one UserError lists those that failed or were deleted.
 
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
     """
     found = [workload for workload in outputs["workloads"].values() if workload["kind"] == TRAINING_JOB]
     faults = [line for job in found for line in _failure(api, _namespace(job, outputs), job["jobSet"], stack)]
     if faults:
-        raise Fault(*faults)
+        raise UserError(*faults)
 
 
 def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
@@ -118,7 +118,7 @@ def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
 
 
 def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
-    """Wait until every training job has running pods, or waits for a queue or a node. A Fault if one cannot start.
+    """Wait until every training job has running pods, or waits for a queue or a node. A UserError if one cannot start.
 
     `outputs`: those of `pulumi stack output`.
     """
@@ -133,7 +133,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
         step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {counted(len(runs), 'job')} starting"))
         if failing.is_spent(bool(faults)):
-            raise Fault(*faults)
+            raise UserError(*faults)
         if not faults and (not waiting or starting.is_spent(True)):
             return
         time.sleep(_POLL_SECONDS)
@@ -168,14 +168,14 @@ class _Patience:
 
 
 def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
-    """Wait until the JobSet completed, for as long as it runs. A Fault with the reason if it failed.
+    """Wait until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
 
-    Also a Fault if no pod of it runs for long; another `make up` continues to follow it.
+    Also a UserError if no pod of it runs for long; another `make up` continues to follow it.
     """
     idle, failing = _Patience(TRAINING_SECONDS), _Patience(_PULL_SECONDS)
     while True:
         if failure := _failure(api, outputs.job_namespace, outputs.job_set, stack):
-            raise Fault(*failure)
+            raise UserError(*failure)
         job_set = api.get(_path(outputs.job_namespace, outputs.job_set)) or {}
         if _condition(job_set, "Completed"):
             return
@@ -183,9 +183,9 @@ def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> Non
         step.note(state := _training_state(api, outputs, JobSet(job_set).writer, pods))
         reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
-            raise Fault(_unable(outputs.job_namespace, outputs.job_set, reason))
+            raise UserError(_unable(outputs.job_namespace, outputs.job_set, reason))
         if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
-            raise Fault(
+            raise UserError(
                 f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It keeps "
                 f"waiting in the cluster; see {advice.make('why', stack)} and {advice.make('status', stack)}, and run "
                 "the same command to follow it again"
@@ -207,7 +207,9 @@ def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None
         pods = api.items(f"/api/v1/namespaces/{outputs.namespace}/pods", labelSelector=selector)
         reason = failures.cannot_start(pods)
         if failing.is_spent(bool(reason)):
-            raise Fault(f"model server {outputs.deployment} cannot start: {reason}. Correct `image`, then deploy again")
+            raise UserError(
+                f"model server {outputs.deployment} cannot start: {reason}. Correct `image`, then deploy again"
+            )
         status = (api.get(path) or {}).get("status", {})
         ready, wanted = status.get("readyReplicas", 0), status.get("replicas", 0)
         step.note(reason or f"{ready} of {counted(wanted, 'replica')} ready")
@@ -222,7 +224,7 @@ def _until(done: Callable[[], bool], seconds: float, state: Callable[[], str], s
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
-            raise Fault(f"{state()} (after {seconds:.0f} s). Look at: {advice.make('status', stack)}")
+            raise UserError(f"{state()} (after {seconds:.0f} s). Look at: {advice.make('status', stack)}")
         time.sleep(_POLL_SECONDS)
 
 

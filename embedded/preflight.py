@@ -5,11 +5,12 @@ from __future__ import annotations
 import ipaddress
 from pathlib import Path
 
+from core.errors import UserError
+from core.paths import cache
 from embedded.cluster.nodes import MOST, Node
-from embedded.fault import Fault
+from embedded.instance import Instance
 from embedded.machine import Machine, probe
-from embedded.paths import Instance, cache
-from embedded.toolchain import debian, go_module
+from toolchain import debian, go_module
 
 ARCHITECTURES = ("x86_64", "aarch64")
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
@@ -30,12 +31,12 @@ WAY_OUT = (
 
 
 def check(instance: Instance, nodes: int = 1) -> None:
-    """A Fault with one line per missing thing. `nodes`: the number of real nodes."""
+    """A UserError with one line per missing thing. `nodes`: the number of real nodes."""
     machine = probe((cache(), instance.home, Path.home()), debian.missing())
     is_built = go_module.kubernetes().is_built and go_module.containerd().is_built
     found = faults(machine, instance, LATER_MIB if is_built else FIRST_MIB, nodes)
     if found:
-        raise Fault("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
+        raise UserError("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
 
 
 def faults(machine: Machine, instance: Instance, disk_mib: int, nodes: int = 1) -> list[str]:

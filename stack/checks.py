@@ -5,8 +5,8 @@ from typing import TypeVar
 
 from components import gpu_runtime
 from components import queues as queue
-from components.base.faults import Fault, Key, Note
 from components.base.model import NAME_LIMIT, NAME_RULE, is_name
+from components.base.problems import Key, Note, Problem
 from components.base.settings import Settings
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
@@ -26,8 +26,8 @@ from components.volumes.mirrors import volsync
 from stack import team_members
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from workloads.base import Declared, WorkloadArgs
-from workloads.checks import workloads as workload_check
+from workloads import checks as workload_checks
+from workloads.family import Declared, WorkloadArgs
 
 T = TypeVar("T")
 
@@ -42,7 +42,7 @@ _CONTROLLERS = {
 """Controllers of workloads: the name, what uses it, and its key in the settings."""
 
 
-def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
+def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Problem]:
     """Every fault of settings with valid types."""
     config = resolved.config
     yield from _namespace(config)
@@ -84,7 +84,7 @@ def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Fault]:
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
     """Notes about settings without faults. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
-    yield from workload_check.notes(_by_path(resolved.workloads), config.streams, config.cluster, fleet)
+    yield from workload_checks.notes(_by_path(resolved.workloads), config.streams, config.cluster, fleet)
     if config.platform:
         return
     if config.workloads and not config.teams:
@@ -102,7 +102,7 @@ def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
     return isinstance(given, Mapping) and given.get("kind") == cluster.kind
 
 
-def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Fault]:
+def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Problem]:
     config, fleet = resolved.config, resolved.fleet
     workloads = _declared(settings, "workloads", config.workloads)
     declared = Declared(
@@ -123,14 +123,14 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         workloads=frozenset(workloads),
         project=resolved.project,
     )
-    yield from workload_check.faults(_by_path(config.workloads), config.streams, declared)
+    yield from workload_checks.faults(_by_path(config.workloads), config.streams, declared)
 
 
 def _by_path(workloads: Mapping[str, WorkloadArgs]) -> dict[Key, WorkloadArgs]:
     return {("workloads", name): workload for name, workload in workloads.items()}
 
 
-def _of_workload_stack(resolved: ResolvedStack, platform: str) -> Iterator[Fault]:
+def _of_workload_stack(resolved: ResolvedStack, platform: str) -> Iterator[Problem]:
     """What a workload may do only in the stack of its platform, whose policies and quotas name its own workloads."""
     for name, workload in resolved.workloads.items():
         missing = workload.controllers - (resolved.on.controllers if resolved.on else set())
@@ -138,35 +138,35 @@ def _of_workload_stack(resolved: ResolvedStack, platform: str) -> Iterator[Fault
             title, user, key = _CONTROLLERS[controller]
             reason = f"is a {workload.kind}, but stack {platform} installs no {title}, because it has no {user} itself"
             remedy = f"set controllers: {{{key}: chart}} in Pulumi.{platform}.yaml"
-            yield Fault(("workloads", name), f"{reason}; {remedy}")
+            yield Problem(("workloads", name), f"{reason}; {remedy}")
         for pods in workload.unqueued():
             if pods.gpus:
                 reason = f"only workloads of platform {platform} itself hold GPUs without a queue"
                 remedy = f"set queue to one of its queues, or declare the workload in Pulumi.{platform}.yaml"
-                yield Fault(("workloads", name, *pods.at), f"{reason}; {remedy}")
+                yield Problem(("workloads", name, *pods.at), f"{reason}; {remedy}")
 
 
-def _namespace(config: StackConfig) -> Iterator[Fault]:
+def _namespace(config: StackConfig) -> Iterator[Problem]:
     if not is_name(config.namespace_name):
         reason = (
             f"missing, and the default from the stack's name, {config.namespace_name}, is not a valid name; "
             f"use {NAME_RULE}"
         )
-        yield Fault(("namespace",), reason)
+        yield Problem(("namespace",), reason)
     elif owner := namespace_owner(config.namespace_name):
-        yield Fault(("namespace",), f"{config.namespace_name} is {owner}; use another namespace")
+        yield Problem(("namespace",), f"{config.namespace_name} is {owner}; use another namespace")
 
 
-def _queue_names(config: StackConfig) -> Iterator[Fault]:
+def _queue_names(config: StackConfig) -> Iterator[Problem]:
     namespace = config.namespace_name
     for name in config.queues:
         limit = NAME_LIMIT - len(queue.cluster_wide_name(namespace, ""))
         if len(name) > limit:
             reason = f"the name has {len(name)} characters; shorten it to {limit}, the limit in namespace {namespace}"
-            yield Fault(("queues", name), reason)
+            yield Problem(("queues", name), reason)
 
 
-def _default_queue(config: StackConfig) -> Iterator[Fault]:
+def _default_queue(config: StackConfig) -> Iterator[Problem]:
     """Kueue puts jobs without a queue into a queue of this name: our Kueue only JobSets, and with pipelines all pods;
     another perhaps all pods."""
     if queue.DEFAULT not in config.queues:
@@ -175,7 +175,7 @@ def _default_queue(config: StackConfig) -> Iterator[Fault]:
         if "argo_workflows" in config.controllers_of_workloads:
             reason = "with pipelines, Kueue puts every pod that names no queue into this one; use another name"
             given = (("controllers", "argoWorkflows"), ("workloads",))
-            yield Fault(("queues", queue.DEFAULT), reason, given=given)
+            yield Problem(("queues", queue.DEFAULT), reason, given=given)
         return
     waiting = [
         f"take snapshots of {name}" for name, one in config.volumes.items() if one.scheduled_class(config.cluster)
@@ -185,7 +185,7 @@ def _default_queue(config: StackConfig) -> Iterator[Fault]:
     if waiting:
         reason = f"the cluster's own Kueue may queue the pods that {waiting[0]} in it; use another name"
         others = (("volumes",), ("workloads",), ("controllers", "kueue"))
-        yield Fault(("queues", queue.DEFAULT), reason, given=others)
+        yield Problem(("queues", queue.DEFAULT), reason, given=others)
 
 
 def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:

@@ -7,12 +7,13 @@ from typing import Any
 
 import pulumi
 
-from components.base import facts
+from components.admission import gpu_guard, job_policies
+from components.admission.namespaces import Spaces
+from components.admission.policy import AdmissionPolicy
+from components.base import outputs as base_outputs
 from components.catalog import GPU_RESOURCE
 from components.namespace import Namespace
-from components.queues import admission, gpu_guard, team
-from components.queues.admission_policy import AdmissionPolicy
-from components.queues.spaces import Spaces
+from components.teams import team as teams_team
 from stack.resolved import ResolvedStack
 
 _WARNS = (
@@ -38,7 +39,7 @@ def chosen(resolved: ResolvedStack, deployed: pulumi.StackReference) -> Guard:
         other = pulumi.Output.from_input(str(written)) if _is_elsewhere(resolved) else None
         return Guard(pulumi.Output.from_input("deny"), other)
     # Every version has this output.
-    outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(facts.GPU_GUARD_KEY))
+    outputs = pulumi.Output.all(deployed.get_output("workloads"), deployed.get_output(base_outputs.GPU_GUARD_KEY))
     action = pulumi.Output.unsecret(outputs.apply(lambda both: _of(*both)))
     return Guard(action, action if _is_elsewhere(resolved) else None)
 
@@ -67,7 +68,7 @@ def declare(
     spaces = spaces_of(resolved)
     own = None if resolved.config.queues else guard.own
     _limits(resolved, own, namespace, teams, opts)
-    return [*gpu_guard.declare(spaces, own, guard.other, opts), *admission.declare(spaces, opts)]
+    return [*gpu_guard.declare(spaces, own, guard.other, opts), *job_policies.declare(spaces, opts)]
 
 
 def _limits(
@@ -80,10 +81,10 @@ def _limits(
     """ResourceQuotas as a second line of defence: what pods of each namespace may hold, with or without a queue."""
     config, quotas = resolved.config, resolved.quotas
     unqueued = (workload.accelerators_without_queue for workload in config.workloads.values())
-    own = sum(unqueued, _gpus(team.gpus_at_most(config.queues, quotas, None)))
+    own = sum(unqueued, _gpus(teams_team.gpus_at_most(config.queues, quotas, None)))
     gpu_guard.limit(namespace.plain_name, namespace.name, own, opts, action)
     for name, inside in teams.items():
-        offered, wanted = team.gpus_at_most(config.queues, quotas, name), config.teams[name].gpus
+        offered, wanted = teams_team.gpus_at_most(config.queues, quotas, name), config.teams[name].gpus
         gpu_guard.limit(name, inside, _gpus(offered if wanted is None else wanted), opts)
 
 
@@ -95,7 +96,7 @@ def policies(resolved: ResolvedStack) -> list[AdmissionPolicy]:
     """All of the guard that the cluster has once the stack is deployed."""
     spaces = spaces_of(resolved)
     other = [gpu_guard.other_policy(spaces)] if _is_elsewhere(resolved) else []
-    return [*gpu_guard.own_policies(spaces), *other, *admission.policies(spaces)]
+    return [*gpu_guard.own_policies(spaces), *other, *job_policies.policies(spaces)]
 
 
 def spaces_of(resolved: ResolvedStack) -> Spaces:

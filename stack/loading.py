@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pulumi
 
-from components.base import consequences, faults
+from components.base import consequences, problems
 from components.base import settings as stack_settings
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.base.settings import Settings
 from components.clusters.override import with_context
 from stack import checks, platform_stack
@@ -51,9 +51,9 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     resolved = ResolvedStack.of(config, settings.secret, project, joined.on if joined else None)
     found, of_file = settings.beside(found)
     # What is concluded from something that Pulumi misreads may be wrong.
-    misread = [Fault(at, each.text, among=at[:-1]) for each in of_file if (at := each.value or each.key)]
-    beyond = faults.certain(checks.faults(resolved, settings), settings.unread)
-    beyond = faults.as_written(beyond, settings.tree)
+    misread = [Problem(at, each.text, among=at[:-1]) for each in of_file if (at := each.value or each.key)]
+    beyond = problems.certain(checks.faults(resolved, settings), settings.unread)
+    beyond = problems.as_written(beyond, settings.tree)
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
             beyond = consequences.of_default((key,), beyond)
@@ -61,11 +61,11 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     words = settings.secret_words()
     resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
-        between: Iterable[Fault] = joined.faults
+        between: Iterable[Problem] = joined.faults
     else:
         between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
     found = [*between, *found]
-    fault_lines = [*faults.hiding(found, (), words), *faults.hiding(wrong, settings.secret, words)]
+    fault_lines = [*problems.hiding(found, (), words), *problems.hiding(wrong, settings.secret, words)]
     file_lines = file_faults.lines(settings.file, of_file)
-    faults.stop([*file_lines, *settings.wrong, *consequences.once(fault_lines)])
+    problems.stop([*file_lines, *settings.wrong, *consequences.once(fault_lines)])
     return resolved

@@ -5,10 +5,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from workloads import model_sources
 from workloads.kinds import WorkloadArgs
-from workloads.settings.model_server import ServerSettings
-from workloads.settings.served_model import ServedModel
+from workloads.model_server import model_sources
+from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServerSettings
 
 _FROM = "from"
 

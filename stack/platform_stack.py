@@ -12,8 +12,8 @@ from typing import Any
 import pulumi
 
 import stack_file
-from components.base import faults
-from components.base.faults import Fault, did_you_mean
+from components.base import problems
+from components.base.problems import Problem, did_you_mean
 from components.base.settings import Settings
 from components.clusters.settings import ClusterArgs
 from stack import model_folders
@@ -31,7 +31,7 @@ class Joined:
     """A workload stack's settings together with those of its platform."""
 
     settings: Settings
-    faults: tuple[Fault, ...]
+    faults: tuple[Problem, ...]
     on: PlatformStack
 
 
@@ -64,7 +64,7 @@ def settings_of(own: Settings) -> Settings:
 
 
 def _refuse(reason: str) -> None:
-    faults.stop([Fault((PLATFORM,), reason)])
+    problems.stop([Problem((PLATFORM,), reason)])
 
 
 def _spelled_out(tree: Mapping[str, Any], name: str) -> dict[str, Any]:
@@ -89,7 +89,7 @@ def joined(own: Settings, platform: Settings, config: StackConfig) -> Joined:
     taken, declared = model_folders.spelled_out(_map(platform.tree.get(WORKLOADS))), _map(own.tree.get(WORKLOADS))
     wrong = [*_not_here(own, named), *shared_names(declared, named, own.folder)]
     wrong += [
-        Fault((WORKLOADS, name), f"platform {named} has a workload of this name; choose another name")
+        Problem((WORKLOADS, name), f"platform {named} has a workload of this name; choose another name")
         for name in declared
         if name in taken
     ]
@@ -113,15 +113,15 @@ def _alias(field: str) -> str:
     return StackConfig.model_fields[field].alias or field
 
 
-def _not_here(own: Settings, platform: str) -> Iterator[Fault]:
+def _not_here(own: Settings, platform: str) -> Iterator[Problem]:
     """The sections that belong to the platform."""
     for field in StackConfig.model_fields:
         if (key := _alias(field)) in own.tree and key not in (PLATFORM, WORKLOADS):
             reason = f"belongs to platform {platform}; declare it in Pulumi.{platform}.yaml, or remove platform"
-            yield Fault((key,), reason)
+            yield Problem((key,), reason)
 
 
-def shared_names(declared: Mapping[str, Any], platform: str, folder: Path | None) -> Iterator[Fault]:
+def shared_names(declared: Mapping[str, Any], platform: str, folder: Path | None) -> Iterator[Problem]:
     """Workloads of the running stack whose names are taken by another workload stack of the same platform."""
     if not declared:
         return
@@ -131,7 +131,7 @@ def shared_names(declared: Mapping[str, Any], platform: str, folder: Path | None
         for name in declared:
             if name in others:
                 reason = f"stack {stack} has a workload of this name on platform {platform}; choose another name"
-                yield Fault((WORKLOADS, name), reason)
+                yield Problem((WORKLOADS, name), reason)
 
 
 def _declared(file: Path, platform: str) -> Mapping[str, Any] | None:

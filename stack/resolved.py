@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from components import gpu_runtime
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.node_groups import fleet as fleets
 from components.node_groups.fleet import Fleet
 from components.queues import flavors, quota, room, topology, unqueued
@@ -13,10 +13,11 @@ from components.queues.flavors import Flavor
 from components.queues.quota import Quota
 from components.queues.room import Room
 from stack.settings import StackConfig
-from workloads import model_sources, tiers
-from workloads.base import WorkloadArgs
+from workloads import tiers
+from workloads.family import WorkloadArgs
+from workloads.model_server import model_sources
 from workloads.platform_settings import PlatformSettings
-from workloads.settings.mounts import Location
+from workloads.pods.mount_settings import Location
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ class ResolvedStack:
     """Each queue's quotas by flavor."""
     rooms: Mapping[str, Room]
     """What each queue can admit."""
-    faults: tuple[Fault, ...] = ()
+    faults: tuple[Problem, ...] = ()
     """Faults of the node groups. A stack with faults is never built."""
     secret: frozenset[Key] = frozenset()
     """Encrypted settings."""

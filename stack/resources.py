@@ -5,21 +5,25 @@ from typing import Any
 
 import pulumi
 
-from components import agent_alerts, gpu_runtime
+from components import gpu_runtime
 from components import queues as queue
-from components.base import encrypted, facts
+from components.agent import alerts as agent_alerts
+from components.base import encrypted, outputs
 from components.clusters.component import Cluster
 from components.controllers import registry as controllers
 from components.controllers.base import Demand
 from components.controllers.component import Controller
+from components.dashboards import queues as dashboards_queues
+from components.dashboards import training as dashboards_training
 from components.datasets.folders import by_volume
 from components.gpu_runtime import GpuRuntime
 from components.lost_nodes import LostNodes
 from components.namespace import Namespace
-from components.queues import Queue, dashboard, team, training_dashboard
+from components.queues import Queue
 from components.queues.quota_return import QuotaReturn
 from components.queues.usage import Usage
 from components.streams.create import streams_of
+from components.teams import team as teams_team
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
 from components.volumes.create import volumes_of
@@ -27,9 +31,9 @@ from stack import budgets, checks, gpu_guard, published, team_members, team_serv
 from stack.gpu_guard import Guard
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from workloads import deployed_runs
-from workloads.base import Platform, Space, Workload
-from workloads.shared_library import SharedLibrary
+from workloads.family import Platform, Space, Workload
+from workloads.pods.library import SharedLibrary
+from workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
@@ -93,7 +97,7 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
         name: args.build(name, ("workloads", name), platform, inside) for name, args in config.workloads.items()
     }
     usage = {"usage": found} if (found := budgets.of(resolved)) else {}
-    return {**_outputs(cluster, namespace, workloads), facts.GPU_GUARD_KEY: guard.own, **usage}
+    return {**_outputs(cluster, namespace, workloads), outputs.GPU_GUARD_KEY: guard.own, **usage}
 
 
 def _gpu_runtime(config: StackConfig, cluster: Cluster, inside: pulumi.ResourceOptions) -> None:
@@ -138,13 +142,13 @@ def _scheduling(
     if config.controllers.agent_alerts:
         agent_alerts.declare(everywhere, namespace, inside)
     if config.controllers.training_dashboard:
-        training_dashboard.declare(everywhere, namespace, inside)
+        dashboards_training.declare(everywhere, namespace, inside)
     if not config.queues:
         return [*needed_by_jobs, *gpu_guard.declare(resolved, guard, namespace, {}, inside)], {}, {}
     # In parallel with JobSet: Kueue waits for JobSet's API by itself.
     kueue = [installed["kueue"]] if "kueue" in installed else []
     ready = pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=kueue)) if kueue else inside
-    teams = team.declare(config.teams, inside)
+    teams = teams_team.declare(config.teams, inside)
     team_members.allow(config, cluster, teams, inside)
     claims = team_volumes.declare(
         {name: args.volumes for name, args in config.teams.items()}, teams, volumes, namespace.plain_name, inside
@@ -161,7 +165,7 @@ def _scheduling(
         for name, args in config.queues.items()
     }
     needed_by_jobs += gpu_guard.declare(resolved, guard, namespace, teams, inside)
-    gives_gpus = team.gpus_at_most(config.queues, resolved.quotas, None) > 0
+    gives_gpus = teams_team.gpus_at_most(config.queues, resolved.quotas, None) > 0
     if gives_gpus and config.controllers.kueue == "chart":
         flavors = [*resolved.flavors.values()]
         QuotaReturn(cluster=cluster, namespace=namespace, teams=teams, flavors=flavors, opts=after)
@@ -175,7 +179,7 @@ def _scheduling(
             opts=after,
         )
     if config.controllers.kueue_dashboard:
-        dashboard.declare(list(config.queues), everywhere, namespace, inside)
+        dashboards_queues.declare(list(config.queues), everywhere, namespace, inside)
     of_teams = {name: Space(space, teams[name], claims[name]) for name, space in config.team_namespaces.items()}
     return needed_by_jobs, queues, of_teams
 
@@ -186,7 +190,7 @@ def _outputs(cluster: Cluster, namespace: Namespace, workloads: Mapping[str, Wor
     # A secret, as each cloud creates it. The user has the kubeconfig of an existing cluster already.
     access = {"kubeconfig": cluster.kubeconfig} if cluster.native is not None else {}
     return {
-        facts.VERSION_KEY: facts.VERSION,
+        outputs.VERSION_KEY: outputs.VERSION,
         **fleet_facts,
         **access,
         "cluster": cluster.args.kind,

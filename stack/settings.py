@@ -5,6 +5,7 @@ from typing import Annotated
 import pulumi
 from pydantic import Field
 
+from components.admission.gpu_guard import Action
 from components.base.model import Model, Name, NonEmptyStr
 from components.clusters.embedded import Embedded
 from components.clusters.settings import ClusterArgs
@@ -13,7 +14,6 @@ from components.datasets.settings import DatasetArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.lost_nodes import NodesArgs
 from components.node_groups.settings import NodeGroupArgs
-from components.queues.gpu_guard import Action
 from components.queues.settings import CohortArgs, QueueArgs, TeamArgs
 from components.streams.settings import StreamArgs
 from components.volumes.acknowledged import AcknowledgeArgs

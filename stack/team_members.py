@@ -4,16 +4,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pulumi
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.component import Cluster
-from components.queues import members, team_sweeps
+from components.teams import members
 from stack.settings import StackConfig
+from workloads.sweep import team_controllers
 
 _RESERVED = "system"
 """Prefix of Kubernetes' own groups and users, such as system:masters."""
 
 
-def faults(config: StackConfig) -> Iterator[Fault]:
+def faults(config: StackConfig) -> Iterator[Problem]:
     """Members that the cluster cannot know."""
     named: dict[Key, str] = {
         ("teams", team, "members", str(index)): member
@@ -22,7 +23,7 @@ def faults(config: StackConfig) -> Iterator[Fault]:
     }
     if config.namespace_name == _RESERVED and _uses_groups(config):
         reason = f"groups of teams' members begin with it, as Kubernetes' own do ({_RESERVED}:masters); use another"
-        yield Fault(("namespace",), reason, given=(("teams",),))
+        yield Problem(("namespace",), reason, given=(("teams",),))
     yield from config.cluster.check_members(named)
 
 
@@ -39,7 +40,7 @@ def allow(
     members.allow(known(config), namespaces, config.namespace_name, inside)
     for team in _groups(config):
         private = config.cluster.api_server_is_private
-        team_sweeps.allow(team, namespaces[team], inside, api_server_is_private=private)
+        team_controllers.allow(team, namespaces[team], inside, api_server_is_private=private)
 
 
 def known(config: StackConfig) -> dict[str, Sequence[str]]:

@@ -7,10 +7,10 @@ import pulumi_kubernetes as k8s
 
 from components.base.labels import labels
 from components.namespace import Namespace
-from components.queues import members
+from components.teams import members
 from stack import published, team_members
 from stack.resolved import ResolvedStack
-from workloads.manifests.model_server import REST_PORT
+from workloads.model_server.manifest import REST_PORT
 
 
 def allow(resolved: ResolvedStack, namespace: Namespace, opts: pulumi.ResourceOptions) -> None:

@@ -5,12 +5,12 @@ from typing import Any
 
 import pulumi
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.base.labels import STACK
 from components.clusters.component import Cluster
 from stack.resolved import ResolvedStack
-from workloads import deployed_runs
-from workloads.base import Platform, Space
+from workloads.family import Platform, Space
+from workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
@@ -26,7 +26,7 @@ def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
     on = Platform(cluster, namespace, {}, {}, {}, spaces, known, (), runs, resolved.secret)
     workloads = {name: args.build(name, ("workloads", name), on, inside) for name, args in resolved.workloads.items()}
     return {
-        facts.VERSION_KEY: facts.VERSION,
+        outputs.VERSION_KEY: outputs.VERSION,
         "platform": platform,
         "cluster": config.cluster.kind,
         "namespace": known.namespace,

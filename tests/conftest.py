@@ -16,10 +16,10 @@ import hypothesis
 import pytest
 
 from components.base.names import digest
-from embedded.paths import PROJECT, cache
-from embedded.step import Step
-from embedded.toolchain.places import made_whole
+from core.paths import PROJECT, cache
+from core.step import Step
 from tests.support import counts
+from toolchain.places import made_whole
 
 pytest_plugins = ["tests.support.costs", "tests.support.explain", "tests.support.order", "tests.support.shards"]
 
@@ -71,7 +71,7 @@ def stubs() -> Path:
     tensorflow-serving-api asks for the package `tensorflow`, whose files would lie over those of `tensorflow-cpu` in
     the project's environment. So they are installed alone, once, into the cache.
     """
-    lines = (PROJECT / "embedded/images/serving/requirements.txt").read_text().splitlines()
+    lines = (PROJECT / "images/serving/requirements.txt").read_text().splitlines()
     pins = [line.split()[0] for line in lines if line.startswith(_ONLY_OF_SERVING)]
     folder = cache() / "test-packages" / digest("\n".join(pins))
     with made_whole(folder, Step("test packages")) as draft:

@@ -19,7 +19,7 @@ from typing import IO
 
 import pytest
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.support.counts import shard
 
 _INTERRUPTED = 130

@@ -23,7 +23,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from embedded.paths import PROJECT, cache
+from core.paths import PROJECT, cache
 
 AREAS = (
     "components",
@@ -36,7 +36,7 @@ AREAS = (
     "stack_file",
     "driver",
     "embedded/csi",
-    "embedded/provider",
+    "plugins/kubernetes",
 )
 _BOUNDS: dict[type, type[ast.cmpop]] = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt}
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.support import costs
 
 TABLE = PROJECT / "tests" / "report.tsv"

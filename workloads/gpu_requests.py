@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from components.base.facts import Request, Requests
+from components.base.outputs import Request, Requests
 from components.queues.room import PodSet
-from workloads.base import WorkloadArgs
+from workloads.family import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
 
 

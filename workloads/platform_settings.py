@@ -11,7 +11,7 @@ from components.node_groups.fleet import Fleet
 from components.queues.room import Room
 from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
-from workloads.settings.mounts import Location
+from workloads.pods.mount_settings import Location
 
 
 @dataclass(frozen=True)

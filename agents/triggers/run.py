@@ -1,6 +1,6 @@
 """A run of a pipeline, the same Workflow that `tensorplane runs start` makes, whose name has a hash of what decides the
 stages' results and of the commits that it begins with, and one of the commits that it replaces
-(`workloads/manifests/pipeline_run.py`)."""
+(`workloads/pipeline/run.py`)."""
 
 from __future__ import annotations
 

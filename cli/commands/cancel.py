@@ -19,18 +19,18 @@ if TYPE_CHECKING:
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
-    """Delete the JobSet of a job that has not ended, and say what stays. A Fault if it has ended."""
+    """Delete the JobSet of a job that has not ended, and say what stays. A UserError if it has ended."""
     from cli.access import Access
     from cli.jobs import in_cluster, named
+    from core.errors import UserError
     from driver import advice
     from driver.runs.job_set import JobSet
-    from embedded.fault import Fault
 
     access = Access.of(stack, team, context)
     job_set = access.job(job, alive=True)
     about = job_set["metadata"]
     if word := in_cluster.ended(job_set):
-        raise Fault(f"{about['name']}: has {word} already, so there is nothing to cancel")
+        raise UserError(f"{about['name']}: has {word} already, so there is nothing to cancel")
     delete(access, job_set)
     if in_cluster.is_sweep(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
@@ -50,23 +50,23 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
 def delete(access: Access, job_set: Object) -> None:
     """Delete the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
     from cli.jobs import cancelled, in_cluster
-    from embedded.fault import Fault
+    from core.errors import UserError
 
     so_far = _so_far(access, job_set)
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
     access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
     if so_far:
-        with contextlib.suppress(Fault):  # it is cancelled all the same
+        with contextlib.suppress(UserError):  # it is cancelled all the same
             cancelled.note(access.api, so_far)
 
 
 def _so_far(access: Access, job_set: Object) -> Job | None:
     """What `jobs` lists of it, as of now; None if the user may not read it."""
     from cli.jobs import listed
-    from embedded.fault import Fault
+    from core.errors import UserError
 
     now = datetime.now(UTC)
-    with contextlib.suppress(Fault):
+    with contextlib.suppress(UserError):
         return replace(listed.one(access.api, job_set, now), ended=now)
     return None
 

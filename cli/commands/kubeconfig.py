@@ -11,11 +11,11 @@ from cli import options
 
 
 def kubeconfig(stack: str, context: str) -> str:
-    """The content. A Fault if there is none yet, or if the user's own kubeconfig has the cluster."""
+    """The content. A UserError if there is none yet, or if the user's own kubeconfig has the cluster."""
+    from core.errors import UserError
     from driver import cloud_kubeconfig
     from driver.stack_settings import StackSettings
     from driver.target import Target
-    from embedded.fault import Fault
 
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()
@@ -23,24 +23,24 @@ def kubeconfig(stack: str, context: str) -> str:
         return cloud_kubeconfig.of_stack(stack, target.environment())
     if target.context:
         file = f" --kubeconfig {target.kubeconfig}" if target.kubeconfig else ""
-        raise Fault(
+        raise UserError(
             f"stack {stack}: your kubeconfig has its cluster already; use: kubectl{file} --context {target.context}"
         )
     if not target.instance.kubeconfig.exists():
-        raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: make up")
     return target.instance.kubeconfig.read_text()
 
 
 def of_team(stack: str, team: str, context: str) -> str:
-    """The content for the members of a team. A Fault if the stack has no such team, or did not create its cluster."""
+    """The content for the members of a team. UserError if the stack has no such team, or did not create its cluster."""
     from cli import members_kubeconfig
-    from components.queues import members
+    from components.teams import members
+    from core.errors import UserError
     from driver import cloud_kubeconfig
     from driver.stack_settings import StackSettings
     from driver.target import Target
     from embedded.cluster import kubeconfig as of_cluster
     from embedded.cluster.places import Places
-    from embedded.fault import Fault
     from stack_file.nearest import did_you_mean
 
     target = Target.of(context, stack=stack)
@@ -49,21 +49,23 @@ def of_team(stack: str, team: str, context: str) -> str:
     teams = settings.section("teams")
     if team not in teams:
         have = f"{', '.join(teams) or 'none'}{did_you_mean(team, teams)}"
-        raise Fault(f"--team: stack {stack} has no team {team}; it has {have}")
+        raise UserError(f"--team: stack {stack} has no team {team}; it has {have}")
     args = teams[team] or {}
     namespace = str(args.get("namespace") or team)
     if not args.get("members"):
-        raise Fault(f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy")
+        raise UserError(
+            f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy"
+        )
     if target.cloud:
         found = cloud_kubeconfig.of_member(settings.of_platform.name, team, namespace, target.environment())
         return members_kubeconfig.noted(found, team)
     if target.context:
-        raise Fault(
+        raise UserError(
             f"--team: members authenticate as this cluster's identity provider names them; give them a kubeconfig of"
             f" the cluster whose context has namespace {namespace}"
         )
     if not target.instance.kubeconfig.exists():
-        raise Fault(f"stack {stack}: the embedded cluster was never started; start it with: make up")
+        raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: make up")
     group = members.group(settings.namespace, team)
     keys = Places(target.instance).keys
     return members_kubeconfig.noted(of_cluster.of_member(target.instance, keys, team, group, namespace).decode(), team)
@@ -71,15 +73,15 @@ def of_team(stack: str, team: str, context: str) -> str:
 
 def write(text: str, file: Path) -> None:
     """Write it so that only its owner can read it."""
-    from embedded.fault import Fault
-    from embedded.hosts import whole_file
+    from core import whole_file
+    from core.errors import UserError
 
     try:
         if file.exists() and not file.is_file():
-            raise Fault(f"{file}: is not a regular file; choose another with --output")
+            raise UserError(f"{file}: is not a regular file; choose another with --output")
         whole_file.write(file, text, mode=0o600)
     except OSError as error:
-        raise Fault(f"{file}: {error.strerror}; choose another file with --output") from None
+        raise UserError(f"{file}: {error.strerror}; choose another file with --output") from None
 
 
 @click.command("kubeconfig")
@@ -88,10 +90,12 @@ def write(text: str, file: Path) -> None:
 @click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
 def command(stack: str, team: str | None, output: Path | None) -> None:
     """The kubeconfig of a stack's cluster."""
-    from embedded.fault import Fault
+    from core.errors import UserError
 
     if output is None and sys.stdout.isatty():
-        raise Fault("--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output")
+        raise UserError(
+            "--output: missing, and credentials are not printed to a terminal; name a file, or pipe the output"
+        )
     text = of_team(stack, team, options.context()) if team else kubeconfig(stack, options.context())
     if output is None:
         print(text, end="" if text.endswith("\n") else "\n")

@@ -8,11 +8,11 @@ from cli import options
 
 
 def unlock(stack: str, context: str) -> str:
-    """Remove the locks of dead processes on this machine, and list them. The lock of a live process is a Fault."""
+    """Remove the locks of dead processes on this machine, and list them. The lock of a live process is a UserError."""
+    from core.errors import UserError
     from driver import locks
     from driver.stack_settings import StackSettings
     from driver.target import Target
-    from embedded.fault import Fault
 
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()
@@ -20,7 +20,7 @@ def unlock(stack: str, context: str) -> str:
     backend = locks.folder(environment)
     if backend is None:
         url = environment["PULUMI_BACKEND_URL"]
-        raise Fault(f"stack {stack}: its state is in {url}; remove its lock with: pulumi cancel --stack {stack}")
+        raise UserError(f"stack {stack}: its state is in {url}; remove its lock with: pulumi cancel --stack {stack}")
     return "\n".join(locks.break_stale(backend, stack)) or f"stack {stack}: no lock"
 
 

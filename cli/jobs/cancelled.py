@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cli.api_values import Object
 from cli.jobs.listed import Job
-from driver.kube import Kube
+from core.kube import Kube
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter

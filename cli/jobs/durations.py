@@ -11,8 +11,8 @@ from cli.kueue import workloads
 from cli.kueue.facts import KUEUE, Facts
 from components import versions
 from components.base.labels import NAME
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 
 def last(api: Kube, namespace: str) -> dict[str, float]:
@@ -20,7 +20,7 @@ def last(api: Kube, namespace: str) -> dict[str, float]:
     try:
         job_sets = api.items(f"/apis/{versions.JOBSET_API}/namespaces/{namespace}/jobsets")
         works = workloads.works(Facts("", workloads=api.items(f"{KUEUE}/namespaces/{namespace}/workloads")))
-    except Fault:
+    except UserError:
         return {}
     return of(job_sets, works)
 

@@ -6,8 +6,8 @@ from cli.api_values import Object
 from cli.kueue.facts import condition
 from components import versions
 from components.base.labels import COMPONENT, JOB_SET_NAME
-from components.sweep_shape import CONTROLLER
-from driver.kube import Kube
+from core.kube import Kube
+from workloads.sweep.controller_objects import CONTROLLER
 
 JOB_SETS = f"/apis/{versions.JOBSET_API}"
 """Path of the API's group."""

@@ -15,7 +15,7 @@ from cli.kueue.workloads import Work
 from components.base.labels import NAME
 from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
-from driver.kube import Kube
+from core.kube import Kube
 
 State = Literal["waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"]
 """`stopping`: cancelled, and its pods have not ended yet."""

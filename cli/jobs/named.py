@@ -9,9 +9,9 @@ from typing import Any
 from cli.api_values import Object
 from cli.jobs import in_cluster
 from components.base.labels import MANAGED_BY, NAME
+from core.errors import UserError
 from driver import advice
 from driver.stack_settings import STACK, StackSettings, stack_names
-from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
 
 
@@ -38,7 +38,7 @@ def named(
     stack: str = STACK,
     context: str = "",
 ) -> Object:
-    """The job's JobSet; of several runs the newest. A Fault if there is none.
+    """The job's JobSet; of several runs the newest. A UserError if there is none.
 
     `namespace`: the stack's own. `declared`: the workloads of the settings of `stack`.
     """
@@ -46,19 +46,19 @@ def named(
         return found
     kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
     if kind == "notebook":
-        raise Fault(f"{job}: does not run; start it with: {advice.tensorplane(f'notebook {job}', stack)}")
+        raise UserError(f"{job}: does not run; start it with: {advice.tensorplane(f'notebook {job}', stack)}")
     if kind == "pipeline":
-        raise Fault(
+        raise UserError(
             f"{job} is a pipeline; see what its stages wait for with: {advice.tensorplane(f'runs {job}', stack)}"
         )
     if kind and kind != "trainingJob":
         status = advice.pods(stack, context)
-        raise Fault(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
+        raise UserError(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
     if kind:
-        raise Fault(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")
+        raise UserError(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")
     names = sorted({shown(one, namespace) for one in job_sets} | _training(declared))
     have = f"{', '.join(names) or 'none'}{did_you_mean(job, names)}"
-    raise Fault(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")
+    raise UserError(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")
 
 
 def _of_team(job_sets: Sequence[Object], job: str, declared: Mapping[str, Any]) -> Object | None:
@@ -89,7 +89,7 @@ def _of_another(job: str, stack: str) -> str:
 def _declared(stack: str) -> Mapping[str, Any]:
     try:
         return StackSettings(stack, Path()).section("workloads")
-    except Fault:
+    except UserError:
         # A file that cannot be read does not answer whether its stack declares the job.
         return {}
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from cli.api_values import Object
 from cli.jobs import in_cluster
-from components.sweep_shape import RESULTS_SUFFIX
-from driver.kube import Kube
+from core.kube import Kube
 from driver.runs import log_line
 from driver.runs.job_set import JobSet
+from workloads.sweep.controller_objects import RESULTS_SUFFIX
 
 _LINES = 20
 """Last lines of the log among which to look."""

@@ -10,8 +10,8 @@ from cli.api_values import Object, moment
 from cli.cluster_api import Lists
 from components import versions
 from components.base.labels import JOB_SET_NAME
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 KUEUE = f"/apis/{versions.KUEUE_API}"
 _JOBSETS = f"/apis/{versions.JOBSET_API}"
@@ -80,7 +80,7 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
 
     if needs_kueue and api.get(KUEUE) is None:
         reason = f"the cluster has no Kueue that serves {versions.KUEUE_API}"
-        raise Fault(f"{reason}; deploy a stack with queues, or upgrade Kueue")
+        raise UserError(f"{reason}; deploy a stack with queues, or upgrade Kueue")
     own = dict.fromkeys(filter(None, (namespace, also)))
     local_queues = listed("localqueues", own)
     inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *own)))
@@ -115,7 +115,7 @@ def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
 def _if_allowed(api: Kube, path: str) -> list[Object]:
     try:
         return api.items(path)
-    except Fault:
+    except UserError:
         return []
 
 
@@ -123,7 +123,7 @@ def waiting(api: Kube, cluster_queue: str) -> list[str] | None:
     """Owner UIDs of the Workloads that wait in a ClusterQueue, in Kueue's order; None if Kueue does not serve it."""
     try:
         answer = api.get(f"{_VISIBILITY}/clusterqueues/{cluster_queue}/pendingworkloads")
-    except Fault:
+    except UserError:
         return None
     if answer is None:
         return None

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from cli.api_values import Object
 from cli.kueue.facts import Facts
 from cli.kueue.workloads import requests
+from components.admission.gpu_guard import ADMITTED
 from components.base.labels import FLAVOR
 from components.catalog import GPU_RESOURCE
-from components.queues.gpu_guard import ADMITTED
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from cli.pachyderm.repos import Repos
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice, Converted
 from cli.pachyderm.triggers import Source
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,16 @@ class Imported:
 
 def convert(specs: Sequence[Spec], choice: Choice, *, name: str | None = None, taken: Collection[str] = ()) -> Imported:
     """Pipelines of specs. `name`: the pipeline's, by default that of its last stage; `taken`: names that it must not
-    have. A Fault if there are several pipelines, and a name is given.
+    have. A UserError if there are several pipelines, and a name is given.
     """
     repos = Repos(specs)
     found = {repos.of_pipeline(spec): (spec, stage.convert(spec, repos, choice)) for spec in specs}
     groups = list(_connected({key: (one.stages, spec) for key, (spec, one) in found.items()}))
     if name and len(groups) > 1:
         names = ", ".join(members[-1] for members in groups)
-        raise Fault(f"--name: the specs are {len(groups)} pipelines that do not feed each other ({names}); remove it")
+        raise UserError(
+            f"--name: the specs are {len(groups)} pipelines that do not feed each other ({names}); remove it"
+        )
     notes = [note for _, one in found.values() for note in one.notes]
     workloads: dict[str, dict[str, Any]] = {}
     for members in groups:

@@ -12,13 +12,13 @@ from cli.pachyderm import creation, expansion, export_notes, export_triggers, ke
 from cli.pachyderm.names import unused
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER
-from components.base.faults import did_you_mean
+from components.base.problems import did_you_mean
 from components.catalog.rows import GPU_RESOURCE
-from embedded.fault import Fault
-from workloads.manifests.stage_pods import OUT, path_of
-from workloads.settings.pipeline import PipelineSettings
-from workloads.settings.pipeline_input import MAIN, StageInput
-from workloads.settings.pipeline_stage import StageArgs
+from core.errors import UserError
+from workloads.pipeline.input_settings import MAIN, StageInput
+from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.stage_pods import OUT, path_of
+from workloads.pipeline.stage_settings import StageArgs
 
 _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}
@@ -27,14 +27,14 @@ _SKIPS = ["true"]
 
 
 def exported(pipelines: Sequence[str], stack: str) -> tuple[str, list[str]]:
-    """The specs as text, and a line for each setting that has no equal. A Fault for names that are no pipelines."""
+    """The specs as text, and a line for each setting that has no equal. A UserError for names that are no pipelines."""
     declared = stack_config.load(stack_config.file(stack)).config.workloads
     known = {name: found for name, one in declared.items() if (found := _pipeline(one))}
     if not known:
-        raise Fault(f"Pulumi.{stack}.yaml: has no pipelines; name another stack with --stack")
+        raise UserError(f"Pulumi.{stack}.yaml: has no pipelines; name another stack with --stack")
     if wrong := [name for name in pipelines if name not in known]:
         listed = ", ".join(known)
-        raise Fault(*(f"{one}: is no pipeline; choose one of {listed}{did_you_mean(one, known)}" for one in wrong))
+        raise UserError(*(f"{one}: is no pipeline; choose one of {listed}{did_you_mean(one, known)}" for one in wrong))
     notes: list[Note] = []
     chosen = {name: settings for name, settings in known.items() if name in (pipelines or known)}
     made = creation.ordered([one for name, settings in chosen.items() for one in specs(name, settings, notes)])

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from cli.pachyderm import key_globs
 from cli.pachyderm.note import Note
-from workloads.settings.pipeline_input import StageInput
-from workloads.settings.pipeline_stage import StageArgs
+from workloads.pipeline.input_settings import StageInput
+from workloads.pipeline.stage_settings import StageArgs
 
 _SELECT = "set schedulingSpec.nodeSelector in the spec"
 

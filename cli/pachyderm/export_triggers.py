@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.pachyderm.note import Note
-from workloads.settings.pipeline import PipelineSettings, named
-from workloads.settings.pipeline_input import StageInput
-from workloads.settings.pipeline_trigger import TriggerArgs
+from workloads.pipeline.input_settings import StageInput
+from workloads.pipeline.settings import PipelineSettings, named
+from workloads.pipeline.triggers.settings import TriggerArgs
 
 _MIB = 1 << 20
 

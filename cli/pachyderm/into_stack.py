@@ -24,7 +24,7 @@ _VOLUME = {"sizeGib": 100}
 def imported(
     files: list[Path], stack: str, choice: Choice, *, name: str | None, volume: str
 ) -> tuple[str, list[str], bool]:
-    """The settings as text, lines about them, and whether mistakes are left. A Fault if the specs cannot be read."""
+    """The settings as text, lines about them, and whether mistakes are left. UserError if the specs cannot be read."""
     file = stack_config.file(stack)
     own = Settings.of_file(read(file))
     made = convert.convert(reading.read(files), choice, name=name, taken=_keys(own, "workloads"))

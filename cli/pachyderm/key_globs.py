@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from cli.pachyderm import glob_syntax
-from workloads.settings.join_key import JoinKey
+from workloads.pipeline.join_key import JoinKey
 
 _PLAIN = re.compile(r"[\\*?\[\](){},@+!^|]")
 """Characters with a meaning in glob patterns."""

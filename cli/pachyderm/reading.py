@@ -12,20 +12,20 @@ import yaml
 from pydantic import ValidationError
 
 from cli.pachyderm.spec import Spec
-from embedded.fault import Fault
+from core.errors import UserError
 
 _BETWEEN = re.compile(r"(\s|^---.*$)+", re.MULTILINE)
 _PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]|\{\{")
 
 
 def read(files: list[Path]) -> list[Spec]:
-    """The specs of all files, in order. A Fault with a line for each mistake."""
+    """The specs of all files, in order. A UserError with a line for each mistake."""
     found: list[Spec] = []
     wrong: list[str] = []
     for file in files:
         try:
             documents = list(_documents(file))
-        except Fault as fault:
+        except UserError as fault:
             wrong += fault.lines
             continue
         if not documents:
@@ -34,13 +34,13 @@ def read(files: list[Path]) -> list[Spec]:
             at = file.name if len(documents) == 1 else f"{file.name}, document {number}"
             try:
                 found.append(_spec(document, at))
-            except Fault as fault:
+            except UserError as fault:
                 wrong += fault.lines
     names = [(spec.project, spec.name) for spec in found]
     twice = sorted({name for project, name in names if names.count((project, name)) > 1})
     wrong += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
     if wrong:
-        raise Fault(*wrong)
+        raise UserError(*wrong)
     return found
 
 
@@ -49,19 +49,19 @@ def _documents(file: Path) -> Iterator[Any]:
         text = file.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
-        raise Fault(f"{file}: cannot be read: {reason}; name a file of pipeline specs") from None
+        raise UserError(f"{file}: cannot be read: {reason}; name a file of pipeline specs") from None
     if file.suffix == ".jsonnet":
         remedy = "render it with `jsonnet --tla-str NAME=VALUE`, and import what that prints"
-        raise Fault(f"{file.name}: is a Jsonnet template; {remedy}")
+        raise UserError(f"{file.name}: is a Jsonnet template; {remedy}")
     try:
         made = _parsed(text)
     except _SetTwiceError as error:
-        raise Fault(f"{file.name}: {error} is set twice in one place; remove one of them") from None
+        raise UserError(f"{file.name}: {error} is set twice in one place; remove one of them") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         problem = getattr(error, "problem", None) or "it is not YAML"
-        raise Fault(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
+        raise UserError(f"{file.name}{where}: is neither JSON nor YAML: {problem}; correct it") from None
     for one in made:
         if isinstance(one, list):
             yield from one
@@ -124,9 +124,9 @@ def _spec(document: Any, at: str) -> Spec:
     try:
         made = Spec.model_validate(document)
     except ValidationError as error:
-        raise Fault(*(f"{at}: {_line(one)}" for one in error.errors())) from None
+        raise UserError(*(f"{at}: {_line(one)}" for one in error.errors())) from None
     if made.input and _PLACEHOLDER.search(made.name):
-        raise Fault(f"{at}: pipeline.name: {made.name!r} is a variable of a template; fill it in first")
+        raise UserError(f"{at}: pipeline.name: {made.name!r} is a variable of a template; fill it in first")
     return made
 
 

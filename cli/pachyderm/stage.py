@@ -14,7 +14,7 @@ from cli.pachyderm.note import Note
 from cli.pachyderm.repos import Repos
 from cli.pachyderm.spec import Resources, Spec, Transform
 from components.catalog.rows import GPU_RESOURCE
-from embedded.fault import Fault
+from core.errors import UserError
 
 DEFAULT_IMAGE = "docker.io/library/ubuntu:20.04"
 """The image of specs without one."""
@@ -46,13 +46,13 @@ class Converted:
 
 
 def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
-    """The stages of a spec. A Fault if it reads several inputs of one name, or an input that Pachyderm refuses."""
+    """The stages of a spec. A UserError if it reads several inputs of one name, or an input that Pachyderm refuses."""
     made = Converted(notes=list(without_equal.notes(spec)))
     if spec.input is None or spec.service is not None or spec.spout is not None or spec.tf_job is not None:
         made.notes.append(_no_stage(spec, repos))
         return made
     if wrong := list(inputs.mistakes(spec.input)):
-        raise Fault(*(f"{spec.name}.{line}" for line in wrong))
+        raise UserError(*(f"{spec.name}.{line}" for line in wrong))
     transform = spec.transform or Transform()
     made.notes += command.notes(spec)
     made.notes += without_equal.of_inputs(spec.name, "input", spec.input)
@@ -63,7 +63,7 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
     outputs = [name] if len(ways) == 1 else [repos.more(f"{name}-{number}") for number, _ in enumerate(ways, 1)]
     for leaves, output in zip(ways, outputs, strict=True):
         if twice := [name for name, count in Counter(leaf.name for leaf in leaves).items() if count > 1]:
-            raise Fault(*(f"{spec.name}.input: several inputs have the name {one}; set name" for one in twice))
+            raise UserError(*(f"{spec.name}.input: several inputs have the name {one}; set name" for one in twice))
         names = labels(leaf.name for leaf in leaves)
         text = command.text_of(transform)
         planned = inputs.plan(

@@ -18,7 +18,7 @@ from components.cost import pods
 from components.cost.estimate import HOUR
 from components.node_groups.fleet import Fleet
 from components.queues.room import PodSet
-from workloads.settings.pipeline_stage import AROUND, KEEPER, StageArgs
+from workloads.pipeline.stage_settings import AROUND, KEEPER, StageArgs
 
 _GIB = 2**30
 _UNIT = 100 * 2**20

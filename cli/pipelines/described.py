@@ -11,7 +11,7 @@ from cli.api_values import Object
 from cli.kueue import workloads
 from cli.pipelines import workflow
 from components.base.labels import STAGE
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 
 @dataclass(frozen=True)

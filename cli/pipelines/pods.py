@@ -9,7 +9,7 @@ from cli.api_values import Object
 from cli.jobs import in_cluster
 from cli.pipelines import workflow
 from components.base.labels import NAME
-from driver.kube import Kube
+from core.kube import Kube
 
 PART = "part"
 """Role of the pods that run the stage's program."""

@@ -11,9 +11,9 @@ from agents.steps.waiting import nodes as nodes
 from cli.access import Access
 from cli.api_values import Object, moment
 from components.base.labels import NAME
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file.nearest import did_you_mean
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 Node = Mapping[str, Any]
 _STATES = {
@@ -117,15 +117,15 @@ def said_by_argo(line: str) -> bool:
 
 
 def of_name(access: Access, name: str) -> list[Object]:
-    """The runs of a pipeline, or the one run of this name, the newest first. A Fault if there is none."""
+    """The runs of a pipeline, or the one run of this name, the newest first. A UserError if there is none."""
     there = access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace))
     if found := chosen(there, name):
         return found
     known = sorted({*declared(access), *filter(None, map(pipeline_of, there))})
     if name in known:
-        raise Fault(f"{name}: has no run; start one with: {access.command(f'runs start {name}')}")
+        raise UserError(f"{name}: has no run; start one with: {access.command(f'runs start {name}')}")
     remedy = f"choose one of {', '.join(known)}{did_you_mean(name, known)}" if known else "declare a pipeline"
-    raise Fault(f"{name}: no pipeline of stack {access.stack} and no run has this name; {remedy}")
+    raise UserError(f"{name}: no pipeline of stack {access.stack} and no run has this name; {remedy}")
 
 
 def chosen(workflows: Iterable[Object], name: str) -> list[Object]:

@@ -6,8 +6,8 @@ from agents.rollout import metrics
 from agents.rollout.gates import ACCURACY, Gate, Verdict, verdict
 from cli.serving import rest
 from cli.serving.server import Server
+from core.errors import UserError
 from driver import canaries
-from embedded.fault import Fault
 
 
 def waits(of: Server, model: str) -> str:
@@ -30,7 +30,7 @@ def _metrics(of: Server) -> list[str]:
     for pod in of.canary_pods():
         try:
             status, text = rest.ask(of.api, pod, metrics.PATH)
-        except Fault:
+        except UserError:
             continue
         if status == 200:
             texts.append(text.decode())

@@ -8,9 +8,9 @@ import urllib.request
 from typing import Any
 
 from cli import tunnel
-from driver.kube import Kube
-from embedded.fault import Fault
-from workloads.manifests.model_server import REST_PORT
+from core.errors import UserError
+from core.kube import Kube
+from workloads.model_server.manifest import REST_PORT
 
 SECONDS = 300.0
 """How long a server may be silent: a large batch on a small server takes its time."""
@@ -30,4 +30,4 @@ def ask(api: Kube, pod: str, path: str, body: Any = None) -> tuple[int, bytes]:
             with error:
                 return error.code, error.read()
         except OSError as error:
-            raise Fault(f"{pod.rpartition('/')[2]}: does not answer: {error}") from None
+            raise UserError(f"{pod.rpartition('/')[2]}: does not answer: {error}") from None

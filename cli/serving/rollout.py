@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from agents.rollout import routes
 from agents.rollout.kept import Kept
 from cli.access import Access
-from components.rollout_shape import CANARY_SUFFIX
 from driver import canaries
+from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
 
 
 @dataclass(frozen=True)

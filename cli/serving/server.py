@@ -15,11 +15,11 @@ from cli.kueue.facts import condition
 from cli.serving import rest, rollout
 from cli.serving.rollout import Rollout
 from components.base.labels import CANARY, COMPONENT, NAME, TRACK
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from stack_file.nearest import did_you_mean
-from workloads.manifests import model_server as manifests
-from workloads.manifests import serving_config
+from workloads.model_server import manifest as manifests
+from workloads.model_server import serving_config
 
 AVAILABLE = "AVAILABLE"
 """The state of a version that is served, as TensorFlow Serving names it."""
@@ -60,7 +60,7 @@ class Server:
         return sorted(ready, key=lambda pod: pod[1])
 
     def ask(self, model: str, suffix: str = "", body: Any = None, *, canary: bool = False) -> Any:
-        """What the REST API answers about a model. A Fault with the server's reason if that is an error.
+        """What the REST API answers about a model. A UserError with the server's reason if that is an error.
 
         `suffix`: the end of the path, such as `:predict`; `body`: of a POST; `canary`: a pod of the canary is asked, if
         one is ready.
@@ -69,7 +69,7 @@ class Server:
         status, answer = self._of_service(path, body) if self.replicas is None else self._of_pod(path, body, canary)
         if status == 200:
             return answer
-        raise Fault(f"{self.name}/{model}: {_reason(answer) or f'the server answers with status {status}'}")
+        raise UserError(f"{self.name}/{model}: {_reason(answer) or f'the server answers with status {status}'}")
 
     def _of_service(self, path: str, body: Any) -> tuple[int, Any]:
         status, answer = self.api.service(
@@ -79,15 +79,15 @@ class Server:
             raise self.without_pods()
         return status, answer
 
-    def without_pods(self) -> Fault:
+    def without_pods(self) -> UserError:
         """What to do where no pod is ready."""
-        return Fault(
+        return UserError(
             f"{self.name}: no pod is ready; they are once each of its models has a version: publish one, for example"
             f" with tensorplane run … --publish {self.name}"
         )
 
     def states(self, model: str, *, canary: bool = False) -> dict[int, str]:
-        """The states of a model's versions, as TensorFlow Serving names them, the newest first. A Fault if the server
+        """The states of a model's versions, as TensorFlow Serving names them, the newest first. UserError if the server
         does not answer.
         """
         found = self.ask(model, canary=canary)["model_version_status"]
@@ -166,26 +166,26 @@ def _of_team(access: Access) -> list[Server]:
 
 
 def chosen(access: Access, target: str | None) -> list[tuple[Server, str]]:
-    """The models of all servers, of SERVER, or the one of SERVER/MODEL. A Fault if there is none of this name."""
+    """The models of all servers, of SERVER, or the one of SERVER/MODEL. A UserError if there is none of this name."""
     there = {one.name: one for one in servers(access)}
     if target is None:
         return [(one, model) for one in there.values() for model in one.models]
     name, _, wanted = target.partition("/")
     if name not in there:
         owner = f"team {access.team}" if access.team else f"stack {access.stack}"
-        raise Fault(f"{name}: {owner} has no such model server; {_choose(name, there)}")
+        raise UserError(f"{name}: {owner} has no such model server; {_choose(name, there)}")
     models = there[name].models
     if wanted and wanted not in models:
-        raise Fault(f"{target}: {name} serves no such model; {_choose(wanted, models)}")
+        raise UserError(f"{target}: {name} serves no such model; {_choose(wanted, models)}")
     return [(there[name], model) for model in ([wanted] if wanted else models)]
 
 
 def one(access: Access, target: str) -> tuple[Server, str]:
-    """The one model of SERVER or SERVER/MODEL. A Fault if there is none, or if the server has several."""
+    """The one model of SERVER or SERVER/MODEL. A UserError if there is none, or if the server has several."""
     first, *more = chosen(access, target)
     if more:
         models = ", ".join(f"{target}/{model}" for model in first[0].models)
-        raise Fault(f"{target}: serves several models; choose one of {models}")
+        raise UserError(f"{target}: serves several models; choose one of {models}")
     return first
 
 

@@ -13,10 +13,10 @@ from pulumi.runtime import config as pulumi_config
 from pydantic import ValidationError
 
 import stack_file
-from components.base import faults, mending, repeated
-from components.base.faults import Fault, Key, did_you_mean
+from components.base import mending, problems, repeated
 from components.base.model import Model
 from components.base.place import Place
+from components.base.problems import Key, Problem, did_you_mean
 from stack_file import StackFile
 from stack_file.file_faults import FileFault
 
@@ -78,13 +78,13 @@ class Settings:
         secret = frozenset(stack_file.encrypted(tree))
         return cls(tree, secret, (*unknown, *wrong), file.name, found, rewritten, file.folder)
 
-    def beside(self, found: Iterable[Fault]) -> tuple[list[Fault], list[FileFault]]:
+    def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileFault]]:
         """The faults of the tree, and those of the file, without those that say the same again.
 
         Of a value that is misread, the tree's fault says what is taken instead; of a key, it is about another text.
         """
         keys = {each.key for each in self.file_faults if each.key}
-        kept = [fault for fault in found if faults.below(fault.path, keys) is None]
+        kept = [fault for fault in found if problems.below(fault.path, keys) is None]
         at = {fault.path for fault in kept}
         around = {path[:length] for path in at for length in range(1, len(path) + 1)}
         # A fault at the value, below it, where it stands for a map, or of the map or list that it is in.
@@ -110,7 +110,7 @@ class Settings:
 
     def secret_words(self) -> set[str]:
         """Every text in the encrypted values that no message may show; names of settings are public."""
-        known = faults.setting_names() if self.secret else set()
+        known = problems.setting_names() if self.secret else set()
         return {word for path in self.secret for word in _words(_at(self.tree, path)) if word and word not in known}
 
 
@@ -138,7 +138,7 @@ def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
 def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None = None) -> list[str]:
     """Keys and what is wrong with them, a line each; many with one text, or that are alike, are one."""
     return [
-        f"{faults.legible(key)}: {text}{repeated.elsewhere([faults.legible(other) for other, _ in others])}"
+        f"{problems.legible(key)}: {text}{repeated.elsewhere([problems.legible(other) for other, _ in others])}"
         for (key, text), *others in repeated.groups(found, lambda pair: alike(pair[0]) if alike else pair[1])
     ]
 
@@ -213,35 +213,35 @@ def _words(value: Any) -> Iterator[str]:
         yield str(value)
 
 
-def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Fault]) -> Iterator[Fault]:
+def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Problem]) -> Iterator[Problem]:
     """Numbers and booleans that Pulumi does not pass as they were written: as text, or as another number.
 
     Values with a fault in `found` are skipped, because the model has another value there.
     """
     wrong = {fault.path for fault in found}
     for path, written in rewritten.items():
-        value = None if faults.below(path, wrong) else _field(model, path)
+        value = None if problems.below(path, wrong) else _field(model, path)
         if isinstance(value, str):
             kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
-            yield Fault(path, f"Pulumi turns the {kind} {faults.legible(written)} into {value}; quote it")
+            yield Problem(path, f"Pulumi turns the {kind} {problems.legible(written)} into {value}; quote it")
         elif value is not None and (decimal := _LEADING_ZEROS.fullmatch(written)) and value != int(decimal[1]):
-            reason = f"Pulumi reads {faults.legible(written)} as an octal number, {value:g}"
-            yield Fault(path, f"{reason}; write {int(decimal[1])} or {value:g}")
+            reason = f"Pulumi reads {problems.legible(written)} as an octal number, {value:g}"
+            yield Problem(path, f"{reason}; write {int(decimal[1])} or {value:g}")
 
 
-def empty(model: Model, tree: Mapping[str, Any], found: Collection[Fault]) -> Iterator[Fault]:
+def empty(model: Model, tree: Mapping[str, Any], found: Collection[Problem]) -> Iterator[Problem]:
     """Keys without a value whose default is also none, so that the key has no effect.
 
     With another default, `null` has a meaning. Keys with a fault in `found` are skipped.
     """
     wrong = {fault.path for fault in found}
     for path in _nulls(tree):
-        around = None if faults.below(path, wrong) else _field(model, path[:-1])
+        around = None if problems.below(path, wrong) else _field(model, path[:-1])
         if isinstance(around, Model) and any(
             path[-1] == (info.alias or name) and info.default is None and not info.is_required()
             for name, info in type(around).model_fields.items()
         ):
-            yield Fault(path, "no value; set one, or remove the key", among=path[:-1])
+            yield Problem(path, "no value; set one, or remove the key", among=path[:-1])
 
 
 def _nulls(value: Any, at: Key = ()) -> Iterator[Key]:
@@ -271,26 +271,26 @@ def _field(node: Any, path: Key) -> Any:
     return node
 
 
-def validated(model: type[M], settings: Settings) -> tuple[M, list[Fault]]:
+def validated(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
     """The settings as a model, and every fault in their shape.
 
     If there are faults, the model omits the faulty parts, or corrects them if the intention is clear, so that the rest
     can be checked in the same run; no resources may be created from it. Faults caused by an omission are not reported.
     """
     tree = copy.deepcopy(settings.tree)
-    found: dict[Key, Fault] = {}
+    found: dict[Key, Problem] = {}
     changed, around = set[Key](), set[Key]()
     while True:
         try:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
         except ValidationError as error:
-            for fault in faults.of_validation(error, model, settings.secret, tree, settings.rewritten):
+            for fault in problems.of_validation(error, model, settings.secret, tree, settings.rewritten):
                 # Not what a change of the tree causes, nor what is in settings of a guessed kind.
                 if fault.path not in around and (*fault.among, "kind") not in changed:
                     found.setdefault(fault.path, fault)
-            for detail in map(faults.located, error.errors(include_url=False)):
+            for detail in map(problems.located, error.errors(include_url=False)):
                 place = Place.of(model, detail["loc"], tree)
-                mended = None if faults.left_to_pulumi(detail) else mending.mend(tree, place, detail)
+                mended = None if problems.left_to_pulumi(detail) else mending.mend(tree, place, detail)
                 for path in (place.path, mended or _remove(tree, place.path)):
                     changed.add(path)
                     around |= {path[:length] for length in range(len(path) + 1)}

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Protocol
 
 from components.base.cidr import network_of
-from components.base.faults import Fault
+from components.base.problems import Problem
 
 _ENDPOINT = ("cluster", "endpoint")
 _PATH = (*_ENDPOINT, "allowedCidrs")
@@ -32,8 +32,8 @@ class Endpoint(Protocol):
     def deploy_from_inside(self) -> bool: ...
 
 
-def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[Fault]:
-    """Fault of a private API server in a network that the same `pulumi up` creates, where Pulumi cannot reach it.
+def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[Problem]:
+    """Problem of a private API server in a network that the same `pulumi up` creates, where Pulumi cannot reach it.
 
     `network`: the cloud's word for network. `existing`: the setting that names an existing one.
     """
@@ -44,31 +44,31 @@ def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[
         f" allow your address (public: true, allowedCidrs: [203.0.113.0/24]), use an existing network ({existing}),"
         f" or set deployFromInside: true if a VPN or peering already connects you to this {network}"
     )
-    yield Fault(_ENDPOINT, reason)
+    yield Problem(_ENDPOINT, reason)
 
 
-def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Fault]:
+def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
     """Every fault, one line each. A public API server is open to some addresses, never to none and never to all."""
     if public and not allowed:
-        yield Fault(
+        yield Problem(
             _PATH,
             "missing, but endpoint.public is true; list the networks that may reach the API server, such as "
             "203.0.113.0/24",
         )
     if allowed and not public:
-        yield Fault(_PATH, "is set but endpoint.public is false; remove it, or set public: true")
+        yield Problem(_PATH, "is set but endpoint.public is false; remove it, or set public: true")
     let_in = []
     for index, cidr in enumerate(allowed):
         found = network_of(cidr)
         if isinstance(found, str):
-            yield Fault((*_PATH, str(index)), found)
+            yield Problem((*_PATH, str(index)), found)
         elif any(found.subnet_of(private) for private in _NEVER_PUBLIC):
             reason = f"{found} is not a public address range; use the public addresses of your network"
-            yield Fault((*_PATH, str(index)), reason)
+            yield Problem((*_PATH, str(index)), reason)
         else:
             let_in.append(found)
     if who := too_many(let_in):
-        yield Fault(_PATH, f"allows {who}; list only the addresses of your office, VPN or CI")
+        yield Problem(_PATH, f"allows {who}; list only the addresses of your office, VPN or CI")
 
 
 def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 
 # AWS and Azure have the same (docs.aws.amazon.com/tag-editor/latest/userguide/best-practices-and-strats.html
 # #id_tags_naming_best_practices; learn.microsoft.com/azure/azure-resource-manager/management/tag-resources#limitations,
@@ -26,22 +26,22 @@ class Rules:
     """Whether it allows the characters of a text. The first argument is `key` or `value`, the second the text."""
 
 
-def faults(tags: Mapping[str, str], rules: Rules) -> Iterator[Fault]:
+def faults(tags: Mapping[str, str], rules: Rules) -> Iterator[Problem]:
     """Every fault, a line each."""
     path = ("cluster", "tags")
     if len(tags) > _TAGS_LIMIT:
         reason = f"{len(tags)} tags are set; {rules.cloud} allows {_TAGS}, and {rules.others} use some of them"
-        yield Fault(path, f"{reason}; set at most {_TAGS_LIMIT}")
+        yield Problem(path, f"{reason}; set at most {_TAGS_LIMIT}")
     for key, value in tags.items():
         if reserved := next((begin for begin in rules.reserved if key.lower().startswith(begin)), None):
-            yield Fault((*path, key), f"{rules.cloud} reserves tags that begin with {reserved}; use another key")
+            yield Problem((*path, key), f"{rules.cloud} reserves tags that begin with {reserved}; use another key")
             continue
         for what, text, limit in (("key", key, _KEY_LIMIT), ("value", value, _VALUE_LIMIT)):
             if len(text) > limit:
                 reason = f"the {what} has {len(text)} characters; shorten it to {limit}, the limit of {rules.cloud}"
-                yield Fault((*path, key), reason)
+                yield Problem((*path, key), reason)
             elif not rules.is_taken(what, text):
-                yield Fault(
+                yield Problem(
                     (*path, key),
                     f"the {what} {text!r} has characters that {rules.cloud} does not allow; use {rules.takes}",
                 )

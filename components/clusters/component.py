@@ -2,7 +2,7 @@
 
 import pulumi
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 
@@ -24,7 +24,7 @@ class Cluster(pulumi.ComponentResource):
     ) -> None:
         """`platform`: the stack that has the cluster and its node groups; None: this one."""
         registered = _facts(args, fleet if platform is None else None)
-        super().__init__(facts.CLUSTER, name, dict(registered), opts)
+        super().__init__(outputs.CLUSTER, name, dict(registered), opts)
         inside = pulumi.ResourceOptions(parent=self)
         if platform is None:
             connection = args.connect(name, fleet.groups, inside)
@@ -36,7 +36,7 @@ class Cluster(pulumi.ComponentResource):
         self.provider = connection.provider
         self.kubeconfig = connection.kubeconfig
         self.native = connection.native
-        made: facts.ClusterOutputs = {**registered, "kubeconfig": self.kubeconfig}
+        made: outputs.ClusterOutputs = {**registered, "kubeconfig": self.kubeconfig}
         self.register_outputs(encrypted.concealed(dict(made)))
 
     @property
@@ -47,9 +47,9 @@ class Cluster(pulumi.ComponentResource):
         )
 
 
-def _facts(args: ClusterArgs, fleet: Fleet | None) -> facts.Cluster:
+def _facts(args: ClusterArgs, fleet: Fleet | None) -> outputs.Cluster:
     """Facts about the cluster and its node groups for policies; nothing about nodes without node groups."""
-    cluster = facts.Cluster(kind=args.kind, factsVersion=facts.VERSION)
+    cluster = outputs.Cluster(kind=args.kind, factsVersion=outputs.VERSION)
     if fleet is None or not fleet.groups:
         return cluster
     return {**cluster, "gpusMax": fleet.gpus_max, "hourlyUsdMax": fleet.hourly_usd_max}

@@ -8,14 +8,14 @@ from typing import Annotated, Literal
 import pulumi
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
 from components.base.model import NonEmptyStr, OneOf
+from components.base.problems import Problem, did_you_mean
 from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.settings import ClusterArgs
+from components.node_groups.cluster_properties import Site
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 
 
 class Existing(ClusterArgs):
@@ -45,19 +45,19 @@ class Existing(ClusterArgs):
         site = super().site
         return replace(site, cloud=self.machines, traits=replace(site.traits, spot_taints=spot))
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         for name, shape in groups.items():
             if shape.args.reserved:
-                yield Fault(("nodeGroups", name, "reserved"), "is set, but the nodes already exist; remove it")
+                yield Problem(("nodeGroups", name, "reserved"), "is set, but the nodes already exist; remove it")
         if self.region is None:
             return
         path = ("cluster", "region")
         known = catalog.regions(self.machines) if self.machines else ()
         if self.machines is None:
-            yield Fault(path, "is set but machines is not; set both, or neither")
+            yield Problem(path, "is set but machines is not; set both, or neither")
         elif known and self.region not in known:
             near = did_you_mean(self.region, known)
-            yield Fault(path, f"unknown region {self.region!r}; choose one of {', '.join(sorted(known))}{near}")
+            yield Problem(path, f"unknown region {self.region!r}; choose one of {', '.join(sorted(known))}{near}")
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         connection = self._connection(name, opts)

@@ -9,13 +9,13 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.base.family import Variant
-from components.base.faults import Fault, Key, Note
+from components.base.problems import Key, Note, Problem
 from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.effects import Effects
 from components.clusters.gpu_support import GpuSupport
+from components.node_groups.cluster_properties import NodeTraits, Site
 from components.node_groups.shape import Shape
-from components.node_groups.site import NodeTraits, Site
 from components.queues import topology
 
 NO_ZONE = "no zone"
@@ -133,7 +133,7 @@ class ClusterArgs(Variant, family=True):
         """Pod annotations that keep the autoscaler from removing the pod's node."""
         return {}
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         """Faults of these settings and of the node groups on this kind of cluster."""
         yield from ()
 
@@ -157,7 +157,7 @@ class ClusterArgs(Variant, family=True):
         provider = cluster_provider(name, kubeconfig, self.cluster_name, opts)
         return Connection(provider, kubeconfig)
 
-    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         """Faults of members of teams, `group:NAME` or `user:NAME` by their paths in the settings."""
         yield from ()
 

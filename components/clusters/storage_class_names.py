@@ -1,6 +1,6 @@
 """Checks of StorageClass names on a new cluster."""
 
-from components.base.faults import did_you_mean
+from components.base.problems import did_you_mean
 from components.clusters.settings import ClusterArgs
 from stack_file.nearest import nearest
 
@@ -9,7 +9,7 @@ _OF_STACKS = ("tensorplane-files", "tensorplane-embedded")
 
 
 def fault(name: str, cluster: ClusterArgs) -> str | None:
-    """Fault of a class that the cluster cannot have; None if it has it or may have it."""
+    """Problem of a class that the cluster cannot have; None if it has it or may have it."""
     classes = cluster.storage_classes
     if classes is None or name in classes:
         return None

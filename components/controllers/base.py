@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from components.base.faults import Fault
 from components.base.model import Model
+from components.base.problems import Problem
 from components.queues.settings import CohortArgs, QueueArgs
 from components.versions import Chart
 from components.volumes.settings import VolumeArgs
@@ -30,7 +30,7 @@ class Demand:
     """Extended resources that no queue has a quota of, such as those for the network between nodes."""
 
 
-def _no_faults(_settings: Any) -> Iterator[Fault]:
+def _no_faults(_settings: Any) -> Iterator[Problem]:
     yield from ()
 
 
@@ -46,7 +46,7 @@ class ControllerKind:
     needed: Callable[[Demand], bool]
     values: Callable[[Demand, Any], dict[str, Any]]
     """Values of its chart, from the stack and the controller's settings."""
-    check: Callable[[Any], Iterator[Fault]] = _no_faults
+    check: Callable[[Any], Iterator[Problem]] = _no_faults
     """Faults of its settings."""
 
     def installs(self, settings: Any, demand: Demand) -> bool:

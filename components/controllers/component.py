@@ -5,7 +5,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.clusters.component import Cluster
 from components.versions import Chart
 
@@ -23,8 +23,8 @@ class Controller(pulumi.ComponentResource):
         cluster: Cluster,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        props = facts.Controller(version=chart.version, image=f"{chart.image}:{chart.image_tag}")
-        super().__init__(facts.CONTROLLER, chart.name, dict(props), opts)
+        props = outputs.Controller(version=chart.version, image=f"{chart.image}:{chart.image_tag}")
+        super().__init__(outputs.CONTROLLER, chart.name, dict(props), opts)
         self.namespace = chart.namespace
         location = cluster.args.chart(chart)
         fetched = location["chart"] == chart.reference
@@ -40,7 +40,7 @@ class Controller(pulumi.ComponentResource):
             timeout=_SECONDS_TO_READY,
             opts=pulumi.ResourceOptions(parent=self),
         )
-        self.register_outputs(encrypted.concealed(dict(facts.Controller(version=chart.version))))
+        self.register_outputs(encrypted.concealed(dict(outputs.Controller(version=chart.version))))
 
 
 def image(chart: Chart) -> dict[str, str]:

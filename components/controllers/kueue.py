@@ -4,9 +4,9 @@ import json
 from collections.abc import Collection, Iterator
 from typing import Any, Literal
 
-from components.base.faults import Fault
 from components.base.labels import PROMETHEUS_PATH, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from components.base.model import Model
+from components.base.problems import Problem
 from components.controllers.base import ControllerKind, Demand, Source
 from components.controllers.component import image
 from components.namespace import MANAGED
@@ -29,10 +29,10 @@ class KueueArgs(Model):
     """
 
 
-def _check(settings: KueueArgs) -> Iterator[Fault]:
+def _check(settings: KueueArgs) -> Iterator[Problem]:
     if settings.kueue == "present" and settings.kueue_metrics != "none":
         reason = f"is {settings.kueue_metrics}, but the stack does not manage the cluster's Kueue; set it to none"
-        yield Fault(("controllers", "kueueMetrics"), reason, given=(("controllers", "kueue"),))
+        yield Problem(("controllers", "kueueMetrics"), reason, given=(("controllers", "kueue"),))
 
 
 _METRICS_PORT = 8443

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pulumi
 
 from components import controllers
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.controllers.base import ControllerKind, Demand
 from components.controllers.component import Controller
@@ -34,7 +34,7 @@ class ControllersArgs(PrometheusArgs, *_OTHERS):  # type: ignore[misc]
     """Which controllers the stack installs. A controller that the stack does not use is never installed."""
 
 
-def faults(settings: ControllersArgs) -> Iterator[Fault]:
+def faults(settings: ControllersArgs) -> Iterator[Problem]:
     """Faults of the settings of controllers."""
     for kind in CONTROLLERS.values():
         yield from kind.check(settings)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from components.base import facts
+from components.base import outputs
 from components.base.price import Usd
 
 MIN, EXPECTED, MAX, MONTH = "min", "expected", "max", "month"
@@ -33,13 +33,13 @@ class Estimate:
     date: str = ""
     """Date of the list prices; empty for what follows from several prices."""
 
-    def plain(self) -> facts.Cost:
+    def plain(self) -> outputs.Cost:
         """What components register, and the stack's state keeps until the next update."""
         figures = {name: [round(usd.low, 4), round(usd.high, 4)] if usd else None for name, usd in self.figures.items()}
-        return facts.Cost(figures=figures, missing=self.missing, date=self.date)
+        return outputs.Cost(figures=figures, missing=self.missing, date=self.date)
 
 
-def registered(kind: Kind, name: str, cost: facts.Cost | None) -> Estimate:
+def registered(kind: Kind, name: str, cost: outputs.Cost | None) -> Estimate:
     """The estimate that a component registered; None by a version that registered none."""
     if cost is None:
         return Estimate(kind, name, {}, missing=NOT_RECORDED)

@@ -7,11 +7,11 @@ from typing import cast
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.base.family import Variant, load_family
-from components.base.faults import Fault, did_you_mean
 from components.base.labels import POD_SECURITY_ENFORCE, TENSORPLANE
 from components.base.model import Name
+from components.base.problems import Problem, did_you_mean
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
@@ -30,7 +30,7 @@ class GpuRuntimeArgs(Variant, family=True):
     """RuntimeClass of pods with GPUs, if containerd's default runtime does not support them: `nvidia` on kops, k3s and
     kind."""
 
-    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
         """Faults of these settings on this cluster and its node groups."""
         yield from ()
 
@@ -47,8 +47,8 @@ class GpuRuntime(pulumi.ComponentResource):
     """The stack's GPU runtime, in a privileged namespace of its own."""
 
     def __init__(self, args: GpuRuntimeArgs, *, cluster: Cluster, opts: pulumi.ResourceOptions | None = None) -> None:
-        props = facts.GpuRuntime(kind=args.kind, runtimeClass=args.runtime_class)
-        super().__init__(facts.GPU_RUNTIME, NAMESPACE, dict(props), opts)
+        props = outputs.GpuRuntime(kind=args.kind, runtimeClass=args.runtime_class)
+        super().__init__(outputs.GPU_RUNTIME, NAMESPACE, dict(props), opts)
         namespace = k8s.core.v1.Namespace(
             NAMESPACE,
             metadata={"name": NAMESPACE, "labels": {**TENSORPLANE, POD_SECURITY_ENFORCE: "privileged"}},
@@ -74,7 +74,7 @@ def prepared(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, machines: Fl
     return replace(machines, groups=groups, runtime_class=runtime.runtime_class)
 
 
-def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
     """Faults of a second GPU runtime, and of groups with settings that the runtime does not support."""
     runtime, allowed = of(settings, cluster, fleet), cluster.gpu_support.runtimes
     if runtime.kind in allowed:
@@ -82,4 +82,4 @@ def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -
         return
     why = ", which brings its own" if allowed == ("present",) else ""
     reason = f"kind {runtime.kind} is not available on cluster kind {cluster.kind}{why}; use {' or '.join(allowed)}"
-    yield Fault(("gpuRuntime", "kind"), reason + did_you_mean(runtime.kind, allowed), given=(("cluster", "kind"),))
+    yield Problem(("gpuRuntime", "kind"), reason + did_you_mean(runtime.kind, allowed), given=(("cluster", "kind"),))

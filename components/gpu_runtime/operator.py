@@ -9,8 +9,8 @@ import pulumi
 from pydantic import AfterValidator
 
 from components import versions
-from components.base.faults import Fault
 from components.base.model import refuse
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.controllers.component import Controller
@@ -45,26 +45,26 @@ class Operator(GpuRuntimeArgs):
     metrics: Metrics = "exporter"
     """DCGM exporter: `exporter` alone, `serviceMonitor` with the Prometheus operator, or `none`."""
 
-    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
         in_image = _in_image(cluster)
         if in_image and self.driver:
             reason = f"node images of cluster kind {cluster.kind} have the driver; set driver: false"
-            yield Fault(("gpuRuntime", "driver"), reason)
+            yield Problem(("gpuRuntime", "driver"), reason)
         if in_image and self.toolkit:
             reason = f"node images of cluster kind {cluster.kind} have the toolkit; set toolkit: false"
-            yield Fault(("gpuRuntime", "toolkit"), reason)
+            yield Problem(("gpuRuntime", "toolkit"), reason)
         for key, value in (("driver", self.driver), ("toolkit", self.toolkit)):
             if cluster.gpu_support.left_to_operator and value is False:
                 reason = f"node images of cluster kind {cluster.kind} have no {key} where the operator runs"
-                yield Fault(("gpuRuntime", key), f"{reason}; remove it, or use kind plugin")
+                yield Problem(("gpuRuntime", key), f"{reason}; remove it, or use kind plugin")
         installs = self._installs_driver(cluster)
         if self.driver_version and not installs:
             reason = "the operator installs no driver on this cluster; remove driverVersion"
-            yield Fault(("gpuRuntime", "driverVersion"), reason)
+            yield Problem(("gpuRuntime", "driverVersion"), reason)
         elif installs:
             yield from self._check_old_gpus(fleet)
 
-    def _check_old_gpus(self, fleet: Fleet) -> Iterator[Fault]:
+    def _check_old_gpus(self, fleet: Fleet) -> Iterator[Problem]:
         old = {
             s.accelerator.name for s in fleet.groups.values() if s.accelerator and _is_old(s.accelerator.architecture)
         }
@@ -72,7 +72,7 @@ class Operator(GpuRuntimeArgs):
         if old and (branch is None or branch > _LAST_BRANCH_OF_OLD):
             driver = f"driver {self.driver_version}" if self.driver_version else "the operator's own driver"
             reason = f"{driver} does not support {', '.join(sorted(old))}; set {_OWN_DRIVER_NEEDED}"
-            yield Fault(("gpuRuntime", "driverVersion"), reason, given=(("nodeGroups",),))
+            yield Problem(("gpuRuntime", "driverVersion"), reason, given=(("nodeGroups",),))
 
     def _installs_driver(self, cluster: ClusterArgs) -> bool:
         return not _in_image(cluster) if self.driver is None else self.driver

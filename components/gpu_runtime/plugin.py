@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pulumi
 
 from components import versions
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.controllers.component import Controller
@@ -26,7 +26,7 @@ class Plugin(GpuRuntimeArgs):
     """DCGM exporter: `exporter` with annotations for Prometheus, `serviceMonitor` with the Prometheus
     operator. `exporter` by default, `none` on `embedded`."""
 
-    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
         brings = cluster.gpu_support
         if brings.simulated:
             yield from self._check_simulated(cluster)
@@ -34,15 +34,15 @@ class Plugin(GpuRuntimeArgs):
             if not brings.divided and sharing.is_divided(shape):
                 reason = f"on cluster kind {cluster.kind} only the GPU Operator configures MIG"
                 where = ("nodeGroups", name, "sharing")
-                yield Fault(where, f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
+                yield Problem(where, f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
 
-    def _check_simulated(self, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _check_simulated(self, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.feature_discovery:
             reason = f"the GPUs of cluster kind {cluster.kind} are simulated and have nothing to discover"
-            yield Fault(("gpuRuntime", "featureDiscovery"), f"{reason}; remove featureDiscovery")
+            yield Problem(("gpuRuntime", "featureDiscovery"), f"{reason}; remove featureDiscovery")
         if self.metrics not in (None, "none"):
             reason = f"the GPUs of cluster kind {cluster.kind} are simulated and have no metrics; set metrics: none"
-            yield Fault(("gpuRuntime", "metrics"), reason)
+            yield Problem(("gpuRuntime", "metrics"), reason)
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
         real = not cluster.args.gpu_support.simulated

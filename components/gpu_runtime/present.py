@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Literal
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.node_groups.fleet import Fleet
@@ -14,10 +14,10 @@ class Present(GpuRuntimeArgs):
 
     kind: Literal["present"] = "present"
 
-    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Fault]:
+    def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
         others = [kind for kind in cluster.gpu_support.runtimes if kind != self.kind]
         for name, shape in fleet.groups.items() if others else ():
             if shape.args.sharing and shape.accelerator and shape.accelerator.kind == "gpu":
                 reason = "conflicts with gpuRuntime kind present, whose device plugin tensorplane does not configure"
                 remedy = f"use gpuRuntime kind {' or '.join(others)}"
-                yield Fault(("nodeGroups", name, "sharing"), f"{reason}; {remedy}", given=(("gpuRuntime",),))
+                yield Problem(("nodeGroups", name, "sharing"), f"{reason}; {remedy}", given=(("gpuRuntime",),))

@@ -2,7 +2,7 @@
 
 import pulumi
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.base.labels import NO_ACCELERATOR
 from components.cost import groups
 from components.node_groups.shape import Shape
@@ -13,7 +13,7 @@ class NodeGroup(pulumi.ComponentResource):
 
     def __init__(self, shape: Shape, opts: pulumi.ResourceOptions) -> None:
         self.shape = shape
-        super().__init__(facts.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
+        super().__init__(outputs.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
 
     def done(self, native: pulumi.Resource | None = None) -> None:
         """Mark the component as complete."""
@@ -21,10 +21,10 @@ class NodeGroup(pulumi.ComponentResource):
         self.register_outputs(encrypted.concealed(dict(_facts(self.shape))))
 
 
-def _facts(shape: Shape) -> facts.NodeGroup:
+def _facts(shape: Shape) -> outputs.NodeGroup:
     """Facts for policies: plain values, known before any resource exists."""
     accelerator, args = shape.accelerator, shape.args
-    return facts.NodeGroup(
+    return outputs.NodeGroup(
         accelerator=accelerator.name if accelerator else NO_ACCELERATOR,
         machine=shape.machine.name if shape.machine else None,
         minNodes=args.min,

@@ -6,14 +6,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
 
-from components.base.faults import Fault
 from components.base.model import Resources, Tier
+from components.base.problems import Problem
 from components.node_groups.checks import fleet as fleet_checks
+from components.node_groups.cluster_properties import Site
 from components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 
 
 @dataclass(frozen=True)
@@ -107,9 +107,9 @@ class Fleet:
         return any(shape.args.sharing for shape in self.groups.values())
 
 
-def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Fault]]:
+def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Problem]]:
     """The fleet of all valid groups, and every fault."""
-    found: list[Fault] = []
+    found: list[Problem] = []
     shapes: dict[str, Shape] = {}
     for name, args in settings.items():
         shape, faults = resolve(name, args, site)

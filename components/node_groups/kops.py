@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.base.faults import Fault
 from components.base.labels import AUTOSCALER_TEMPLATE, EKS_ACCELERATOR, SPOT
+from components.base.problems import Problem
 from components.catalog import GPU_RESOURCE
 from components.clusters.settings import ClusterArgs
 from components.node_groups.shape import Shape
@@ -20,27 +20,27 @@ _NEEDS_NEWER_DRIVER = {"blackwell": 570}
 
 def faults(
     cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, *, image: str | None, driver: str | None
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Why these groups cannot be InstanceGroups. `runtime`: the kind of the stack's GPU runtime."""
     if cluster.kind != "existing":
-        yield Fault(("cluster", "kind"), f"cluster kind {cluster.kind} is not run by kops; use kind existing")
+        yield Problem(("cluster", "kind"), f"cluster kind {cluster.kind} is not run by kops; use kind existing")
         return
     if cluster.site.cloud != CLOUD:
         found = f"machines is {cluster.site.cloud}" if cluster.site.cloud else "machines is not set"
-        yield Fault(("cluster", "machines"), f"{found}, but kops runs clusters on AWS; set it to {CLOUD}")
+        yield Problem(("cluster", "machines"), f"{found}, but kops runs clusters on AWS; set it to {CLOUD}")
         return
     if not groups:
-        yield Fault(("nodeGroups",), "no node groups are declared; declare one per InstanceGroup")
+        yield Problem(("nodeGroups",), "no node groups are declared; declare one per InstanceGroup")
     by_arch = {shape.machine.arch: name for name, shape in groups.items() if shape.machine}
     if image and len(by_arch) > 1:
         listed = " and ".join(f"{arch} ({name})" for arch, name in sorted(by_arch.items()))
-        yield Fault(
+        yield Problem(
             ("nodeGroups",),
             f"the groups have {listed}, and --image fits one architecture; omit --image to use kops' own images",
         )
     if runtime == "plugin" and any(shape.accelerator for shape in groups.values()):
         reason = "kops already installs a device plugin with the driver; use kind present, or operator to install both"
-        yield Fault(("gpuRuntime", "kind"), reason)
+        yield Problem(("gpuRuntime", "kind"), reason)
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         if shape.accelerator and runtime == "present":
@@ -48,22 +48,22 @@ def faults(
             yield from _driver_too_old(path, shape, driver)
 
 
-def _out_of_the_plugins_reach(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _out_of_the_plugins_reach(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     for taint in shape.taints:
         if taint.key != GPU_RESOURCE and taint.effect != "PreferNoSchedule":
             key = "spot" if taint.key == SPOT else "taints"
             reason = f"kops' device plugin does not tolerate {taint}, so the nodes would have no GPUs"
-            yield Fault((*path, key), f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
+            yield Problem((*path, key), f"{reason}; use gpuRuntime kind operator", given=(("gpuRuntime",),))
 
 
-def _driver_too_old(path: tuple[str, ...], shape: Shape, driver: str | None) -> Iterator[Fault]:
+def _driver_too_old(path: tuple[str, ...], shape: Shape, driver: str | None) -> Iterator[Problem]:
     architecture = shape.accelerator.architecture if shape.accelerator else ""
     needed = _NEEDS_NEWER_DRIVER.get(architecture)
     if needed and driver is None:
         reason = (
             f"{architecture} requires driver {needed}, and kops installs {_DRIVER}; name a newer Ubuntu package with"
         )
-        yield Fault((*path, "accelerator"), f"{reason} --driver, or use gpuRuntime kind operator")
+        yield Problem((*path, "accelerator"), f"{reason} --driver, or use gpuRuntime kind operator")
 
 
 def instance_group(

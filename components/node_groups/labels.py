@@ -15,8 +15,8 @@ from components.base.labels import (
     TIER,
 )
 from components.catalog import Accelerator
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
-from components.node_groups.site import Site
 from components.node_groups.taint import Taint, keeps_out
 
 CPU = "cpu"

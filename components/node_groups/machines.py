@@ -3,34 +3,34 @@
 from collections.abc import Iterator
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.catalog import Accelerator, Cloud, Machine
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 
 
-def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Fault]]:
+def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelerator | None, list[Problem]]:
     if args.accelerator is None:
         return None, []
     if accelerator := catalog.ACCELERATORS.get(args.accelerator):
         return accelerator, []
     where = (*path, "accelerator")
     if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
-        return None, [Fault(where, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
+        return None, [Problem(where, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
     near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
-    return None, [Fault(where, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
+    return None, [Problem(where, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
 
 
 def fitting(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, site: Site
-) -> tuple[tuple[Machine, ...], list[Fault]]:
+) -> tuple[tuple[Machine, ...], list[Problem]]:
     """The machines that fit, the preferred one first."""
     if args.accelerator and not accelerator:
         return (), []
     if site.cloud is None:
         return (), list(_without_catalog(path, args, site))
     if args.machine is None and accelerator is None:
-        return (), [Fault(path, "neither accelerator nor machine is set; set one of them")]
+        return (), [Problem(path, "neither accelerator nor machine is set; set one of them")]
     if args.machine and (wrong := _unusable(path, args, accelerator, site.cloud)):
         return (), [wrong]
     if accelerator is None:
@@ -47,16 +47,16 @@ def fitting(
     if not chosen:
         names = [m.name for m in fitting]
         reason = f"{args.machine} does not have {args.per_node} {accelerator.name}; choose one of {', '.join(names)}"
-        return (), [Fault((*path, "machine"), reason + did_you_mean(args.machine, names))]
+        return (), [Problem((*path, "machine"), reason + did_you_mean(args.machine, names))]
     return (*chosen, *(m for m in fitting if m.name != args.machine)), []
 
 
-def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Problem]:
     if args.machine:
         reason = f"cluster kind {site.kind} has no machine types; remove it"
-        yield Fault((*path, "machine"), reason, given=(("cluster",),))
+        yield Problem((*path, "machine"), reason, given=(("cluster",),))
     if args.accelerator is None and args.per_node != 1:
-        yield Fault(
+        yield Problem(
             (*path, "perNode"),
             f"perNode is {args.per_node} but accelerator is not set; set accelerator, or remove perNode",
         )
@@ -64,24 +64,24 @@ def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> 
 
 def _unusable(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
-) -> Fault | None:
+) -> Problem | None:
     """Faults of a machine that is unknown, withdrawn, or has another number of accelerators."""
     name, where = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
-        return Fault(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
+        return Problem(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
     found = catalog.machine(cloud, name)
     if found is None:
         near = did_you_mean(name, catalog.machine_names(cloud))
-        return Fault(where, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
+        return Problem(where, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
     asked = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
     if asked != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
         has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"
         remedy = f"set it to {found.count}" if found.count else "remove it"
-        return Fault((*path, "perNode"), f"perNode is {asked} but {name} has {has}; {remedy}")
+        return Problem((*path, "perNode"), f"perNode is {asked} but {name} has {has}; {remedy}")
     return None
 
 
-def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator, cloud: Cloud, kind: str) -> Fault:
+def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator, cloud: Cloud, kind: str) -> Problem:
     counts = catalog.counts(cloud, accelerator.name)
     if counts:
         nearest = min(counts, key=lambda count: (abs(count - args.per_node), count))
@@ -89,10 +89,10 @@ def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerat
         reason = (
             f"no machine of {kind} has {args.per_node} {accelerator.name}; choose one of {listed} (nearest: {nearest})"
         )
-        return Fault((*path, "perNode"), reason)
+        return Problem((*path, "perNode"), reason)
     sellers = [other for other in catalog.clouds() if catalog.counts(other, accelerator.name)]
     where = f"; {', '.join(sellers)} have it" if sellers else ""
-    return Fault(
+    return Problem(
         (*path, "accelerator"),
         f"{kind} has no machine with {accelerator.name}{where}{_nearest_accelerator(accelerator, cloud)}",
     )

@@ -1,18 +1,18 @@
 """Resolves a node group's settings to its shape with the catalog: machine, labels, taints; and every fault."""
 
 from components import catalog
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.catalog import Accelerator, Machine
 from components.node_groups import labels, machines
 from components.node_groups.checks import group, sharing, sold
 from components.node_groups.checks import labels as label_checks
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 from components.node_groups.taint import Taint
 
 
-def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Fault]]:
+def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Problem]]:
     """The group's shape and the faults of its settings. No shape without a machine."""
     path = ("nodeGroups", name)
     found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]

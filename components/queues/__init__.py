@@ -8,7 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.base.custom_resource import TopLevelResource
 from components.base.labels import NAMESPACE_NAME, NODE_PRICES, PATCH_FORCE, PRIORITY_LABEL, QUEUE_LABEL, labels
 from components.namespace import Namespace
@@ -48,7 +48,7 @@ class Queue(pulumi.ComponentResource):
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names."""
         quotas = quota.of(args, flavors)
-        super().__init__(facts.QUEUE, name, dict(registered(args, quotas, flavors)), opts)
+        super().__init__(outputs.QUEUE, name, dict(registered(args, quotas, flavors)), opts)
         # Cluster-wide names, shared with every other stack on the cluster.
         stack = namespace.plain_name
         wide = cluster_wide_name(stack, name)
@@ -83,14 +83,14 @@ class Queue(pulumi.ComponentResource):
                 opts=pulumi.ResourceOptions(parent=self, depends_on=[cluster_queue]),
             )
         guaranteed = sum(each.guaranteed.gpus for each in quotas)
-        made = facts.QueueOutputs(name=name, gpus=guaranteed, priority=args.priority)
+        made = outputs.QueueOutputs(name=name, gpus=guaranteed, priority=args.priority)
         self.register_outputs(encrypted.concealed(dict(made)))
 
 
-def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor]) -> facts.Queue:
+def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, Flavor]) -> outputs.Queue:
     """What policies and reports read: plain values, known before any resource exists. Quotas count GPUs, or cores of a
     flavor without GPUs."""
-    return facts.Queue(
+    return outputs.Queue(
         priority=args.priority,
         cpus=args.cpus,
         memoryGib=args.memory_gib,
@@ -98,7 +98,7 @@ def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, F
         teams=list(args.teams),
         cohort=args.cohort or "",
         kinds=[
-            facts.QueueFlavor(
+            outputs.QueueFlavor(
                 name=name,
                 guaranteed=each.guaranteed.counted(name),
                 borrowable=each.borrowable.counted(name),
@@ -110,7 +110,7 @@ def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, F
         ],
         # From the oldest to the newest, also those that this queue never uses.
         machines=[
-            facts.Flavor(name=name, gpus=name != CPU, max=flavor.cpus_max if name == CPU else flavor.gpus_max)
+            outputs.Flavor(name=name, gpus=name != CPU, max=flavor.cpus_max if name == CPU else flavor.gpus_max)
             for flavor in flavors.values()
             for name in flavor.counted
         ],

@@ -2,13 +2,14 @@
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from components.base.faults import Fault, Key, Note, did_you_mean, unknown_name
+from components.base.problems import Key, Note, Problem, did_you_mean, unknown_name
 from components.namespace import namespace_owner
 from components.node_groups.labels import CPU
-from components.queues import lending, quota, team
+from components.queues import lending, quota
 from components.queues.flavors import ANY, Flavor
 from components.queues.quota import Quota
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+from components.teams import team as teams_team
 
 _NO_GROUPS = (("nodeGroups",),)
 _KINDS, _TAINTS = 64, 8
@@ -20,7 +21,7 @@ def faults(
     cohorts: Mapping[str, CohortArgs],
     teams: Mapping[str, TeamArgs],
     flavors: Mapping[str, Flavor] | None,
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Every fault. `flavors` is None if node groups failed validation; checks of flavors are then skipped."""
     yield from _cohorts(cohorts)
     for name, args in queues.items():
@@ -52,29 +53,31 @@ def notes(
         yield Note(("teams", name), "no queue has the team, so its jobs cannot be queued; add it to teams of a queue")
 
 
-def _shape(at: Key, args: QueueArgs) -> Iterator[Fault]:
+def _shape(at: Key, args: QueueArgs) -> Iterator[Problem]:
     if bool(args.cpus) != bool(args.memory_gib):
         missing, given = ("memoryGib", "cpus") if args.cpus else ("cpus", "memoryGib")
-        yield Fault((*at, missing), f"missing, but {given} is set; set both, or neither")
+        yield Problem((*at, missing), f"missing, but {given} is set; set both, or neither")
     if not any((args.cpus, args.memory_gib, *args.gpus.values(), *args.may_borrow.values())):
-        yield Fault(at, "has no quota; set cpus and memoryGib, or gpus, or mayBorrow")
+        yield Problem(at, "has no quota; set cpus and memoryGib, or gpus, or mayBorrow")
     for kind, count in args.lends.items():
         own = args.cpus if kind == CPU else args.gpus.get(kind, 0)
         if count > own:
             remedy = f"set {own:g} or less" if own else "remove it"
             reason = f"is {count}, but the queue's nominal quota is {own:g}; {remedy}"
-            yield Fault((*at, "lends", kind), reason, given=((*at, "gpus"), (*at, "lends", kind)))
+            yield Problem((*at, "lends", kind), reason, given=((*at, "gpus"), (*at, "lends", kind)))
 
 
 def _names(
     at: Key, args: QueueArgs, cohorts: Mapping[str, CohortArgs], teams: Mapping[str, TeamArgs]
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     if args.cohort == ALONE:
         for key, given in (("mayBorrow", args.may_borrow), ("lends", args.lends)):
             if given:
-                yield Fault((*at, key), f"is set, but cohort {ALONE} shares nothing; set another cohort, or remove it")
+                yield Problem(
+                    (*at, key), f"is set, but cohort {ALONE} shares nothing; set another cohort, or remove it"
+                )
         if args.weight is not None:
-            yield Fault((*at, "weight"), f"is set, but cohort {ALONE} shares nothing; remove it")
+            yield Problem((*at, "weight"), f"is set, but cohort {ALONE} shares nothing; remove it")
     elif args.cohort is not None and args.cohort not in cohorts:
         yield unknown_name((*at, "cohort"), "cohort", args.cohort, [*cohorts, ALONE])
     for name in args.teams:
@@ -82,17 +85,17 @@ def _names(
             yield unknown_name((*at, "teams"), "team", name, teams)
 
 
-def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[Problem]:
     gpus = [name for name, flavor in flavors.items() if flavor.is_gpu or name == ANY]
     with_cores = [CPU for flavor in flavors.values() if not flavor.is_gpu]
     if not with_cores and (args.cpus or args.memory_gib):
         reason = "is set, but every node group has an accelerator; declare one without, or remove it"
-        yield Fault((*at, "cpus"), reason, given=_NO_GROUPS)
+        yield Problem((*at, "cpus"), reason, given=_NO_GROUPS)
     both = (("gpus", args.gpus), ("mayBorrow", args.may_borrow))
     any_gpus = next((f"{key} {{{ANY}: {counts[ANY]}}}" for key, counts in both if counts.get(ANY)), None)
     if ANY in flavors and any_gpus and not (args.cpus or args.may_borrow.get(CPU)):
         reason = f"missing, but {any_gpus} is set, and pods with GPUs also request CPUs"
-        yield Fault((*at, "cpus"), f"{reason}; set cpus and memoryGib", given=_NO_GROUPS)
+        yield Problem((*at, "cpus"), f"{reason}; set cpus and memoryGib", given=_NO_GROUPS)
     for key, counts, known in (
         ("gpus", args.gpus, gpus),
         ("mayBorrow", args.may_borrow, [*gpus, *with_cores]),
@@ -103,18 +106,18 @@ def _kinds(at: Key, args: QueueArgs, flavors: Mapping[str, Flavor]) -> Iterator[
                 yield _unknown_kind((*at, key, name), name, known)
     if (count := len(quota.of(args, flavors))) > _KINDS:
         reason = f"uses {count} flavors, but a Kueue ClusterQueue has at most {_KINDS}; split it into several queues"
-        yield Fault(at, reason, given=_NO_GROUPS)
+        yield Problem(at, reason, given=_NO_GROUPS)
 
 
-def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+def _taints(flavors: Mapping[str, Flavor]) -> Iterator[Problem]:
     for flavor in flavors.values():
         if len(flavor.taints) > _TAINTS:
             reason = f"flavor {flavor.name} has {len(flavor.taints)} taints, including those of its nodes"
             limit = f"but a Kueue ResourceFlavor has at most {_TAINTS}; set fewer"
-            yield Fault(("nodeGroups",), f"{reason}, {limit}", given=_NO_GROUPS)
+            yield Problem(("nodeGroups",), f"{reason}, {limit}", given=_NO_GROUPS)
 
 
-def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
+def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Problem:
     if name == ANY:
         reason = f"{ANY} is for stacks without nodeGroups; use one of {', '.join(known) or 'no GPUs'}"
     elif ANY in known:
@@ -125,10 +128,10 @@ def _unknown_kind(at: Key, name: str, known: Sequence[str]) -> Fault:
         reason = "no node group has GPUs; remove it, or declare a group with GPUs"
     else:
         reason = f"unknown accelerator; choose one of {', '.join(known)}{did_you_mean(name, known)}"
-    return Fault(at, reason, given=_NO_GROUPS, lacks=_NO_GROUPS[0] if ANY in known else ("nodeGroups", name))
+    return Problem(at, reason, given=_NO_GROUPS, lacks=_NO_GROUPS[0] if ANY in known else ("nodeGroups", name))
 
 
-def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Fault]:
+def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Iterator[Problem]:
     """Quotas above the capacity of the full node groups: Kueue would admit jobs whose pods stay pending."""
     for name, flavor in flavors.items():
         if flavor.is_gpu and flavor.gpus_max is not None:
@@ -142,7 +145,7 @@ def _sums(queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]) -> Ite
             yield from _too_much("memoryGib", "GiB", memory, flavor.memory_gib_max)
 
 
-def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detail: str = "") -> Iterator[Fault]:
+def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detail: str = "") -> Iterator[Problem]:
     total = sum(held.values())
     if total <= most:
         return
@@ -154,10 +157,10 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
     reason = f"the queues' quotas are {total:g} {unit} ({parts}), but the node groups have at most {most:g}"
     at = ("queues", largest, key, *([detail] if detail else []))
     others = tuple(("queues", queue) for queue in holders)
-    yield Fault(at, f"{reason}; {remedy}, or raise max of a node group", given=(*_NO_GROUPS, *others))
+    yield Problem(at, f"{reason}; {remedy}, or raise max of a node group", given=(*_NO_GROUPS, *others))
 
 
-def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Fault]:
+def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Problem]:
     """Borrowing limits above what the other queues lend."""
     lends = lending.of(queues, quotas)
     for name, args in queues.items():
@@ -178,33 +181,33 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
             else:
                 continue
             given = (*_NO_GROUPS, ("queues",), ("cohorts",))
-            yield Fault(("queues", name, "mayBorrow", kind), reason, given=given)
+            yield Problem(("queues", name, "mayBorrow", kind), reason, given=given)
 
 
 def _team_gpus(
     queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]], teams: Mapping[str, TeamArgs]
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Limits of teams above what their queues offer, which would limit nothing."""
     for name, args in teams.items():
-        most = team.gpus_at_most(queues, quotas, name)
+        most = teams_team.gpus_at_most(queues, quotas, name)
         if args.gpus is not None and args.gpus > most:
             remedy = f"set {most} or less" if most else "give a queue of the team GPUs"
             reason = f"is {args.gpus}, but the queues of team {name} offer {most}; {remedy}, or remove it"
-            yield Fault(("teams", name, "gpus"), reason, given=(*_NO_GROUPS, ("queues",)))
+            yield Problem(("teams", name, "gpus"), reason, given=(*_NO_GROUPS, ("queues",)))
         if args.budget and not most:
             reason = f"is set, but the queues of team {name} have no GPUs; give a queue of the team GPUs, or remove it"
-            yield Fault(("teams", name, "budget"), reason, given=(*_NO_GROUPS, ("queues",)))
+            yield Problem(("teams", name, "budget"), reason, given=(*_NO_GROUPS, ("queues",)))
 
 
-def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Fault]:
+def _cohorts(cohorts: Mapping[str, CohortArgs]) -> Iterator[Problem]:
     for name, args in cohorts.items():
         at = ("cohorts", name)
         if name == ALONE:
-            yield Fault(at, f"{ALONE} is reserved for queues without a cohort; use another name")
+            yield Problem(at, f"{ALONE} is reserved for queues without a cohort; use another name")
         if args.parent is not None and args.parent not in cohorts:
             yield unknown_name((*at, "parent"), "cohort", args.parent, cohorts)
         elif circle := _circle(name, cohorts):
-            yield Fault(
+            yield Problem(
                 (*at, "parent"),
                 f"the cohorts form a cycle ({' in '.join(circle)}); set a parent that is not inside this cohort",
                 lacks=("cohorts", *sorted(set(circle))),
@@ -221,24 +224,24 @@ def _circle(name: str, cohorts: Mapping[str, CohortArgs]) -> list[str]:
     return []
 
 
-def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Fault]:
+def _namespaces(teams: Mapping[str, TeamArgs]) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name, args in teams.items():
         other = first.setdefault(args.namespace or name, name)
         if owner := namespace_owner(args.namespace or name):
             at = ("teams", name, "namespace") if args.namespace else ("teams", name)
-            yield Fault(at, f"{args.namespace or name} is {owner}; use a namespace of the team's own")
+            yield Problem(at, f"{args.namespace or name} is {owner}; use a namespace of the team's own")
         elif other != name:
             reason = f"namespace {args.namespace or name} belongs to team {other}; use another"
-            yield Fault(("teams", name, "namespace"), reason, given=(("teams", other),))
+            yield Problem(("teams", name, "namespace"), reason, given=(("teams", other),))
 
 
-def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Fault]:
+def of_stacks_namespace(teams: Iterable[tuple[str, TeamArgs]], namespace: str) -> Iterator[Problem]:
     """Teams in the stack's own namespace, which already has every queue."""
     for name, args in teams:
         # A team with the name of the stack's namespace would replace it in maps by owner.
         if namespace in (name, args.namespace or name):
-            yield Fault(
+            yield Problem(
                 ("teams", name),
                 f"{namespace} is the namespace of the stack, which already has every queue; use another",
             )

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 
 from components import catalog
 from components.base import quantities
-from components.base.faults import Key
 from components.base.labels import HOSTNAME, ZONE
 from components.base.model import Resources
+from components.base.problems import Key
 from components.node_groups import placement
 from components.node_groups.fleet import Fleet
 from components.queues import lending

@@ -5,9 +5,9 @@ from typing import Any
 
 from components import catalog
 from components.base import names
-from components.base.faults import Fault, did_you_mean
 from components.base.label_syntax import LABEL_KEY_RULE, is_label_key
 from components.base.labels import HOSTNAME, TOPOLOGY_PREFIX, ZONE
+from components.base.problems import Problem, did_you_mean
 from components.node_groups.shape import Shape
 
 LEVELS: Mapping[str, str] = {"zone": ZONE, "host": HOSTNAME}
@@ -52,25 +52,25 @@ def annotations(level: str | None, *, required: bool) -> dict[str, str]:
     return {f"{TOPOLOGY_PREFIX}{'required' if required else 'preferred'}-topology": level}
 
 
-def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Faults of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
     at = ("topology",)
     for level in levels:
         if level not in known and not ("/" in level and is_label_key(level)):
             names = ", ".join(known)
             reason = f"unknown level {level!r}; choose one of {names}{did_you_mean(level, known)}, or a label's key"
-            yield Fault(at, f"{reason} ({LABEL_KEY_RULE})")
+            yield Problem(at, f"{reason} ({LABEL_KEY_RULE})")
     labels = [known.get(level, level) for level in levels]
     if len(set(labels)) < len(labels):
-        yield Fault(at, f"{', '.join(levels)} repeats a level; list each level once")
+        yield Problem(at, f"{', '.join(levels)} repeats a level; list each level once")
     order = [list(known.values()).index(label) for label in labels if label in known.values()]
     if order != sorted(order):
         right = ", ".join(name for name, label in known.items() if label in labels)
-        yield Fault(at, f"{', '.join(levels)} is not ordered from wide to narrow; use {right}")
+        yield Problem(at, f"{', '.join(levels)} is not ordered from wide to narrow; use {right}")
     for name, shape in groups.items() if levels else ():
         if shape.accelerator and shape.args.min != shape.args.max:
             reason = (
                 f"min is {shape.args.min} and max is {shape.args.max}, but with topology Kueue only counts "
                 f"existing nodes"
             )
-            yield Fault(("nodeGroups", name, "min"), f"{reason}; set min: {shape.args.max}", given=(at,))
+            yield Problem(("nodeGroups", name, "min"), f"{reason}; set min: {shape.args.max}", given=(at,))

@@ -3,9 +3,9 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from components.base.faults import Fault, Key
 from components.base.labels import ACCELERATOR
 from components.base.model import Resources
+from components.base.problems import Key, Problem
 from components.node_groups import placement
 from components.node_groups.fleet import Fleet
 from components.queues.flavors import Flavor
@@ -31,7 +31,7 @@ def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], 
 
 def faults(
     held: Mapping[str, Mapping[Key, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Quotas that leave too little for the workloads without a queue. `held`: the most GPUs of pods by flavor and by
     the path of their resources; pods that may use several flavors are under each."""
     times = Counter(at for pods in held.values() for at in pods)
@@ -55,7 +55,7 @@ def faults(
             yield _undecided(at, taken, sorted(free - {accelerators[kind] for kind in taken}))
 
 
-def _too_little(kind: str, quotas: Mapping[str, int], pods: Mapping[Key, int], most: int) -> Fault:
+def _too_little(kind: str, quotas: Mapping[str, int], pods: Mapping[Key, int], most: int) -> Problem:
     queued, unqueued = sum(quotas.values()), sum(pods.values())
     workloads: Counter[str] = Counter()
     for (_, name, *_rest), gpus in pods.items():
@@ -65,12 +65,12 @@ def _too_little(kind: str, quotas: Mapping[str, int], pods: Mapping[Key, int], m
     reason = f"the queues' quotas are {queued} {kind}, and workloads without a queue use up to {unqueued} ({parts})"
     remedy = f"set {max(0, quotas[largest] - (queued + unqueued - most))} or less here, or raise max of a node group"
     given = (("nodeGroups",), *(("queues", name) for name in quotas), *(("workloads", name) for name in workloads))
-    return Fault(
+    return Problem(
         ("queues", largest, "gpus", kind), f"{reason}, but the node groups have at most {most}; {remedy}", given=given
     )
 
 
-def _undecided(at: Key, taken: Sequence[str], free: Sequence[str]) -> Fault:
+def _undecided(at: Key, taken: Sequence[str], free: Sequence[str]) -> Problem:
     """Pods that may take GPUs which are guaranteed to a queue, because the scheduler uses any idle one. `at`: the path
     of their resources. `free`: accelerators with enough GPUs for both."""
     reason = (
@@ -78,4 +78,4 @@ def _undecided(at: Key, taken: Sequence[str], free: Sequence[str]) -> Fault:
     )
     remedy = f"set it to one of {', '.join(free)}" if free else "lower the queues' gpus, or raise max of a node group"
     given = (("nodeGroups",), ("queues",), at[:2])
-    return Fault((*at, "accelerator"), f"{reason}; {remedy}", given=given)
+    return Problem((*at, "accelerator"), f"{reason}; {remedy}", given=given)

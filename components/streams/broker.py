@@ -8,7 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base.family import Variant
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.streams.access import Access
@@ -76,20 +76,20 @@ class StreamBroker(Variant, family=True):
         """The StorageClass of its brokers' disks; None if the settings name none."""
         return None
 
-    def check(self, path: Key) -> Iterator[Fault]:
+    def check(self, path: Key) -> Iterator[Problem]:
         """Faults of these settings."""
         yield from ()
 
-    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         """Faults of names that are too long for objects of the stream at this path."""
         yield from ()
 
-    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         """Faults of the stream's mirror at this path."""
         reason = (
             f"broker kind {self.kind} cannot mirror, because tensorplane does not operate that Kafka; use kind strimzi"
         )
-        yield Fault(path, reason, given=((*path[:-1], "broker"),))
+        yield Problem(path, reason, given=((*path[:-1], "broker"),))
 
     def access(self, stream: str, client: str, namespace: str) -> Access:
         """Connection of a group or producer to the stream of this name. `namespace`: the stack's."""

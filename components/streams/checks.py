@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault, Key, Note, unknown_name
+from components.base.problems import Key, Note, Problem, unknown_name
 from components.clusters import storage_class_names
 from components.clusters.settings import ClusterArgs
 from components.streams.broker import StreamBroker
@@ -13,7 +13,7 @@ from components.volumes.settings import VolumeArgs
 Volumes = Mapping[str, VolumeArgs | None]
 
 
-def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: ClusterArgs) -> Iterator[Fault]:
+def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: ClusterArgs) -> Iterator[Problem]:
     """Every fault. `volumes` maps volumes that failed validation to None."""
     yield from _together(streams)
     yield from _one_each(streams)
@@ -39,34 +39,34 @@ def _is_on(broker: StreamBroker, cluster: ClusterArgs) -> bool:
     return broker.clusters is None or cluster.kind in broker.clusters
 
 
-def _clients(name: str, args: StreamArgs) -> Iterator[Fault]:
+def _clients(name: str, args: StreamArgs) -> Iterator[Problem]:
     at = ("streams", name)
     for section, clients in (("groups", args.groups), ("producers", args.producers)):
         for client, settings in clients.items():
             yield from settings.check((*at, section, client), list(args.topics))
     for client in sorted(args.groups.keys() & args.producers.keys()):
-        yield Fault(
+        yield Problem(
             (*at, "producers", client),
             "is also the name of a consumer group, but readers and writers are different users; use another name",
         )
 
 
-def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: ClusterArgs) -> Iterator[Fault]:
+def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: ClusterArgs) -> Iterator[Problem]:
     path = ("streams", name)
     at = (*path, "broker")
     if broker is None:
         reason = f"missing, but cluster kind {cluster.kind} has no default broker; set kind managed or strimzi"
-        yield Fault(at, reason, given=(at,))
+        yield Problem(at, reason, given=(at,))
         return
     if broker.clusters is not None and not _is_on(broker, cluster):
         only = " or ".join(sorted(broker.clusters))
-        yield Fault(
+        yield Problem(
             at, f"{broker.kind} requires cluster kind {only}, but the cluster is {cluster.kind}; use another broker"
         )
         return
     yield from broker.check(at)
     if broker.storage_class and (wrong := storage_class_names.fault(broker.storage_class, cluster)):
-        yield Fault((*at, "brokers", "storageClass"), wrong, given=(("cluster",),))
+        yield Problem((*at, "brokers", "storageClass"), wrong, given=(("cluster",),))
     yield from broker.check_names(args, path)
     for topic, settings in args.topics.items():
         yield from settings.check((*path, "topics", topic), broker.count)
@@ -76,18 +76,18 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
 
 def _volume(
     name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes, cluster: ClusterArgs
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Faults of `volume`: missing for brokers that require one, set for others."""
     at = ("streams", name, "volume")
     if not broker.on_the_volume:
         if args.volume:
             reason = f"is set, but broker kind {broker.kind} keeps the records on disks of its own; remove it"
-            yield Fault(at, reason, given=(("streams", name, "broker"),))
+            yield Problem(at, reason, given=(("streams", name, "broker"),))
     elif args.volume is None:
         reason = (
             f"missing, but broker kind {broker.kind} keeps the records on a volume; name one that nothing else mounts"
         )
-        yield Fault(at, reason, given=(("streams", name, "broker"), at))
+        yield Problem(at, reason, given=(("streams", name, "broker"), at))
     elif args.volume not in volumes:
         yield unknown_name(at, "volume", args.volume, volumes)
     elif volume := volumes[args.volume]:
@@ -95,33 +95,33 @@ def _volume(
         yield from _alone(name, args.volume, volume)
     if broker.on_the_volume and "retain" in args.model_fields_set:
         reason = "is set, but the records are on a volume, whose own retain applies; remove it"
-        yield Fault(("streams", name, "retain"), reason, given=(("streams", name, "broker"),))
+        yield Problem(("streams", name, "retain"), reason, given=(("streams", name, "broker"),))
 
 
-def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Iterator[Fault]:
+def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Iterator[Problem]:
     """Faults of a volume that a broker cannot use."""
     backend, given = volume.backend_on(cluster), (("volumes", name),)
     if not backend.is_on(cluster):
         return  # reported by the volume's checks
     if not backend.renames:
         reason = f"volume {name} is on backend {backend.kind}, which cannot rename files, as Kafka requires"
-        yield Fault(at, f"{reason}; choose one on {volume_checks.that_rename(cluster)}", given=given)
+        yield Problem(at, f"{reason}; choose one on {volume_checks.that_rename(cluster)}", given=given)
     elif volume.access_modes == ["ReadOnlyMany"]:
-        yield Fault(
+        yield Problem(
             at, f"volume {name} is ReadOnlyMany, but the broker writes to it; choose another volume", given=given
         )
 
 
-def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Fault]:
+def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Problem]:
     """Faults of volume settings that only apply to workloads' pods."""
     for key, value in (("path", args.path), ("readers", args.readers), ("writers", args.writers)):
         if value is not None:
             reason = f"is set, but only the broker of stream {name} mounts this volume"
-            yield Fault(("volumes", volume, key), f"{reason}; remove it", given=(("streams", name),))
+            yield Problem(("volumes", volume, key), f"{reason}; remove it", given=(("streams", name),))
 
 
-def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -> Iterator[Fault]:
-    """Fault of a volume that is too small for the topics' retention."""
+def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -> Iterator[Problem]:
+    """Problem of a volume that is too small for the topics' retention."""
     volume = volumes.get(args.volume) if args.volume and broker.on_the_volume else None
     kept = sum(topic.partitions * (topic.retention_gib or 0) for topic in args.topics.values())
     # In addition to retained records, each partition has an active segment.
@@ -130,19 +130,19 @@ def _room(name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes) -
             f"{volume.size_gib:.12g} is not enough for the {kept:.12g} GiB that stream {name} keeps; set more "
             f"than {kept:.12g}"
         )
-        yield Fault(("volumes", args.volume, "sizeGib"), reason, given=(("streams", name),))
+        yield Problem(("volumes", args.volume, "sizeGib"), reason, given=(("streams", name),))
 
 
-def _one_each(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
-    """Fault of a volume that two streams use."""
+def _one_each(streams: Mapping[str, StreamArgs]) -> Iterator[Problem]:
+    """Problem of a volume that two streams use."""
     taken: dict[str, str] = {}
     for name, args in streams.items():
         if args.volume and (other := taken.setdefault(args.volume, name)) != name:
             reason = f"volume {args.volume} holds the records of stream {other}; name another volume"
-            yield Fault(("streams", name, "volume"), reason, given=(("streams", other),))
+            yield Problem(("streams", name, "volume"), reason, given=(("streams", other),))
 
 
-def _together(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
+def _together(streams: Mapping[str, StreamArgs]) -> Iterator[Problem]:
     """Faults of objects that two streams would create: a Kafka cluster, a topic or a user."""
     brokers: dict[str, str] = {}
     topics: dict[str, tuple[str, str]] = {}
@@ -153,14 +153,14 @@ def _together(streams: Mapping[str, StreamArgs]) -> Iterator[Fault]:
             continue
         if broker.count and (other := brokers.setdefault(broker.kafka, name)) != name:
             reason = f"stream {other} already creates Kafka {broker.kafka}; remove `brokers` here"
-            yield Fault((*at, "broker", "brokers"), reason, given=(("streams", other),))
+            yield Problem((*at, "broker", "brokers"), reason, given=(("streams", other),))
         for topic in args.topics:
             other, kafka = topics.setdefault(topic, (name, broker.kafka))
             if other != name:
                 one = f"topic of Kafka {kafka}" if kafka == broker.kafka else f"KafkaTopic (of Kafka {kafka})"
                 reason = f"stream {other} already has this {one}; use another name"
-                yield Fault((*at, "topics", topic), reason, given=(("streams", other),))
+                yield Problem((*at, "topics", topic), reason, given=(("streams", other),))
         for user in broker.users(args, name):
             if (other := users.setdefault(user, name)) != name:
                 reason = f"stream {other} already has the user {user}; use another name"
-                yield Fault(at, reason, given=(("streams", other),))
+                yield Problem(at, reason, given=(("streams", other),))

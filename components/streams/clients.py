@@ -5,8 +5,8 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from components.base.faults import Fault, Key, unknown_name
 from components.base.model import Model
+from components.base.problems import Key, Problem, unknown_name
 from components.streams.topic import TopicName
 
 
@@ -16,12 +16,12 @@ class ClientArgs(Model):
     topics: Annotated[list[TopicName], Field(min_length=1)] | None = None
     """Its topics; all topics of the stream by default."""
 
-    def check(self, path: Key, declared: Sequence[str]) -> Iterator[Fault]:
+    def check(self, path: Key, declared: Sequence[str]) -> Iterator[Problem]:
         """Faults of unknown topics."""
         for topic in self.topics or ():
             if topic not in declared:
                 fault = unknown_name((*path, "topics"), "topic", topic, declared)
-                yield Fault(fault.path, fault.reason, given=((*path[:-2], "topics"),))
+                yield Problem(fault.path, fault.reason, given=((*path[:-2], "topics"),))
 
 
 def reader_spec(group: str, topics: Sequence[str]) -> dict[str, Any]:

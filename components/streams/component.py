@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.streams.broker import Request
@@ -35,9 +35,9 @@ class Stream(pulumi.ComponentResource):
         broker = args.broker_on(cluster.args)
         if broker is None:
             raise ValueError(f"stream {name} has no broker, which `check` refuses")
-        props = facts.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
-        super().__init__(facts.STREAM, name, dict(props), opts)
+        props = outputs.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
+        super().__init__(outputs.STREAM, name, dict(props), opts)
         request = Request(name, namespace, args, cluster, disk, retain, needed, autoscaled)
         broker.declare(request, pulumi.ResourceOptions(parent=self))
-        made = facts.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
+        made = outputs.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
         self.register_outputs(encrypted.concealed(dict(made)))

@@ -6,8 +6,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator
 
-from components.base.faults import Fault, Key
 from components.base.model import Line, Model, Name, NonEmptyStr, refuse
+from components.base.problems import Key, Problem
 from components.streams.access import Access, Authentication
 
 _SERVER = re.compile(r"(\[[0-9a-fA-F:]+\]|[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?):([0-9]{1,5})")
@@ -42,25 +42,27 @@ class Endpoint(Model):
     secret: Name | None = None
     """Secret of the stack's namespace with `user.crt` and `user.key`, or with `password`."""
 
-    def check(self, path: Key) -> Iterator[Fault]:
+    def check(self, path: Key) -> Iterator[Problem]:
         """Faults of contradicting settings."""
         by_password = self.authentication in ("scram-sha-512", "plain")
         if self.authentication != "none" and not self.secret:
-            yield Fault((*path, "secret"), f"missing; authentication {self.authentication} requires a Secret, name one")
+            yield Problem(
+                (*path, "secret"), f"missing; authentication {self.authentication} requires a Secret, name one"
+            )
         if by_password and not self.username:
-            yield Fault(
+            yield Problem(
                 (*path, "username"), f"missing; authentication {self.authentication} requires a username, set one"
             )
         if not by_password and self.username:
-            yield Fault(
+            yield Problem(
                 (*path, "username"),
                 f"is {self.username!r}, but authentication {self.authentication} has no username; remove it",
             )
         if self.authority and not self.tls:
-            yield Fault((*path, "authority"), f"is {self.authority!r}, but tls is false; remove it, or set tls: true")
+            yield Problem((*path, "authority"), f"is {self.authority!r}, but tls is false; remove it, or set tls: true")
         if not self.tls and self.authentication in ("tls", "plain"):
             why = "uses client certificates" if self.authentication == "tls" else "sends the password in clear text"
-            yield Fault((*path, "tls"), f"is false, but authentication {self.authentication} {why}; set tls: true")
+            yield Problem((*path, "tls"), f"is false, but authentication {self.authentication} {why}; set tls: true")
 
     @property
     def ports(self) -> list[int]:

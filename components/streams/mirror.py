@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.faults import Fault, Key
 from components.base.interval import Interval
 from components.base.model import Model
+from components.base.problems import Key, Problem
 from components.streams.endpoint import Endpoint
 
 MIRROR = "mirror"
@@ -25,9 +25,9 @@ class MirrorArgs(Model):
     tasks: Annotated[int, Field(ge=1, le=1000)] = 1
     """Number of parallel copy tasks. More tasks than partitions have no effect."""
 
-    def check(self, path: Key, own: str) -> Iterator[Fault]:
+    def check(self, path: Key, own: str) -> Iterator[Problem]:
         """A mirror must be another Kafka cluster."""
         yield from self.to.check((*path, "to"))
         if set(self.to.bootstrap.split(",")) & set(own.split(",")):
             reason = f"{self.to.bootstrap!r} is the stream's own Kafka; use another Kafka"
-            yield Fault((*path, "to", "bootstrap"), reason)
+            yield Problem((*path, "to", "bootstrap"), reason)

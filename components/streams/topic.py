@@ -7,8 +7,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from components.base.faults import Fault, Key
 from components.base.model import Model, refuse
+from components.base.problems import Key, Problem
 from components.base.quantities import GIB
 
 _TOPIC = re.compile(r"[a-z0-9]([a-z0-9.-]*[a-z0-9])?")
@@ -47,11 +47,11 @@ class TopicArgs(Model):
         """Replicas of each partition on this number of brokers."""
         return self.replicas or min(_COPIES, brokers or _COPIES)
 
-    def check(self, path: Key, brokers: int | None) -> Iterator[Fault]:
+    def check(self, path: Key, brokers: int | None) -> Iterator[Problem]:
         """Faults of a topic on this number of brokers."""
         if brokers is not None and self.replicas is not None and self.replicas > brokers:
             reason = f"is {self.replicas}, but each replica is on a broker of its own; set {brokers} or less"
-            yield Fault((*path, "replicas"), reason, given=((*path[:-2], "broker"),))
+            yield Problem((*path, "replicas"), reason, given=((*path[:-2], "broker"),))
 
     def spec(self, brokers: int | None) -> dict[str, Any]:
         """The spec of a KafkaTopic on this number of brokers."""

@@ -6,7 +6,8 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components import agent, versions
+from components import versions
+from components.agent import agent as agent_agent
 from components.base.labels import NAMESPACE_NAME, labels
 from components.streams.access import client_label
 from components.streams.broker import Request
@@ -46,7 +47,7 @@ def operated(
 
     Strimzi creates the policies for ingress.
     """
-    outside = {"ports": _ports(sorted({*agent.API_SERVER_PORTS, *ports}))}
+    outside = {"ports": _ports(sorted({*agent_agent.API_SERVER_PORTS, *ports}))}
     _policy(request, part, pod_labels, {"egress": [{"to": [_pods(to)]}, outside]}, opts)
 
 

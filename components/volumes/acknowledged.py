@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault, unknown_name
 from components.base.model import Model, Name
+from components.base.problems import Problem, unknown_name
 from components.volumes.settings import VolumeArgs
 
 
@@ -18,12 +18,12 @@ class AcknowledgeArgs(Model):
     """Namespaces that are deleted with everything in them, such as that of a removed team. None by default."""
 
 
-def faults(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> Iterator[Fault]:
+def faults(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> Iterator[Problem]:
     """Acknowledgements that contradict what is declared. `volumes`: the declared ones; None for faulty ones."""
     for index, name in enumerate(args.delete_volume):
         if name in volumes:
             reason = f"volume {name} is still declared, so nothing deletes it; remove it here or from volumes"
-            yield Fault(("acknowledge", "deleteVolume", str(index)), reason)
+            yield Problem(("acknowledge", "deleteVolume", str(index)), reason)
     for index, name in enumerate(args.replace_volume):
         if name not in volumes:
             yield unknown_name(("acknowledge", "replaceVolume", str(index)), "volume", name, volumes)
@@ -31,4 +31,4 @@ def faults(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> I
             reason = f"volume {name} has retain: true, which refuses its replacement"
             remedy = "set retain: false there and deploy that first, or remove it here"
             given = (("volumes", name, "retain"),)
-            yield Fault(("acknowledge", "replaceVolume", str(index)), f"{reason}; {remedy}", given=given)
+            yield Problem(("acknowledge", "replaceVolume", str(index)), f"{reason}; {remedy}", given=given)

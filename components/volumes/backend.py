@@ -9,8 +9,8 @@ import pulumi_kubernetes as k8s
 
 from components.base import quantities
 from components.base.family import Variant
-from components.base.faults import Fault, Note
 from components.base.labels import labels
+from components.base.problems import Note, Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -157,7 +157,7 @@ class Backend(Variant, family=True):
         """Whether a volume can be mounted in its own zone only."""
         return self.capabilities.reach == "zone"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         """Faults of a volume of this backend, beyond its capabilities. Paths are relative to the volume."""
         yield from ()
 
@@ -170,7 +170,7 @@ class Backend(Variant, family=True):
         yield from ()
 
     @classmethod
-    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:
         """Faults of all volumes of this backend together. Paths are relative to `volumes`."""
         yield from ()
 

@@ -6,8 +6,8 @@ from typing import cast
 
 from components.base import quantities
 from components.base.consequences import of_default
-from components.base.faults import Fault, Key, Note, unknown_name
 from components.base.model import is_object_name
+from components.base.problems import Key, Note, Problem, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.volumes import capabilities, unique_names
 from components.volumes.backend import Backend
@@ -20,7 +20,7 @@ from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
 Declared = Mapping[str, VolumeArgs | None]
 
 
-def faults(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+def faults(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
     """Every fault, one line each. `declared` maps volumes that failed validation to None."""
     yield from _paths(volumes)
     yield from snapshot_group.faults(volumes, set(declared), cluster)
@@ -31,13 +31,13 @@ def faults(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: Clust
         yield from wrong if args.backend else of_default(("volumes", name, "backend"), wrong)
 
 
-def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
     at = ("volumes", name)
     backend = args.backend_on(cluster)
     if backend.clusters is not None and not backend.is_on(cluster):
         only = " or ".join(sorted(backend.clusters))
         reason = f"{backend.kind} requires cluster kind {only}, but the cluster is {cluster.kind}; use another backend"
-        yield Fault((*at, "backend"), reason, given=(("cluster", "kind"),))
+        yield Problem((*at, "backend"), reason, given=(("cluster", "kind"),))
         return
     wrong = list(_modes(at, args, backend, cluster))
     yield from wrong or _read_only(name, args, declared, backend)
@@ -49,7 +49,7 @@ def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: Cluster
     yield from _origin(name, args, declared, cluster)
     yield from _copied(name, args, declared)
     for fault in backend.check(args, cluster):
-        yield Fault((*at, *fault.path), fault.reason, given=_given(at, fault))
+        yield Problem((*at, *fault.path), fault.reason, given=_given(at, fault))
 
 
 def notes(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Note]:
@@ -59,44 +59,44 @@ def notes(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[N
             yield Note(("volumes", name, *note.path), note.text)
 
 
-def _together(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Fault]:
+def _together(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Problem]:
     """Limits that all volumes of one backend share."""
     kinds = {(backend := args.backend_on(cluster)).kind: backend for args in volumes.values()}
     for kind, backend in sorted(kinds.items()):
         if backend.is_on(cluster):
             of_kind = {name: args for name, args in volumes.items() if args.backend_on(cluster).kind == kind}
             for fault in backend.check_together(of_kind, cluster):
-                yield Fault(("volumes", *fault.path), fault.reason, given=_given(("volumes",), fault))
+                yield Problem(("volumes", *fault.path), fault.reason, given=_given(("volumes",), fault))
 
 
-def _given(at: Key, fault: Fault) -> tuple[Key, ...]:
+def _given(at: Key, fault: Problem) -> tuple[Key, ...]:
     """The settings that a backend's fault depends on, of the cluster and of the volume."""
     return tuple(path if path[0] == "cluster" else (*at, *path) for path in fault.given)
 
 
-def _paths(volumes: Mapping[str, VolumeArgs]) -> Iterator[Fault]:
+def _paths(volumes: Mapping[str, VolumeArgs]) -> Iterator[Problem]:
     """Each volume has a path of its own, and no path is inside another."""
     taken = {args.path: name for name, args in reversed(list(volumes.items())) if args.path}
     for name, args in volumes.items():
         for path, other in taken.items():
             if args.path and name != other and (args.path == path or args.path.startswith(f"{path}/")):
                 reason = f"{args.path} is already used by volume {other} ({path}); use a path of its own"
-                yield Fault(("volumes", name, "path"), reason, given=(("volumes", other, "path"),))
+                yield Problem(("volumes", name, "path"), reason, given=(("volumes", other, "path"),))
                 break
 
 
-def _modes(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) -> Iterator[Fault]:
+def _modes(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) -> Iterator[Problem]:
     for mode in args.access_modes or ():
         if mode not in backend.capabilities.access_modes:
             able = _have([kind for kind, row in rows().items() if mode in row.access_modes], cluster)
-            yield Fault(
+            yield Problem(
                 (*at, "accessModes"),
                 f"backend {backend.kind} does not support {mode}; {able}",
                 given=((*at, "backend"),),
             )
 
 
-def _read_only(name: str, args: VolumeArgs, declared: Declared, backend: Backend) -> Iterator[Fault]:
+def _read_only(name: str, args: VolumeArgs, declared: Declared, backend: Backend) -> Iterator[Problem]:
     """A read-only volume that starts empty, or that a mirror must write to."""
     at = ("volumes", name)
     if args.access_modes != ["ReadOnlyMany"]:
@@ -105,24 +105,24 @@ def _read_only(name: str, args: VolumeArgs, declared: Declared, backend: Backend
     if sender or (args.source and args.source.mirror):
         reason = "is ReadOnlyMany only, but VolSync writes the mirror's data to this volume"
         given = ((*at, "from"), *((("volumes", sender),) if sender else ()))
-        yield Fault((*at, "accessModes"), f"{reason}; use ReadWriteMany or ReadWriteOnce", given=given)
+        yield Problem((*at, "accessModes"), f"{reason}; use ReadWriteMany or ReadWriteOnce", given=given)
     elif args.source is None and not backend.may_have_content:
         reason = "is ReadOnlyMany only, but the volume starts empty, so it would stay empty"
         remedy = "set `from`, or use ReadWriteMany and mount the volume with readOnly"
         given = ((*at, "backend"), (*at, "from"))
-        yield Fault((*at, "accessModes"), f"{reason}; {remedy}", given=given)
+        yield Problem((*at, "accessModes"), f"{reason}; {remedy}", given=given)
 
 
-def _size(at: Key, args: VolumeArgs, backend: Backend) -> Iterator[Fault]:
+def _size(at: Key, args: VolumeArgs, backend: Backend) -> Iterator[Problem]:
     row = backend.capabilities
     if quantities.mebibytes(args.size_gib) < 1:
-        yield Fault((*at, "sizeGib"), f"{args.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
+        yield Problem((*at, "sizeGib"), f"{args.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
     elif args.size_gib < row.min_gib or (row.max_gib is not None and args.size_gib > row.max_gib):
         reason = f"invalid size {args.size_gib:.12g} for backend {backend.kind}; use {capabilities.sizes(row)}"
-        yield Fault((*at, "sizeGib"), reason, given=((*at, "backend"),))
+        yield Problem((*at, "sizeGib"), reason, given=((*at, "backend"),))
 
 
-def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) -> Iterator[Fault]:
+def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) -> Iterator[Problem]:
     """Requested features that the backend does not support; the message names backends that do."""
     source = args.source
     asked = (
@@ -140,7 +140,7 @@ def _lacking(at: Key, args: VolumeArgs, backend: Backend, cluster: ClusterArgs) 
         if wanted and getattr(backend.capabilities, feature) is None:
             able = _have([kind for kind, row in rows().items() if getattr(row, feature)], cluster)
             reason = f"backend {backend.kind} does not support {capabilities.FEATURES[feature]}; {able}"
-            yield Fault((*at, *key), reason, given=((*at, "backend"),))
+            yield Problem((*at, *key), reason, given=((*at, "backend"),))
 
 
 def _able_to_mirror(args: VolumeArgs, cluster: ClusterArgs) -> str:
@@ -149,40 +149,40 @@ def _able_to_mirror(args: VolumeArgs, cluster: ClusterArgs) -> str:
     return _have([kind for kind, row in rows().items() if way in row.mirrors], cluster)
 
 
-def _snapshots(name: str, args: VolumeArgs, backend: Backend) -> Iterator[Fault]:
+def _snapshots(name: str, args: VolumeArgs, backend: Backend) -> Iterator[Problem]:
     if args.snapshots is None or backend.capabilities.snapshot != capabilities.CSI:
         return
     at = ("volumes", name)
     if backend.csi_driver is None:
         reason = "missing, but snapshots require it; set the CSI driver of the StorageClass (kubectl get csidrivers)"
-        yield Fault((*at, "backend", "driver"), reason, given=((*at, "snapshots"), (*at, "backend")))
+        yield Problem((*at, "backend", "driver"), reason, given=((*at, "snapshots"), (*at, "backend")))
     if len(name) > NAME_LIMIT:
-        yield Fault(
+        yield Problem(
             at, f"the name has {len(name)} characters; shorten it to {NAME_LIMIT}, the limit with scheduled snapshots"
         )
 
 
-def _snapshot_name(name: str, args: VolumeArgs, backend: Backend) -> Iterator[Fault]:
+def _snapshot_name(name: str, args: VolumeArgs, backend: Backend) -> Iterator[Problem]:
     """Names of VolumeSnapshots follow Kubernetes. Each backend checks the ids of its cloud's backups."""
     snapshot = args.source.snapshot if args.source else None
     if snapshot and backend.capabilities.snapshot == capabilities.CSI and not is_object_name(snapshot):
         reason = f"{snapshot!r} is not a valid name of a VolumeSnapshot; choose one from kubectl get volumesnapshots"
-        yield Fault(("volumes", name, "from", "snapshot"), reason, given=(("volumes", name, "backend"),))
+        yield Problem(("volumes", name, "from", "snapshot"), reason, given=(("volumes", name, "backend"),))
 
 
-def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Fault]:
+def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
     origin = args.source.volume if args.source else None
     if origin is None or not args.backend_on(cluster).capabilities.clone:
         return
     at = ("volumes", name, "from", "volume")
     if origin == name:
-        yield Fault(at, f"volume {name} cannot be a clone of itself; choose another volume")
+        yield Problem(at, f"volume {name} cannot be a clone of itself; choose another volume")
     elif origin not in declared:
         unknown = unknown_name(at, "volume", origin, declared)
         yield replace(unknown, reason=f"{unknown.reason}, or {_freed(name)}")
     elif name in _origins(origin, declared):
         reason = f"volume {origin} is itself a clone of this volume; choose another volume for one of them"
-        yield Fault(at, reason, lacks=("volumes", *sorted({name, *_origins(origin, declared)})))
+        yield Problem(at, reason, lacks=("volumes", *sorted({name, *_origins(origin, declared)})))
     elif other := declared[origin]:
         given = (("volumes", origin),)
         mine, theirs = args.backend_on(cluster), other.backend_on(cluster)
@@ -191,16 +191,16 @@ def _origin(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArg
                 f"volume {origin} has another backend, but a CSI driver clones only its own volumes; use the same, or "
                 f"{_freed(name)}"
             )
-            yield Fault((*at[:2], "backend"), reason, given=(*given, (*at[:2], "backend")))
+            yield Problem((*at[:2], "backend"), reason, given=(*given, (*at[:2], "backend")))
         else:
             yield from _smaller(name, args, origin, other, f", or {_freed(name)}")
 
 
-def _smaller(name: str, args: VolumeArgs, origin: str, other: VolumeArgs, remedy: str = "") -> Iterator[Fault]:
+def _smaller(name: str, args: VolumeArgs, origin: str, other: VolumeArgs, remedy: str = "") -> Iterator[Problem]:
     if args.size_gib < other.size_gib:
         least = f"{other.size_gib:.12g}"
         reason = f"{args.size_gib:.12g} is less than volume {origin}, which it copies; set {least} or more{remedy}"
-        yield Fault(("volumes", name, "sizeGib"), reason, given=(("volumes", origin),))
+        yield Problem(("volumes", name, "sizeGib"), reason, given=(("volumes", origin),))
 
 
 def _freed(clone: str) -> str:
@@ -208,7 +208,7 @@ def _freed(clone: str) -> str:
     return f"remove `from` if volume {clone} already exists (its data stays)"
 
 
-def _copied(name: str, args: VolumeArgs, declared: Declared) -> Iterator[Fault]:
+def _copied(name: str, args: VolumeArgs, declared: Declared) -> Iterator[Problem]:
     """A mirror's copy is at least as large as its origin, where the settings still declare the origin."""
     origin = args.source.mirror_of if args.source else None
     if origin and (other := declared.get(origin)):

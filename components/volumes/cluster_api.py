@@ -4,7 +4,7 @@ from typing import Any
 
 import yaml
 
-from components.base import kubernetes_client
+from core import kubernetes_client
 
 
 def connected(kubeconfig: str | None, context: str | None) -> Any:

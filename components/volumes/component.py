@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import encrypted, facts
+from components.base import encrypted, outputs
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.volumes import access, source
@@ -44,10 +44,10 @@ class Volume(pulumi.ComponentResource):
     ) -> None:
         backend = args.backend_on(cluster.args)
         modes = args.access_modes or list(backend.access_modes)
-        props = facts.Volume(sizeGib=args.size_gib, backend=backend.kind, accessModes=modes, retain=args.retain)
+        props = outputs.Volume(sizeGib=args.size_gib, backend=backend.kind, accessModes=modes, retain=args.retain)
         if datasets:
             props["datasets"] = datasets
-        super().__init__(facts.VOLUME, name, dict(props), opts)
+        super().__init__(outputs.VOLUME, name, dict(props), opts)
         copied = bool(args.mirror and args.mirror.to.by_volsync and backend.mirror_class)
         request = Request(name, namespace, args, cluster, modes, installed, _data_source(args, origin), copied)
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
@@ -74,7 +74,7 @@ class Volume(pulumi.ComponentResource):
                 origins=origins,
                 opts=pulumi.ResourceOptions(parent=self),
             )
-        made = facts.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib, retain=args.retain)
+        made = outputs.VolumeOutputs(claimName=self.claim.metadata["name"], sizeGib=args.size_gib, retain=args.retain)
         self.register_outputs(encrypted.concealed(dict(made)))
 
 

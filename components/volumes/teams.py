@@ -10,8 +10,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base import names, quantities
-from components.base.faults import Fault, unknown_name
 from components.base.labels import labels
+from components.base.problems import Problem, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.volumes import checks
 from components.volumes.access import refuse_writers
@@ -27,7 +27,7 @@ Teams = Mapping[str, Mapping[str, Access]]
 
 def faults(
     teams: Teams, declared: Mapping[str, VolumeArgs | None], records: Collection[str], cluster: ClusterArgs
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Every fault. `declared` maps volumes that failed validation to None. `records`: those with streams' records."""
     for team, volumes in teams.items():
         for name, access in volumes.items():
@@ -35,9 +35,9 @@ def faults(
             if name not in declared:
                 yield unknown_name(at, "volume", name, declared)
             elif name in records:
-                yield Fault(at, f"volume {name} has the records of a stream, which only its broker mounts; remove it")
+                yield Problem(at, f"volume {name} has the records of a stream, which only its broker mounts; remove it")
             elif (args := declared[name]) and (wrong := _wrong(name, args, access, declared, cluster)):
-                yield Fault(at, wrong, given=given)
+                yield Problem(at, wrong, given=given)
 
 
 def _wrong(

@@ -2,21 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.mirrors import volsync
 from components.volumes.settings import VolumeArgs
 
 
-def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Fault]:
+def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Problem]:
     """One line for each name that two volumes would share."""
     taken: dict[tuple[str, str], str] = {}
     for name, args in volumes.items():
         for what, made in _made(name, args, cluster):
             if (other := taken.setdefault((what, made), name)) != name:
                 reason = f"its {what} would be {made}, as that of volume {other}; use another name"
-                yield Fault(("volumes", name), reason, given=(("volumes", other),))
+                yield Problem(("volumes", name), reason, given=(("volumes", other),))
 
 
 def _made(name: str, args: VolumeArgs, cluster: ClusterArgs) -> Iterator[tuple[str, str]]:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
 
 
-def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Fault]:
+def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Problem]:
     """Faults of zones without nodes, where no pod could mount the volume. Paths are relative to the volume."""
     path = ("placement", "zones")
     asked = args.placement.zones if args.placement else ()
@@ -15,6 +15,6 @@ def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = 
     for zone in asked:
         if have and zone not in have:
             reason = f"{zone} is not a zone of the cluster; choose one of {', '.join(have)}{did_you_mean(zone, have)}"
-            yield Fault(path, reason, given=(("cluster", "region"), ("cluster", "zones")))
+            yield Problem(path, reason, given=(("cluster", "region"), ("cluster", "zones")))
     if at_most is not None and len(asked) > at_most:
-        yield Fault(path, f"lists {len(asked)} zones, but this backend uses {at_most}; list {at_most}")
+        yield Problem(path, f"lists {len(asked)} zones, but this backend uses {at_most}; list {at_most}")

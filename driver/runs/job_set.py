@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from components.base.labels import ACCELERATOR, NODE_GROUP
-from workloads.own_variables import OWN
+from workloads.training_job.own_variables import OWN
 
 _SELECTED = {"accelerator": ACCELERATOR, "node group": NODE_GROUP}
 """Labels in the pods' node selectors, with their names in messages."""
@@ -151,7 +151,7 @@ def _text(value: Any) -> str:
 
 
 def _launched(words: list[str]) -> list[str] | None:
-    """The arguments of the launcher (`workloads/manifests/launcher.py`); None if the command does not start with it."""
+    """The launcher's arguments (`workloads/training_job/launcher.py`); None if the command does not start with it."""
     for at, word in enumerate(words):
         if word.endswith(_EARLIER):
             return words[at + 1 :]

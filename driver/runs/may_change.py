@@ -23,9 +23,9 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
     `workloads` are those of the settings.
     """
     # Imported only here: the module is loaded before the packages of the settings are installed.
-    from workloads import sources
-    from workloads.manifests.files import bundles
-    from workloads.settings.files import of_script
+    from workloads.pods import sources
+    from workloads.pods.file_settings import of_script
+    from workloads.pods.files import bundles
 
     deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
     for job in _jobs(export):

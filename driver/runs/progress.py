@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 
 from components.base.labels import JOB_SET_NAME
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 _JOB_SET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets/{}"
 _LINES = "2000"
@@ -31,7 +31,7 @@ def of(api: Kube, namespace: str, run: str, writer: str) -> Progress | None:
     """Ask the cluster; None if it does not answer. `writer`: prefix of the name of the pod that saves."""
     try:
         return _asked(api, namespace, run, writer)
-    except Fault:
+    except UserError:
         return None
 
 

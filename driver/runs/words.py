@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from driver.kube import Kube
+from core.kube import Kube
 from driver.runs import progress
 from driver.runs.change import Change, NewRun, Restart, changes
 from driver.runs.progress import Progress

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from pathlib import Path
 
-from embedded.paths import Instance
-from embedded.step import Step
+from core.step import Step
+from embedded.instance import Instance
 
 __all__ = [
     "is_running",

@@ -7,8 +7,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from embedded.fault import Fault
-from embedded.paths import Instance
+from core.errors import UserError
+from embedded.instance import Instance
 
 # In version 2, only leaf groups can have processes, so the cluster's own are in a leaf next to the pods' groups.
 _LEAF = "system"
@@ -35,7 +35,7 @@ def create(instance: Instance) -> None:
                 folder.mkdir(exist_ok=True)
                 _inherit_cpuset(parent, folder)
         except OSError as error:
-            raise Fault(
+            raise UserError(
                 f"{error.filename}: {error.strerror}, but the cluster requires writable cgroups; "
                 "start this container with a writable cgroup namespace of its own"
             ) from None
@@ -92,7 +92,7 @@ def remove(instance: Instance, timeout: float = 10) -> None:
     end = time.monotonic() + timeout
     while left := _remove_once(instance):
         if time.monotonic() > end:
-            raise Fault(
+            raise UserError(
                 f"{left}: the cgroup cannot be removed, since processes still use it; end those in {left}/cgroup.procs"
             )
         time.sleep(0.05)

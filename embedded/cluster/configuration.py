@@ -7,7 +7,8 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded import toolchain
+import toolchain
+from core.paths import PROJECT
 from embedded.cluster import (
     cgroups,
     components,
@@ -28,7 +29,6 @@ from embedded.cluster import (
     supervisor,
 )
 from embedded.cluster.places import Places, of_nodes
-from embedded.paths import PROJECT
 
 # Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)

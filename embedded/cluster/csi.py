@@ -17,7 +17,7 @@ from embedded.cluster.pki import Leaf
 from embedded.cluster.places import Places
 from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 CLASS = "tensorplane-embedded"
 """Name of the StorageClass and of the VolumeSnapshotClass."""

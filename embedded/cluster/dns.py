@@ -8,8 +8,8 @@ import struct
 from typing import Any
 
 from embedded.cluster.nodes import NODE_NAME
-from embedded.paths import Instance
-from embedded.toolchain.go_module import kubernetes, required
+from embedded.instance import Instance
+from toolchain.go_module import kubernetes, required
 
 IMAGE = f"tensorplane.local/coredns:{required(kubernetes().source, 'github.com/coredns/coredns')}"
 _NAME, _NAMESPACE = "coredns", "kube-system"

@@ -14,7 +14,7 @@ from pathlib import Path
 from embedded.cluster import cgroups, csi, node_mounts, pool
 from embedded.cluster.host import run
 from embedded.cluster.places import Places
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 # The values that the kubelet requires. They belong to the whole machine, so it sees files of ours in their place.
 _MACHINE_SETTINGS = {

@@ -6,17 +6,18 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from embedded import images, toolchain
+import images
+import toolchain
+from core.errors import UserError
+from core.step import Step
+from core.tasks import command
 from embedded.cluster import processes
 from embedded.cluster.host import run
 from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
-from embedded.fault import Fault
-from embedded.images import package_layer
-from embedded.images.layer import is_used
-from embedded.paths import Instance
-from embedded.step import Step
-from embedded.tasks import command
+from embedded.instance import Instance
+from images import package_layer
+from images.layer import is_used
 
 # The kubelet must never collect an image that no registry could bring back.
 _PINNED = "io.cri-containerd.pinned=pinned"
@@ -38,7 +39,7 @@ class ImageStore:
         """Whether containerd runs and answers."""
         try:
             self._call("version")
-        except Fault:
+        except UserError:
             return False
         return True
 
@@ -74,14 +75,14 @@ class ImageStore:
         command([*self._ctr, *self._address, "images", "import", "--local", *options, str(archive)])
         for name in names:
             if name not in self.digests():
-                raise Fault(f"{archive}: does not contain image {name}; delete the file and create it again")
+                raise UserError(f"{archive}: does not contain image {name}; delete the file and create it again")
             self._call("images", "label", name, _PINNED)
 
 
 def _built(archives: Mapping[str, Path], name: str) -> Path:
     archive = archives.get(name)
     if archive is None or not is_used(archive):
-        raise Fault(f"image {name}: not built yet; run `make up`")
+        raise UserError(f"image {name}: not built yet; run `make up`")
     return archive
 
 
@@ -137,7 +138,7 @@ def load_archive(instance: Instance, archive: Path, names: Sequence[str], step: 
 
 def _stores(instance: Instance) -> list[ImageStore]:
     if processes.find(instance) is None:
-        raise Fault(f"cluster {instance.name}: stopped; start it with `make up`")
+        raise UserError(f"cluster {instance.name}: stopped; start it with `make up`")
     found = ((at, processes.find_node(at.node)) for at in of_nodes(instance))
     # A node that is down gets its images at the next start.
     return [ImageStore(at, alive) for at, alive in found if alive]

@@ -7,6 +7,8 @@ import shutil
 from collections.abc import Collection
 from typing import Any
 
+from core.errors import UserError
+from core.step import Step
 from embedded.cluster import processes, supervisor
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
@@ -14,8 +16,6 @@ from embedded.cluster.nodes import MOST, Node
 from embedded.cluster.places import Places
 from embedded.cluster.readiness import Patient, Wait
 from embedded.cluster.supervisor import Supervisor
-from embedded.fault import Fault
-from embedded.step import Step
 
 
 def join(at: Places, of_first: Wait, api: Patient, step: Step) -> None:
@@ -24,7 +24,7 @@ def join(at: Places, of_first: Wait, api: Patient, step: Step) -> None:
     of_first.until(node, lambda: _answers(at), at.node.part)
     alive = processes.find_node(at.node)
     if alive is None:
-        raise Fault(f"{node}: ended while it started (log: {supervisor.log(Places(at.instance), at.node.part)})")
+        raise UserError(f"{node}: ended while it started (log: {supervisor.log(Places(at.instance), at.node.part)})")
     socket = alive.path(at.supervisor_socket)
     wait, store = Wait(at, Supervisor(socket)), ImageStore(at, alive)
     wait.until(f"containerd of {node}", store.answers, "containerd")

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from embedded.cluster import pki
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def server(instance: Instance) -> str:

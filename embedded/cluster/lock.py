@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import IO
 
-from embedded.fault import Fault
-from embedded.paths import Instance, cache
+from core.errors import UserError
+from core.paths import cache
+from embedded.instance import Instance
 
 _OF_ROOT = Path("/run/tensorplane/locks")
 
@@ -26,7 +27,7 @@ def only_one(instance: Instance, timeout: float = 60, use: str = "starting or st
         end = time.monotonic() + timeout
         while not _taken(held):
             if time.monotonic() > end:
-                raise Fault(_busy(instance, held, use))
+                raise UserError(_busy(instance, held, use))
             time.sleep(0.1)
         held.truncate(0)
         held.write(str(os.getpid()))

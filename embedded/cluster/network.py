@@ -8,10 +8,10 @@ import json
 from pathlib import Path
 from typing import Any
 
+from core.errors import UserError
 from embedded.cluster.host import run
 from embedded.cluster.places import CNI_NOTES
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 BRIDGE = "pods0"
 UPLINK = "uplink"
@@ -107,14 +107,14 @@ def mounts() -> list[str]:
 
 
 def check_addresses(instance: Instance) -> None:
-    """A Fault if this machine already routes the cluster's address ranges elsewhere."""
+    """A UserError if this machine already routes the cluster's address ranges elsewhere."""
     wanted = [
         ipaddress.IPv4Network(text, strict=False)
         for text in (instance.pod_cidr, instance.service_cidr, f"{instance.link[0]}/30")
     ]
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
     if faults := conflicts(wanted, routes, own=instance.uplink):
-        raise Fault(*faults)
+        raise UserError(*faults)
 
 
 def conflicts(wanted: list[ipaddress.IPv4Network], routes: list[dict[str, Any]], own: str) -> list[str]:

@@ -10,11 +10,11 @@ import json
 from collections.abc import Iterable
 from pathlib import Path
 
+from core.errors import UserError
 from embedded.cluster import network, nodes
 from embedded.cluster.host import run
 from embedded.cluster.network import BRIDGE, UPLINK
 from embedded.cluster.nodes import Node
-from embedded.fault import Fault
 
 _NAMED = Path("/run/netns")
 # Those that the first node has in its own network namespace.
@@ -72,11 +72,11 @@ def route_from_host(node: Node) -> None:
 
 
 def check_addresses(further: Iterable[Node]) -> None:
-    """A Fault if this machine already routes the nodes' ranges elsewhere."""
+    """A UserError if this machine already routes the nodes' ranges elsewhere."""
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
     for node in further:
         if faults := network.conflicts([ipaddress.IPv4Network(node.pod_cidr)], routes, own=node.instance.uplink):
-            raise Fault(*faults)
+            raise UserError(*faults)
 
 
 def has_route(node: Node) -> bool:

@@ -15,7 +15,7 @@ from embedded.cluster import cgroups, node_mounts, node_network
 from embedded.cluster.host import run
 from embedded.cluster.nodes import Node
 from embedded.cluster.places import Places
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 _INSIDE = "inside"
 _STAND_INS = Path("/run/sysctl")

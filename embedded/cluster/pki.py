@@ -15,7 +15,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from embedded.cluster import files
 from embedded.cluster.nodes import Node
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 _AUTHORITY_DAYS = 3650
 _LEAF_DAYS = 365

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from embedded.cluster.nodes import MOST, Node
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 # Results that the network plugins' library caches for pods. The path is compiled in, and is the host's: if it were a
 # mount point, all instances would share the folder, and one that removed it would remove it for the others.

@@ -6,10 +6,10 @@ import shutil
 import time
 from pathlib import Path
 
+from core.errors import UserError
 from embedded.cluster.host import run
 from embedded.cluster.places import Places
 from embedded.csi import mounts, pool
-from embedded.fault import Fault
 
 _GIB = 1 << 30
 _SHARE = 0.9
@@ -51,7 +51,7 @@ def mount_volume(at: Places, volume: str, folder: Path, *, read_only: bool) -> N
     devices = _devices(at.pool_file)
     if not devices:
         # Without btrfs on this machine, the pool is an ordinary folder.
-        raise Fault(
+        raise UserError(
             f"the cluster's volumes have no file system of their own here; this one is {at.pool}/volumes/{volume}"
         )
     options = f"subvol=/volumes/{volume},nosuid,nodev,{'ro' if read_only else 'rw'}"
@@ -59,15 +59,15 @@ def mount_volume(at: Places, volume: str, folder: Path, *, read_only: bool) -> N
 
 
 def unmount_volumes(at: Places) -> None:
-    """Unmounts the volumes that are mounted on this machine itself. A Fault if a program uses one."""
+    """Unmounts the volumes that are mounted on this machine itself. A UserError if a program uses one."""
     ours = {f"/dev/{device}" for device in loop_devices(at)}
     for mount in reversed(mounts.every()):
         if mount.source in ours:
             try:
                 run("umount", "--", str(mount.folder))
-            except Fault as fault:
+            except UserError as fault:
                 remedy = f"end what uses it, which `fuser -vm {mount.folder}` lists"
-                raise Fault(f"{mount.folder}: a volume is mounted there ({fault.lines[0]}); {remedy}") from None
+                raise UserError(f"{mount.folder}: a volume is mounted there ({fault.lines[0]}); {remedy}") from None
 
 
 def wait_until_released(at: Places, timeout: float = 30) -> None:

@@ -12,11 +12,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.errors import UserError
+from core.paths import PROJECT
 from embedded.cluster import cgroups, network, places
 from embedded.cluster.nodes import Node
 from embedded.cluster.places import Places
-from embedded.fault import Fault
-from embedded.paths import PROJECT, Instance
+from embedded.instance import Instance
 
 # The variables that the processes inside inherit; none is secret.
 _KEPT = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
@@ -103,7 +104,7 @@ def kill(instance: Instance, timeout: float = 60) -> None:
     for pid in members(instance):
         _kill(pid)
     if left := _wait_until_none(instance, timeout):
-        raise Fault(f"cluster {instance.name}: processes {sorted(left)} cannot be killed; reboot this machine")
+        raise UserError(f"cluster {instance.name}: processes {sorted(left)} cannot be killed; reboot this machine")
 
 
 def _wait_until_none(instance: Instance, timeout: float) -> set[int]:

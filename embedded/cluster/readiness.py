@@ -11,11 +11,11 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from core.errors import UserError
 from embedded.cluster import kubeconfig, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
-from embedded.fault import Fault
-from embedded.provider.api import GVK, Api, ApiError
+from plugins.kubernetes.api import GVK, Api, ApiError
 
 _PATIENCE = 120.0
 """Seconds to wait for each part. On two idle processors all of them take 7 together."""
@@ -47,7 +47,7 @@ class Patient:
                 self._api.apply(manifest, manager="tensorplane", force=True)
             except ApiError as error:
                 if error.status in (400, 422):
-                    raise Fault(f"{manifest['kind']} {manifest['metadata']['name']}: {error}") from None
+                    raise UserError(f"{manifest['kind']} {manifest['metadata']['name']}: {error}") from None
                 return False
             return True
 
@@ -91,9 +91,9 @@ class Wait:
                     return
                 self._crashes.check()
             except OSError:
-                raise Fault(self._half_way()) from None
+                raise UserError(self._half_way()) from None
         log = supervisor.log(self._at, culprit)
-        raise Fault(f"{what}: not ready after {_PATIENCE:.0f} s: {supervisor.last_error(log)} (log: {log})")
+        raise UserError(f"{what}: not ready after {_PATIENCE:.0f} s: {supervisor.last_error(log)} (log: {log})")
 
     def _ticks(self) -> Iterator[None]:
         end = time.monotonic() + _PATIENCE

@@ -9,7 +9,9 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from embedded import toolchain
+import toolchain
+from core.errors import UserError
+from core.step import Step
 from embedded.cluster import (
     cgroups,
     configuration,
@@ -32,11 +34,9 @@ from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor
-from embedded.fault import Fault
-from embedded.paths import Instance
-from embedded.provider import kubeconfig
-from embedded.provider.api import Api
-from embedded.step import Step
+from embedded.instance import Instance
+from plugins.kubernetes import kubeconfig
+from plugins.kubernetes.api import Api
 
 _FREE_GIB = 2.0
 """Below 1 GiB the kubelet evicts pods, and a starting cluster writes some files."""
@@ -48,7 +48,7 @@ def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: boo
         try:
             _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
         except OSError as error:
-            raise Fault(f"{error.filename or instance.home}: {error.strerror or error}") from None
+            raise UserError(f"{error.filename or instance.home}: {error.strerror or error}") from None
 
 
 def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool, nodes: int | None) -> None:
@@ -90,7 +90,7 @@ def _check_space(at: Places) -> None:
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(at.instance.home).free / 2**30
     if free < _FREE_GIB:
-        raise Fault(
+        raise UserError(
             f"{at.instance.home}: {free:.1f} GiB are free, but the cluster requires {_FREE_GIB:.0f}; free some space"
         )
 
@@ -98,7 +98,7 @@ def _check_space(at: Places) -> None:
 def _refuse_other_home(at: Places, alive: Alive) -> None:
     home = alive.identity(at).get("home")
     if home and home != str(at.instance.home):
-        raise Fault(
+        raise UserError(
             f"cluster {at.instance.name}: already running with its data in {home}, not in {at.instance.home}; "
             "stop it with `make down`, or set the same XDG_STATE_HOME"
         )
@@ -119,7 +119,7 @@ def _launch(at: Places, wanted: Configuration) -> Alive:
             return alive
         time.sleep(0.05)
     path = at.logs / "first-process.log"
-    raise Fault(f"supervisord did not start: {supervisor.last_error(path)} (log: {path})")
+    raise UserError(f"supervisord did not start: {supervisor.last_error(path)} (log: {path})")
 
 
 def _answers(at: Places, alive: Alive) -> bool:

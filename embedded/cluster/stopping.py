@@ -5,12 +5,12 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+from core.errors import UserError
 from embedded.cluster import cgroups, network, pool, processes
 from embedded.cluster.host import run
 from embedded.cluster.lock import only_one
 from embedded.cluster.places import Places
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def stop(instance: Instance) -> None:
@@ -18,7 +18,9 @@ def stop(instance: Instance) -> None:
     with only_one(instance):
         clean(instance)
         if left := residue(instance):
-            raise Fault(*(f"cluster {instance.name}: {line} still exists after stopping; remove it" for line in left))
+            raise UserError(
+                *(f"cluster {instance.name}: {line} still exists after stopping; remove it" for line in left)
+            )
 
 
 def remove(instance: Instance) -> None:
@@ -27,7 +29,7 @@ def remove(instance: Instance) -> None:
     with only_one(instance):
         shutil.rmtree(instance.home, ignore_errors=True)
         if instance.home.exists():
-            raise Fault(
+            raise UserError(
                 f"{instance.home}: cannot be deleted completely, since some of its files are in use; end what uses them"
             )
 

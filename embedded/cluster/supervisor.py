@@ -12,9 +12,9 @@ from typing import Any
 
 from supervisor.xmlrpc import SupervisorTransport
 
+from core.errors import UserError
 from embedded.cluster.components import Component
 from embedded.cluster.places import SYSTEM_PATH, Places
-from embedded.fault import Fault
 
 # How the components' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
@@ -130,7 +130,7 @@ class Supervisor:
                     self._ask("startProcess", name, False)
                 except xmlrpc.client.Fault as fault:
                     if "ALREADY_STARTED" not in fault.faultString:
-                        raise Fault(f"{name}: supervisord cannot start it: {fault.faultString}") from None
+                        raise UserError(f"{name}: supervisord cannot start it: {fault.faultString}") from None
 
     def stop(self, name: str, *, wait: bool = True) -> None:
         """Asks one to end and does not start it again. `wait`: return once it has ended."""
@@ -147,7 +147,7 @@ class CrashWatch:
         self._pids: dict[str, set[int]] = {}
 
     def check(self) -> None:
-        """A Fault with a line for each process that started and ended too often since the watch began."""
+        """A UserError with a line for each process that started and ended too often since the watch began."""
         crashing = []
         for state in self._supervised.states().values():
             seen = self._pids.setdefault(state.name, set())
@@ -156,7 +156,7 @@ class CrashWatch:
                 crashing.append(state.name)
         if crashing:
             lines = ((name, log(self._at, name)) for name in crashing)
-            raise Fault(*(f"{name} keeps crashing: {last_error(path)} (log: {path})" for name, path in lines))
+            raise UserError(*(f"{name} keeps crashing: {last_error(path)} (log: {path})" for name, path in lines))
 
 
 def all_running(socket: Path) -> bool:

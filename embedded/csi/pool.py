@@ -7,9 +7,9 @@ import subprocess
 from pathlib import Path
 from shutil import which
 
+from core.errors import UserError
 from embedded.cluster.host import run
 from embedded.csi import btrfs, mounts
-from embedded.fault import Fault
 
 _GIB = 1 << 30
 # Trimmed blocks become holes of the file; access times would change every snapshot. Without flushoncommit, a snapshot
@@ -37,7 +37,7 @@ def make_and_mount(file: Path, folder: Path, gib: int) -> None:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if not can_have_btrfs():
         if file.exists():
-            raise Fault(f"{file}: holds volumes on btrfs, which this machine cannot mount; install btrfs-progs")
+            raise UserError(f"{file}: holds volumes on btrfs, which this machine cannot mount; install btrfs-progs")
         return
     if not file.exists():
         if any(folder.iterdir()):
@@ -45,7 +45,7 @@ def make_and_mount(file: Path, folder: Path, gib: int) -> None:
         _make(file, gib)
     mount = mounts.at(folder)
     if mount and mount.kind != "btrfs":
-        raise Fault(f"{folder}: {mount.kind} is mounted there; unmount it")
+        raise UserError(f"{folder}: {mount.kind} is mounted there; unmount it")
     larger = file.stat().st_size < gib * _GIB
     if larger:
         os.truncate(file, gib * _GIB)

@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import pytest
 from kubernetes import config
 
-from driver.kube import Kube
+from core.kube import Kube
+from core.step import Step
 from embedded import cluster
-from embedded.paths import Instance
-from embedded.provider.api import Api
-from embedded.step import Step
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api
 from tests.cluster import shell
 from tests.support import cluster_fixture
 

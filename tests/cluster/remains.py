@@ -6,7 +6,7 @@ import re
 import subprocess
 from pathlib import Path
 
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 _LOOKS = {
     "mount": "cat /proc/self/mountinfo",

@@ -9,14 +9,14 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.stream import stream
 
+from core.scratch import scratch
+from core.step import Step
 from embedded import cluster
-from embedded.images import debian
-from embedded.images.layer import Recipe
-from embedded.images.oci import Image
-from embedded.images.scratch import scratch
-from embedded.paths import Instance
-from embedded.provider.api import GVK, Api, ApiError
-from embedded.step import Step
+from embedded.instance import Instance
+from images import debian
+from images.layer import Recipe
+from images.oci import Image
+from plugins.kubernetes.api import GVK, Api, ApiError
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 IMAGE = "tensorplane.test/shell:1"

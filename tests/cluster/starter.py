@@ -8,10 +8,10 @@ import signal
 import sys
 from collections.abc import Callable
 
+from core.step import Step
 from embedded import cluster
 from embedded.cluster import cgroups, network, processes, readiness, starting
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 
 _CALLS = {
     "the network": (network, "create"),

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.step import Step
 from embedded import cluster
 from embedded.cluster.host import run
-from embedded.fault import Fault
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.cluster.remains import remains
 from tests.support import cluster_fixture
 
@@ -29,7 +29,7 @@ def test_a_full_disk_is_one_line(stopped: Instance, tmp_path: Path, monkeypatch:
     monkeypatch.setenv("XDG_STATE_HOME", str(full))
     run("mount", "-t", "tmpfs", "-o", "size=64m", "tmpfs", str(full))
     try:
-        with pytest.raises(Fault, match=r"0\.1 GiB are free, but the cluster requires 2") as fault:
+        with pytest.raises(UserError, match=r"0\.1 GiB are free, but the cluster requires 2") as fault:
             cluster.start(stopped, Step("cluster"))
     finally:
         run("umount", str(full))
@@ -51,7 +51,7 @@ def taken_address(stopped: Instance) -> Iterator[str]:
 
 @pytest.mark.nightly("tests/unit/embedded/test_cluster_network.py has the lines; this changes the host's interfaces")
 def test_an_address_range_in_use_is_one_line(stopped: Instance, taken_address: str) -> None:
-    with pytest.raises(Fault) as fault:
+    with pytest.raises(UserError) as fault:
         cluster.start(stopped, Step("cluster"))
     [line] = fault.value.lines
     assert f"{stopped.pod_cidr}: the embedded cluster requires this range, but" in line

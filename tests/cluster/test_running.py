@@ -11,20 +11,20 @@ from collections.abc import Iterator
 import pytest
 
 from bench import memory
-from driver.kube import Kube
+from core.kube import Kube
+from core.step import Step
 from embedded import cluster
 from embedded.cluster import network, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
-from embedded.paths import Instance
-from embedded.provider.api import GVK, Api
-from embedded.step import Step
-from embedded.toolchain import tools
+from embedded.instance import Instance
+from plugins.kubernetes.api import GVK, Api
 from tests.cluster import shell
 from tests.support.status_lines import status_lines
 from tests.support.waiting import PATIENT_SECONDS, eventually
+from toolchain import tools
 
 pytestmark = pytest.mark.nightly("a cluster of its own; tests/e2e/test_cluster_security.py asks one that runs anyway")
 

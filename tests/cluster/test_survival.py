@@ -11,15 +11,16 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
 from driver import status
-from driver.kube import Kube
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.host import run
-from embedded.fault import Fault
-from embedded.paths import PROJECT, Instance
-from embedded.provider.api import Api
-from embedded.step import Step
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api
 from tests.cluster.remains import remains
 from tests.cluster.starter import PLACES, STAYS
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -48,7 +49,7 @@ def test_an_instance_that_runs_from_another_home_is_left_alone(
     instance: Instance, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = processes.find(instance)
-    with monkeypatch.context() as elsewhere, pytest.raises(Fault, match="already running with its data in"):
+    with monkeypatch.context() as elsewhere, pytest.raises(UserError, match="already running with its data in"):
         elsewhere.setenv("XDG_STATE_HOME", str(tmp_path))
         cluster.start(Instance(instance.name), Step("cluster"))
     assert processes.find(instance) == before
@@ -169,7 +170,7 @@ def test_a_component_that_keeps_crashing_is_named_with_its_log(shared: Instance)
     shutil.copy(database, saved := shared.home / "db.saved")
     database.write_bytes(b"not a database")
     try:
-        with pytest.raises(Fault) as fault:
+        with pytest.raises(UserError) as fault:
             cluster.start(shared, Step("cluster"))
     finally:
         cluster.stop(shared)

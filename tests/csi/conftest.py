@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import PROJECT
 from embedded.csi import room
-from embedded.paths import PROJECT
 from tests.csi.driver import Driver, empty
 from tests.csi.private import PRIVATE, needs_btrfs
 

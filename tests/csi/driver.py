@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grpc
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.csi.client import Client
 from tests.support.waiting import PATIENT_SECONDS, eventually
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import PROJECT
 from embedded.csi import pool, room
-from embedded.paths import PROJECT
 from tests.csi.driver import GUARDED
 
 PRIVATE = ("unshare", "--mount", "--propagation=private", *GUARDED)

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from embedded.step import Step
-from embedded.toolchain import go_build, go_module
+from core.step import Step
 from tests.csi.driver import Driver
+from toolchain import go_build, go_module
 
 pytestmark = pytest.mark.nightly("csi-sanity is built for it alone, in minutes")
 

@@ -11,14 +11,15 @@ import yaml
 from cli import temporary_pod
 from cli.commands.notebook import query as notebook
 from cli.commands.runs import start
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
 from driver import linked_project, watch
 from driver.deploy import Stack, open_stack
-from driver.kube import Kube
 from driver.policy_pack import Policies
 from driver.target import Target
 from driver.watch import Outputs
-from embedded.paths import PROJECT, Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.e2e.pipelines import settings
 from tests.support import cluster_fixture, controllers
 from tests.support.waiting import PATIENT_SECONDS

@@ -7,8 +7,8 @@ import sys
 from pathlib import Path
 
 from components.base.names import digest
-from embedded.images.scratch import scratch
-from embedded.paths import cache
+from core.paths import cache
+from core.scratch import scratch
 
 COUNT = 10
 _PROGRAM = f"""

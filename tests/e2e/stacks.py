@@ -9,11 +9,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from core.kube import Kube
+from core.step import Step
 from driver import linked_project
-from driver.kube import Kube
 from embedded.cluster import processes
 from embedded.cluster.places import Places
-from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 

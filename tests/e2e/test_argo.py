@@ -12,7 +12,7 @@ import pytest
 from components import versions
 from components.base.labels import QUEUE_LABEL
 from components.controllers.argo_workflows import EXECUTOR_RULES
-from driver.kube import Kube
+from core.kube import Kube
 from tests.e2e.conftest import Deployed
 from tests.support import admitted
 from tests.support.waiting import PATIENT_SECONDS, eventually

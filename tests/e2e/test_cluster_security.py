@@ -10,17 +10,17 @@ import urllib.request
 import pytest
 from kubernetes import config
 
-from driver.kube import Kube
+from core.kube import Kube
+from core.step import Step
 from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.cluster.places import Places
-from embedded.paths import Instance
-from embedded.provider.api import Api, ApiError
-from embedded.step import Step
-from embedded.toolchain import tools
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api, ApiError
 from tests.support.waiting import PATIENT_SECONDS, eventually
+from toolchain import tools
 
 
 @pytest.fixture

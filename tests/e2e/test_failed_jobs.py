@@ -10,11 +10,11 @@ import pytest
 from rich.console import Console
 
 from cli.commands.why import query
+from core.errors import UserError
+from core.kube import Kube
+from core.step import Step
 from driver import failures, status, watch
 from driver.deploy import Stack
-from driver.kube import Kube
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
@@ -41,7 +41,7 @@ def _told_of_the_image(kube: Kube, stack: Stack, run: str, monkeypatch: pytest.M
     """`make up`, `why` and `make status` name the image, what is wrong with it, and how the job ends."""
     ends = f"kubectl -n {_NAMESPACE} delete jobset {run}"
     monkeypatch.setattr(watch, "_PULL_SECONDS", 2)
-    with pytest.raises(Fault, match=rf"{run} cannot start: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
+    with pytest.raises(UserError, match=rf"{run} cannot start: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
         watch.wait_for_start(kube, stack.outputs(), Step("jobs"))
     found = query.ask(kube, _NAMESPACE, run, {})
     assert (found.state, found.lines[-1].endswith(ends)) == ("stuck", True)
@@ -68,7 +68,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     assert "nowhere.invalid" in unpulled.rpartition("ImagePull")[2], "the kubelet's reason"
     _told_of_the_image(kube, stack, jobs.runs["unknown"], monkeypatch)
 
-    with pytest.raises(Fault, match="ValueError: boom"):
+    with pytest.raises(UserError, match="ValueError: boom"):
         watch.jobs(kube, stack.outputs())
     path = jobs.path("broken")
     kube.delete(path)
@@ -76,7 +76,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     # Nothing changes, and it is told all the same.
     assert set(stack.up(Step("pulumi up"))) == {"same"}
     gone = rf"training job {jobs.runs['broken']}: its JobSet was deployed, but no longer exists in"
-    with pytest.raises(Fault, match=gone):
+    with pytest.raises(UserError, match=gone):
         watch.jobs(kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.

@@ -23,9 +23,9 @@ from cli.access import Access
 from cli.commands.cp import query as cp
 from cli.commands.tensorboard import query as board
 from components.base.settings import Settings
+from core.errors import UserError
 from embedded.cluster import pool
 from embedded.cluster.places import Places
-from embedded.fault import Fault
 from stack_file import read
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
@@ -131,7 +131,7 @@ def test_a_volume_is_mounted_on_the_machine_until_the_cluster_stops(deployed: De
         # As `make down` does, before it ends anything.
         with (
             (mounted / "of-machine").open(),
-            pytest.raises(Fault, match=f"{mounted}: a volume is mounted there .*busy"),
+            pytest.raises(UserError, match=f"{mounted}: a volume is mounted there .*busy"),
         ):
             pool.unmount_volumes(at)
     finally:
@@ -247,6 +247,6 @@ def test_the_api_server_lets_readers_copy_from_a_volume_and_writers_to_it(
     (tmp_path / "all").mkdir()
     copies = ((tmp_path / "a", f"{volume}:/a", writes), (f"{volume}:/", f"{tmp_path}/all/", reads))
     for source, target, allowed in copies:
-        refused = pytest.raises(Fault, match=r"may not mount the volume|does not allow")
+        refused = pytest.raises(UserError, match=r"may not mount the volume|does not allow")
         with contextlib.nullcontext() if allowed else refused:
             _copy(files, source, target, account)

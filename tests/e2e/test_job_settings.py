@@ -12,12 +12,12 @@ import pytest
 from kubernetes import config
 
 from cli.commands.why import query
-from embedded.provider.api import Api
+from plugins.kubernetes.api import Api
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
 from tests.support.waiting import eventually
-from workloads import sources
+from workloads.pods import sources
 
 pytestmark = pytest.mark.nightly("5 jobs; told by runtime/test_on_success.py, test_run_deadline.py and unit tests")
 

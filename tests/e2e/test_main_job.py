@@ -11,9 +11,9 @@ import pytest
 
 from cli.jobs import in_cluster
 from cli.kueue.facts import condition
+from core.step import Step
 from driver import showcase, watch
 from driver.policy_pack import Policies
-from embedded.step import Step
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import admitted

@@ -16,6 +16,7 @@ import pytest
 from rich.console import Console
 from websocket import create_connection
 
+import images
 import stack
 from cli.access import Access
 from cli.commands import cancel
@@ -23,11 +24,11 @@ from cli.commands.notebook import query
 from cli.jobs import in_cluster
 from cli.kueue.facts import condition
 from components.base.settings import Settings
-from driver.kube import Kube
-from embedded import cluster, images
-from embedded.images import package_layer, package_resolution
-from embedded.paths import PROJECT
-from embedded.step import Step
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
+from embedded import cluster
+from images import package_layer, package_resolution
 from stack import ResolvedStack
 from stack_file import package_lock
 from tests.e2e.conftest import Deployed

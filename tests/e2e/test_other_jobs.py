@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kubernetes import config
 
-from embedded.provider.api import Api
+from plugins.kubernetes.api import Api
 from tests.e2e.conftest import Deployed
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "nothing"}], "restartPolicy": "Never"}}

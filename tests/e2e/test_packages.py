@@ -14,19 +14,21 @@ from typing import Any
 import pytest
 from kubernetes import config
 
+import images
+import toolchain
 from cli.jobs import in_cluster
-from embedded import cluster, images, toolchain
-from embedded.images import archive, oci, package_layer, package_resolution
-from embedded.paths import PROJECT
-from embedded.provider.api import GVK, Api
-from embedded.provider.api_error import ApiError
-from embedded.step import Step
+from core.paths import PROJECT
+from core.step import Step
+from embedded import cluster
+from images import archive, oci, package_layer, package_resolution
+from plugins.kubernetes.api import GVK, Api
+from plugins.kubernetes.api_error import ApiError
 from stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
-from workloads import sources
-from workloads.manifests.training_job import Facts, Placement, plan
-from workloads.settings.training_job import JobSettings
+from workloads.pods import sources
+from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.settings import JobSettings
 
 pytestmark = pytest.mark.nightly("resolves and installs a package, and loads images; unit tests tell how")
 

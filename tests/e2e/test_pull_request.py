@@ -11,10 +11,10 @@ import pytest
 from kubernetes import client, config
 
 from cli.commands.drift.query import DRIFTED
+from core.paths import PROJECT
+from core.step import Step
 from driver.deploy import Stack
 from driver.policy_pack import Policies
-from embedded.paths import PROJECT
-from embedded.step import Step
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import repository

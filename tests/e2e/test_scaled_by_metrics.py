@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from components import versions
-from driver.kube import Kube
+from core.kube import Kube
 from tests.e2e import scaled_servers, stacks
 from tests.e2e.conftest import Deployed
 from tests.support import controllers

@@ -16,7 +16,7 @@ from cli.access import Access
 from cli.commands.models import listed as models
 from cli.commands.predict import query as predict
 from cli.serving import server as model_servers
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.e2e import half_models, stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack
@@ -96,7 +96,7 @@ def test_versions_and_labels_change_under_requests_without_a_new_pod(
     access = Access(stack.kube, _NAMESPACE, stack="serving")
     predict.run(access, predict.Asked("server/half", label="stable"), {"instances": [1.0]})
     assert json.loads(capsys.readouterr().out) == {"predictions": [1.5]}
-    with pytest.raises(Fault, match=r"^--version: server/half does not serve version 3; choose one of 2, 1$"):
+    with pytest.raises(UserError, match=r"^--version: server/half does not serve version 3; choose one of 2, 1$"):
         predict.run(access, predict.Asked("server/half", version=3), {"instances": [1.0]})
     half, other = models.ask(model_servers.chosen(access, "server"))
     assert (half.versions, half.labels, half.ready) == ({2: "AVAILABLE", 1: "AVAILABLE"}, {"stable": 1}, 1)

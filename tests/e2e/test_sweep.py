@@ -19,10 +19,10 @@ from cli.commands.run.platform import Platform
 from cli.commands.sweep import publish
 from cli.commands.sweep import results as shown
 from components.base.settings import Settings
+from core.kube import Kube
+from core.paths import PROJECT
 from driver import sweep_image
-from driver.kube import Kube
-from embedded.images import package_layer
-from embedded.paths import PROJECT
+from images import package_layer
 from stack_file import sweep_packages
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed

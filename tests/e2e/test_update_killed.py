@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 
+from core.step import Step
 from driver import linked_project
 from driver.deploy import Stack
-from embedded.step import Step
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import counts

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
+from core.paths import PROJECT
+from core.step import Step
 from driver import linked_project
 from driver.deploy import Stack
-from embedded.fault import Fault
-from embedded.paths import PROJECT
-from embedded.step import Step
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import LEGACY, SMALL, Running
 from tests.support.waiting import eventually
@@ -103,7 +103,7 @@ def _another_stack_cannot_take_the_name(deployed: Deployed, tmp_path: Path) -> N
     stack = _stack(deployed, tmp_path / "speech", "speech", {"search": JOB})
     stack.prepare(Step("prepare"))
     try:
-        with pytest.raises(Fault) as refused:
+        with pytest.raises(UserError) as refused:
             stack.up(Step("pulumi up"))
         assert "tensorplane-dev/search" in str(refused.value)
         assert "was not created" in str(refused.value)

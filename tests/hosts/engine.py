@@ -9,9 +9,9 @@ import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded import toolchain
-from embedded.hosts import launchers
+import toolchain
 from tests.support.waiting import PATIENT_SECONDS
+from toolchain import launchers
 
 _VENV = Path(sys.prefix)
 _SETTINGS = """\

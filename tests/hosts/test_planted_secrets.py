@@ -25,10 +25,10 @@ from rich.console import Console
 
 from cli.commands.preview import render
 from cli.commands.preview.engine import Preview
+from core.errors import UserError
+from core.step import Step
 from driver.deploy import Stack
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.recorded import stacks
 from tests.support import kubeconfigs, planted
 
@@ -224,7 +224,7 @@ def _life(project: stacks.Stacks, root: Path) -> dict[str, bytes]:
 
     written = file.read_text()
     project.run("config", "set", "--path", "--secret", "tensorplane:workloads.digits.maxRestarts", "hunter-many-times")
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(UserError) as refused:
         stack.prepare(Step("prepare"))
         stack.up(Step("up"), show=printed.append)
     texts["fault"] = "\n".join(refused.value.lines)

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.step import Step
 from driver.deploy import Stack
 from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.hosts.engine import Engine
 
 _PROGRAM = """
@@ -50,7 +50,7 @@ def test_a_refused_update_changes_nothing_and_a_skipped_one_is_recorded(
         return stack.up(Step("pulumi up"), policies=policies)
 
     def refused(message: str) -> None:
-        with pytest.raises(Fault) as found:
+        with pytest.raises(UserError) as found:
             deploy(Policies.RUN)
         line, log = found.value.lines
         assert line.startswith(f"policy gpu-quota: {message}; the quota is 0. digits ({kind})")

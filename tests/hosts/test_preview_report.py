@@ -15,9 +15,9 @@ from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import report
 from cli.commands.preview.report import Change, Property, Report
 from cli.commands.preview.sections import node_groups
+from core.errors import UserError
 from driver.runs import words
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
 from tests.hosts import preview_events as events
 from tests.hosts.engine import Engine
 from tests.support.run_events import events as run_events
@@ -214,5 +214,5 @@ def test_a_fault_before_the_engine_runs_is_shown(preview: Preview) -> None:
 
 def test_an_unknown_stack_is_named_with_those_there_are(preview: Preview) -> None:
     other = Preview(StackSettings("prod", preview.settings.home, preview.settings.project), preview.pulumi, {})
-    with pytest.raises(Fault, match=r"stack prod: Pulumi\.prod\.yaml does not exist; choose one of dev"):
+    with pytest.raises(UserError, match=r"stack prod: Pulumi\.prod\.yaml does not exist; choose one of dev"):
         other.run()

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.step import Step
 from driver import locks
 from driver.deploy import Stack
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.hosts.engine import Engine, Project
 from tests.support.waiting import eventually
 
@@ -40,11 +40,11 @@ def test_the_second_of_two_updates_names_the_first_and_a_dead_ones_lock_is_remov
     with project.start("up", "--yes", "--skip-preview", "--stack", "dev") as first:
         eventually(lambda: list(backend.glob(".pulumi/locks/**/*.json")))
         stack = _stack(project)
-        with pytest.raises(Fault) as raised:
+        with pytest.raises(UserError) as raised:
             stack.destroy(Step("destroy"))
         (line,) = raised.value.lines
         assert line.startswith(f"stack dev: process {first.pid} on ")
-        with pytest.raises(Fault, match=f"process {first.pid} on"):
+        with pytest.raises(UserError, match=f"process {first.pid} on"):
             locks.break_stale(backend, "dev")
         first.kill()
     assert locks.break_stale(backend, "dev") == [
@@ -57,7 +57,7 @@ def test_a_protected_resource_is_refused_with_the_setting_that_protects_it(engin
     project = engine.project(tmp_path / "kept", _VOLUME).started()
     project.run("up", "--yes", "--skip-preview", "--stack", "dev")
     stack = _stack(project.having(""))
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         stack.up(Step("pulumi up"))
     told = "\n".join(raised.value.lines)
     says = "models, which holds a volume's data, is protected (retain: true): its deletion is blocked; declare it again"

@@ -20,9 +20,9 @@ import stack_file
 from cli import stack_config
 from cli.commands.check import settings as check
 from components.base.settings import Settings
-from embedded.fault import Fault
-from embedded.preview_provider import check as sdk_check
-from embedded.preview_provider.sdk import Sdk
+from core.errors import UserError
+from plugins.preview import check as sdk_check
+from plugins.preview.sdk import Sdk
 from stack import ResolvedStack
 from tests.mutants import fresh
 from tests.mutants.fresh import Mutant
@@ -65,7 +65,7 @@ def _verdict(mutant: Mutant, folder: Path) -> Verdict:
             return Verdict(unread=unread)
         resolved = stack.load(Settings.of_file(stack_file.read(file)))
         return Verdict(resolved=resolved, made=rendering.run(lambda: stack.build(resolved)))
-    except Fault as fault:
+    except UserError as fault:
         return Verdict(lines=list(fault.lines))
     except Exception:
         return Verdict(crash=traceback.format_exc())

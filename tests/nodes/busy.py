@@ -15,15 +15,15 @@ import yaml
 
 from agents.lost_nodes.pods import is_ready
 from cli.jobs import in_cluster
-from components.agent_health import lease_name
+from components.agent.health import lease_name
+from core.kube import Kube
+from core.step import Step
 from driver import linked_project
 from driver.deploy import open_stack
-from driver.kube import Kube
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
 from tests.nodes.run import Run

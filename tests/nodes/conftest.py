@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from driver.kube import Kube
-from embedded.paths import Instance
-from embedded.step import Step
+from core.kube import Kube
+from core.step import Step
+from embedded.instance import Instance
 from tests.cluster import shell
 from tests.nodes.pods import Pods
 from tests.support import cluster_fixture

@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from embedded.cluster import csi
-from embedded.paths import Instance
-from embedded.toolchain import tools
+from embedded.instance import Instance
 from tests.cluster.shell import IMAGE
 from tests.support.waiting import PATIENT_SECONDS
+from toolchain import tools
 
 PORT = 8080
 

@@ -14,9 +14,9 @@ from typing import Any
 
 from cli.jobs import in_cluster
 from components.base.labels import JOB_SET_NAME
-from driver.kube import Kube
+from core.kube import Kube
 from embedded.cluster import cgroups
-from embedded.paths import Instance
+from embedded.instance import Instance
 from tests.nodes import steps
 from tests.support.nodes import RealNode
 

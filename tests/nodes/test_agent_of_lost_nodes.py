@@ -16,8 +16,8 @@ from agents.lost_nodes.cluster import TAINT, Cluster
 from agents.lost_nodes.moves import Moves
 from agents.lost_nodes.nodes import Heartbeats
 from components.base.labels import FENCED
-from driver.kube import Kube
-from embedded.paths import Instance
+from core.kube import Kube
+from embedded.instance import Instance
 from tests.nodes.pods import Pods, budget, pod
 from tests.support.nodes import RealNode
 from tests.support.waiting import eventually

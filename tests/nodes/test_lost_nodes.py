@@ -7,11 +7,11 @@ import signal
 
 import pytest
 
-from driver.kube import Kube
+from core.kube import Kube
+from core.step import Step
 from embedded import cluster
 from embedded.cluster import processes
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.cluster import shell
 from tests.cluster.remains import remains
 from tests.nodes.pods import Pods, pod

@@ -9,13 +9,15 @@ from typing import Any
 import pytest
 import yaml
 
+import images
+import toolchain
 from components.base.labels import FENCED
+from core.kube import Kube
+from core.step import Step
 from driver import linked_project
 from driver.deploy import open_stack
-from driver.kube import Kube
 from driver.target import Target
-from embedded import cluster, images, toolchain
-from embedded.step import Step
+from embedded import cluster
 from tests.e2e.pipelines import deployed
 from tests.e2e.pipelines.deployed import Pipelines, stages_of
 from tests.support import cluster_fixture

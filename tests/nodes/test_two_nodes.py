@@ -7,9 +7,9 @@ import os
 from typing import Any
 
 from components.base import quantities
-from driver.kube import Kube
+from core.kube import Kube
 from embedded import cluster
-from embedded.paths import Instance
+from embedded.instance import Instance
 from tests.nodes.pods import Pods, claim, deployment, pod, service
 from tests.support.device_plugin import DevicePlugin
 from tests.support.nodes import RealNode

@@ -11,14 +11,15 @@ from typing import Any
 import yaml
 
 from components.base.labels import JOB_SET_NAME
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
 from driver import linked_project, watch
 from driver.deploy import Stack, open_stack
-from driver.kube import Kube
 from driver.target import Target
 from driver.watch import Outputs
 from embedded import cluster
-from embedded.paths import PROJECT, Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import volume_folder
 from tests.nodes import steps

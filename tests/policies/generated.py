@@ -12,7 +12,7 @@ from typing import Any
 import pulumi
 
 import stack
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.mutants.places import dotted, put, scalars, value_at
 from tests.support import rendering
 from tests.support.rendering import PROJECT, Rendered, settings_of
@@ -33,7 +33,7 @@ def stacks(count: int, seed: int) -> Iterator[tuple[str, Rendered]]:
         changes = [_changed(tree, chance) for _ in range(chance.randint(1, 4))]
         try:
             resolved = stack.load(replace(base, tree=tree))
-        except (Fault, pulumi.RunError):
+        except (UserError, pulumi.RunError):
             continue
         made += 1
         yield f"{file.stem}: {'; '.join(changes)}", rendering.run(partial(stack.build, resolved))

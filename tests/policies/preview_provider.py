@@ -8,8 +8,8 @@ from typing import Any
 
 from pulumi.runtime.proto import provider_pb2
 
-from embedded.provider import kinds
-from embedded.provider.values import UNKNOWN, decode, encode
+from plugins.kubernetes import kinds
+from plugins.kubernetes.values import UNKNOWN, decode, encode
 from tests.recorded import provider
 
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 
 import pytest
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.policies import cases_of
 from tests.policies.conftest import PACK
 

@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from embedded.cloud_models import azure, catalog, check
-from embedded.cloud_models.pairs import Pair
-from embedded.preview_provider.sdk import Sdk
-from embedded.provider.values import UNKNOWN
+from plugins.cloud_models import azure, catalog, check
+from plugins.cloud_models.pairs import Pair
+from plugins.kubernetes.values import UNKNOWN
+from plugins.preview.sdk import Sdk
 from tests.preview.conftest import PACKAGES
 from tests.support import goldens
 

@@ -10,7 +10,7 @@ import pytest
 from cli.commands.preview.engine import Preview
 from cli.commands.preview.report import Report
 from driver.stack_settings import StackSettings
-from embedded.hosts import stand_ins
+from plugins.hosts import stand_ins
 from tests.hosts.conftest import engine as engine
 from tests.hosts.engine import Engine, Project
 

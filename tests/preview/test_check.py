@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from embedded.fault import Fault
-from embedded.preview_provider import check, diff, outputs
-from embedded.preview_provider.sdk import Sdk
-from embedded.provider.values import UNKNOWN, Secret
+from core.errors import UserError
+from plugins.kubernetes.values import UNKNOWN, Secret
+from plugins.preview import check, diff, outputs
+from plugins.preview.sdk import Sdk
 
 ADDON, GROUP, CLUSTER = "aws:eks/addon:Addon", "aws:eks/nodeGroup:NodeGroup", "aws:eks/cluster:Cluster"
 POOL = "gcp:container/nodePool:NodePool"
@@ -83,7 +83,7 @@ def test_what_fits_passes(token: str, inputs: dict[str, Any]) -> None:
 
 
 def test_a_token_that_the_sdk_does_not_have_is_a_fault() -> None:
-    with pytest.raises(Fault, match=r"aws:eks/addn:Addn: pulumi_aws \S+ has no such resource"):
+    with pytest.raises(UserError, match=r"aws:eks/addn:Addn: pulumi_aws \S+ has no such resource"):
         Sdk("aws").resource("aws:eks/addn:Addn")
 
 

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.cloud_models import catalog, check, names
-from embedded.cloud_models.coverage import Coverage
-from embedded.paths import PROJECT
-from embedded.preview_provider.sdk import Sdk
+from core.paths import PROJECT
+from plugins.cloud_models import catalog, check, names
+from plugins.cloud_models.coverage import Coverage
+from plugins.preview.sdk import Sdk
 from tests.preview.cloud_values import STACKS, arguments, asked, pairs, registered
 
 GOLDEN = Path(__file__).parent / "golden" / "cloud-values.yaml"
@@ -129,7 +129,7 @@ def _outer(path: str) -> Iterator[str]:
     ],
 )
 def test_names_are_found_by_rules(name: str, members: tuple[str, ...], found: str | None) -> None:
-    from embedded.cloud_models.shape import Parameters
+    from plugins.cloud_models.shape import Parameters
 
     shape = Parameters({member: Parameters() for member in members})
     member = names.member(name, shape, "Role")

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 import regex
 
-from embedded.cloud_models.pairs import Pair
-from embedded.cloud_models.shape import Limits
-from embedded.provider import paths
-from embedded.provider.values import UNKNOWN, Secret
+from plugins.cloud_models.pairs import Pair
+from plugins.cloud_models.shape import Limits
+from plugins.kubernetes import paths
+from plugins.kubernetes.values import UNKNOWN, Secret
 from tests.mutants.places import put
 from tests.preview.cloud_values import STACKS, asked, pairs, wrong
 from tests.support import counts
@@ -137,13 +137,13 @@ def test_a_wrong_value_is_named_with_the_nearest_valid_one(token: str, inputs: d
     ],
 )  # fmt: skip
 def test_what_the_model_does_not_refuse_passes(token: str, inputs: dict[str, Any]) -> None:
-    from embedded.cloud_models import check
+    from plugins.cloud_models import check
 
     assert check.inputs(token, inputs, dict).wrong == []
 
 
 def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
-    from embedded.cloud_models import check
+    from plugins.cloud_models import check
 
     (found,) = check.inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).wrong
     assert not found.certain

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from cli.commands.preview import render
-from embedded.hosts import stand_ins
+from plugins.hosts import stand_ins
 from tests.hosts.engine import Project
 from tests.preview.conftest import PACKAGES, Previewed
 

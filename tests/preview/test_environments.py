@@ -14,17 +14,17 @@ from pathlib import Path
 
 import pytest
 
+import toolchain
 from cli.commands.preview import render
 from cli.commands.preview.engine import Preview, opened
+from core.paths import PROJECT
 from driver.stack_settings import StackSettings, read
-from embedded import toolchain
-from embedded.hosts import stand_ins
-from embedded.hosts.environment import pulumi_environment
-from embedded.paths import PROJECT
+from plugins.hosts import stand_ins
 from tests.hosts.engine import Engine
 from tests.preview.conftest import PACKAGES
 from tests.support import repository
 from tests.support.waiting import eventually
+from toolchain.pulumi_environment import pulumi_environment
 
 _PACKAGE = {"eks": "aws", "gke": "gcp", "aks": "azure-native"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from embedded.preview_provider import check
-from embedded.preview_provider.sdk import Sdk
+from plugins.preview import check
+from plugins.preview.sdk import Sdk
 from tests.mutants.places import At, dotted, places, put
 from tests.preview.cloud_values import STACKS, registered
 from tests.preview.conftest import PACKAGES

@@ -13,10 +13,11 @@ import grpc
 import pytest
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc
 
-from embedded.hosts import plugins, stand_ins
-from embedded.hosts.stand_ins import CLOUDS, Cloud
-from embedded.preview_provider.sdk import Sdk
-from embedded.preview_provider.servicer import Servicer
+from plugins.hosts import stand_ins
+from plugins.hosts.stand_ins import CLOUDS, Cloud
+from plugins.preview.sdk import Sdk
+from plugins.preview.servicer import Servicer
+from toolchain import pulumi_plugins
 
 ADDON = "aws:eks/addon:Addon"
 URN = f"urn:pulumi:dev::tiny::{ADDON}::dns"
@@ -66,7 +67,7 @@ def test_a_variable_may_name_the_file_itself(machine: dict[str, str], tmp_path: 
 def test_launchers_pass_with_the_preview() -> None:
     with stand_ins.on_path(["aws", "azure-native"], os.environ["PATH"]) as path:
         found = [shutil.which(f"pulumi-resource-{package}", path=path) for package in ("aws", "azure-native")]
-        assert all(launcher and plugins.is_ours(Path(launcher)) for launcher in found)
+        assert all(launcher and pulumi_plugins.is_ours(Path(launcher)) for launcher in found)
         assert shutil.which("pulumi-resource-aws") is None, "the PATH of everything else has none"
     assert not any(launcher and Path(launcher).exists() for launcher in found)
 

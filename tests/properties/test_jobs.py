@@ -23,10 +23,10 @@ from components.node_groups.shape import Shape
 from components.queues.flavors import ANY
 from stack import ResolvedStack
 from tests.support import counts
-from workloads.job_facts import facts_of
-from workloads.kinds.training_job import TrainingJobArgs
-from workloads.manifests.training_job import JobManifest, plan
-from workloads.role import total
+from workloads.training_job.component import TrainingJobArgs
+from workloads.training_job.facts import facts_of
+from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.role import total
 
 COUNT = counts.of(quick=40, nightly=10000)
 LABEL = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?")

@@ -20,7 +20,7 @@ import pytest
 from cli.access import Access
 from cli.commands.runs import newest, start
 from components.base.labels import STAGE
-from driver.kube import Kube
+from core.kube import Kube
 from tensorplane.datasets import Commit, Dataset, Refused
 from tensorplane.datasets.retention import Rule
 from tensorplane.stages import commit as stage_commit
@@ -28,12 +28,13 @@ from tensorplane.stages import joins, keep, steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.parts import Part as SplitPart
 from tests.support import counts
-from workloads.manifests import pipeline, pipeline_run
-from workloads.manifests.files import bundle
-from workloads.manifests.mounts import Mountable
-from workloads.manifests.pipeline import Facts
-from workloads.manifests.stage_pods import StageFacts, Stored
-from workloads.settings.pipeline import PipelineSettings
+from workloads.pipeline import manifest as pipeline_manifest
+from workloads.pipeline import run as pipeline_run
+from workloads.pipeline.manifest import Facts
+from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.stage_pods import StageFacts, Stored
+from workloads.pods.files import bundle
+from workloads.pods.mounts import Mountable
 
 Files = dict[str, str]
 Part = tuple[str, Files]
@@ -95,7 +96,7 @@ class World:
         stored = {name: Stored(Mountable("data", one_node=True), f"datasets/{name}", {}) for name in _DATASETS}
         facts = {name: StageFacts("team/a:1") for name in stages}
         known = Facts("sheets", "vision", facts, stored, "python:3", bundle("sheets-runtime", {}), {})
-        return pipeline.template(PipelineSettings.model_validate({"stages": stages}), known)
+        return pipeline_manifest.template(PipelineSettings.model_validate({"stages": stages}), known)
 
     def start(self, fails: str = "") -> tuple[str, str]:
         """What a start says, and what became of its run. `fails`: a stage of which a part fails, or `later`: the first

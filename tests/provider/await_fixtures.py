@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from embedded.provider.api import Api
+from plugins.kubernetes.api import Api
 from tests.provider.await_support import LONG_SECONDS, Object, Waiting
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from embedded.provider.api import Api
-from embedded.provider.await_ready import AwaitError, wait_ready
-from embedded.provider.gvk import GVK
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.await_ready import AwaitError, wait_ready
+from plugins.kubernetes.gvk import GVK
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 Object = dict[str, Any]

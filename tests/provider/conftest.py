@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.provider import kubeconfig as kubeconfigs
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
+from plugins.kubernetes import kubeconfig as kubeconfigs
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
 from tests.provider import control_plane
 from tests.provider.driver import Process, started
 

@@ -20,14 +20,14 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from embedded.fault import Fault
-from embedded.provider import kubeconfig
-from embedded.provider.api import Api
-from embedded.provider.api_error import ApiError
-from embedded.toolchain import tools
+from core.errors import UserError
+from plugins.kubernetes import kubeconfig
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.api_error import ApiError
 from tests.support import kubeconfigs
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
+from toolchain import tools
 
 
 @contextlib.contextmanager
@@ -57,7 +57,7 @@ def controllers(folder: Path, *names: str) -> Iterator[None]:
 def _program(folder: Path, name: str, *arguments: str) -> Iterator[None]:
     try:
         binary = tools().path(name)
-    except Fault as fault:
+    except UserError as fault:
         pytest.fail(f"the provider's tests cannot run here: {fault}")
     # setpriv: the program ends with the tests even where those are killed.
     command = ["setpriv", "--pdeathsig", "KILL", str(binary), *arguments]

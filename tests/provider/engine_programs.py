@@ -19,11 +19,11 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi import automation
 
+from components.admission import gpu_guard
+from components.admission.namespaces import Spaces
 from components.clusters.existing import Existing
 from components.namespace import Namespace
-from components.queues import gpu_guard
-from components.queues.spaces import Spaces
-from workloads.owner import Owner
+from workloads.pods.owner import Owner
 
 Program = Callable[[k8s.Provider], None]
 

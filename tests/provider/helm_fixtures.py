@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.fault import Fault
-from embedded.provider import helm_process
-from embedded.provider.api import Api
-from embedded.provider.engine import Engine
-from embedded.provider.helm_release import ReleaseResource
-from embedded.provider.session import Session
-from embedded.provider.settings import Settings
+from core.errors import UserError
+from plugins.kubernetes import helm_process
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.engine import Engine
+from plugins.kubernetes.helm_release import ReleaseResource
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.settings import Settings
 from tests.provider.helm_support import SETTINGS, Release
 
 
@@ -22,7 +22,7 @@ from tests.provider.helm_support import SETTINGS, Release
 def helm_is_there() -> None:
     try:
         helm_process.program()
-    except Fault as fault:
+    except UserError as fault:
         pytest.fail(f"helm tests cannot run: {fault}")
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
-from embedded.provider.helm_release import ReleaseResource
-from embedded.provider.values import Properties
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.helm_release import ReleaseResource
+from plugins.kubernetes.values import Properties
 
 URN = "urn:pulumi:dev::shop::kubernetes:helm.sh/v3:Release::tiny"
 OTHER_URN = "urn:pulumi:prod::shop::kubernetes:helm.sh/v3:Release::tiny"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from embedded.provider.values import Properties
+from plugins.kubernetes.values import Properties
 
 CONTAINER = {"name": "main", "image": "none:1"}
 NO_AWAIT = {"pulumi.com/skipAwait": "true"}

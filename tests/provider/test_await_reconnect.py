@@ -12,10 +12,10 @@ from urllib.parse import urlparse
 
 import pytest
 
-from embedded.provider import kubeconfig as kubeconfigs
-from embedded.provider.api import Api
-from embedded.provider.await_ready import wait_deleted, wait_ready
-from embedded.provider.gvk import GVK
+from plugins.kubernetes import kubeconfig as kubeconfigs
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.await_ready import wait_deleted, wait_ready
+from plugins.kubernetes.gvk import GVK
 from tests.provider.await_support import LONG_SECONDS, MANAGER
 from tests.provider.objects import config_map
 from tests.support.waiting import eventually

@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
-from embedded.provider import paths
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
-from embedded.provider.values import UNKNOWN, Properties
+from plugins.kubernetes import paths
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver
 
 KIND = provider_pb2.PropertyDiff.Kind

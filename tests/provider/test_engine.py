@@ -18,11 +18,11 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.fault import Fault
-from embedded.paths import PROJECT
-from embedded.provider.api import Api
-from embedded.provider.api_error import ApiError
-from embedded.provider.gvk import GVK
+from core.errors import UserError
+from core.paths import PROJECT
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.api_error import ApiError
+from plugins.kubernetes.gvk import GVK
 from tests.hosts import engine as hosts
 from tests.support.waiting import eventually
 
@@ -84,7 +84,7 @@ def step(
 def engine(kubeconfig: dict[str, Any], tmp_path: Path) -> Engine:
     try:
         return Engine(tmp_path, kubeconfig)
-    except Fault as fault:
+    except UserError as fault:
         pytest.fail(f"the engine's tests cannot run here: {fault}")
 
 

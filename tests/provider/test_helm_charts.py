@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 import yaml
 
+import toolchain
 from components import versions
 from components.controllers import jobset, kueue
-from embedded import toolchain
-from embedded.fault import Fault
-from embedded.provider.helm_chart import located
-from embedded.provider.helm_live import objects
-from embedded.provider.helm_process import Helm, program
-from embedded.provider.helm_release import ReleaseResource
-from embedded.provider.session import Session
-from embedded.provider.values import UNKNOWN, plain
-from embedded.toolchain import golang
+from core.errors import UserError
+from plugins.kubernetes.helm_chart import located
+from plugins.kubernetes.helm_live import objects
+from plugins.kubernetes.helm_process import Helm, program
+from plugins.kubernetes.helm_release import ReleaseResource
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import UNKNOWN, plain
 from tests.support import charts
+from toolchain import golang
 
 pytest_plugins = ["tests.provider.helm_fixtures"]
 
@@ -35,7 +35,7 @@ def chart_folder(name: str) -> Path:
     """The chart inside the Go module that the toolchain builds, also where nothing is built yet."""
     try:
         return toolchain.tools().charts / name
-    except Fault:
+    except UserError:
         go = golang.find()
         assert go is not None, f"the chart of {name} is not here: run `make up` once, or install Go"
         argv = [str(go.program), "list", "-m", "-f", "{{.Dir}}", f"sigs.k8s.io/{name}"]

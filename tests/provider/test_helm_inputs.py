@@ -15,14 +15,14 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from embedded.fault import Fault
-from embedded.provider import helm_flags, helm_inputs
-from embedded.provider.engine import Engine
-from embedded.provider.helm_live import Live
-from embedded.provider.helm_process import private_file
-from embedded.provider.helm_release import ReleaseResource
-from embedded.provider.session import Session
-from embedded.provider.values import UNKNOWN, Secret, plain
+from core.errors import UserError
+from plugins.kubernetes import helm_flags, helm_inputs
+from plugins.kubernetes.engine import Engine
+from plugins.kubernetes.helm_live import Live
+from plugins.kubernetes.helm_process import private_file
+from plugins.kubernetes.helm_release import ReleaseResource
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import UNKNOWN, Secret, plain
 
 leaves = st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=3)
 trees = st.recursive(
@@ -95,7 +95,7 @@ def test_a_secret_value_file_makes_all_values_secret() -> None:
 @pytest.mark.parametrize("text", ["[1, 2]", "a: [", "just words"])
 def test_a_value_file_that_holds_no_map_is_a_fault(text: str) -> None:
     asset = {"4dabf18193072939515e22adb298388d": "c44067f5952c0a294b673a41bacd8c17", "text": text}
-    with pytest.raises(Fault, match="valueYamlFiles"):
+    with pytest.raises(UserError, match="valueYamlFiles"):
         normal(valueYamlFiles=[asset])
 
 

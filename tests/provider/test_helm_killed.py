@@ -17,8 +17,8 @@ from typing import Any
 
 import pytest
 
-from embedded.provider.helm_release import ReleaseError
-from embedded.provider.values import plain
+from plugins.kubernetes.helm_release import ReleaseError
+from plugins.kubernetes.values import plain
 from tests.provider.helm_support import OTHER_URN, URN, Release
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
@@ -28,10 +28,10 @@ pytestmark = pytest.mark.nightly("killed")
 
 KILLED = """
 import json, sys, yaml
-from embedded.provider.engine import Engine
-from embedded.provider.helm_release import ReleaseResource
-from embedded.provider.session import Session
-from embedded.provider.settings import Settings
+from plugins.kubernetes.engine import Engine
+from plugins.kubernetes.helm_release import ReleaseResource
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.settings import Settings
 work = json.load(sys.stdin)
 session = Session(Engine(None))
 session.configure(Settings(kubeconfig=yaml.safe_dump(work["kubeconfig"])))

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from embedded.provider import helm_process, values
-from embedded.provider.gvk import GVK
-from embedded.provider.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
-from embedded.provider.session import Session
-from embedded.provider.values import UNKNOWN, Secret, plain
+from plugins.kubernetes import helm_process, values
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import UNKNOWN, Secret, plain
 from tests.provider.await_support import LONG_SECONDS
 from tests.provider.helm_support import OTHER_URN, URN, Release
 from tests.provider.objects import config_map

@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from components.base.model import Resources
-from embedded.provider.api import Api
-from embedded.provider.api_error import ApiError
-from embedded.provider.gvk import GVK
-from embedded.toolchain import tools
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.api_error import ApiError
+from plugins.kubernetes.gvk import GVK
 from tests.support.waiting import eventually
-from workloads.manifests.training_job import Facts, Placement, plan
-from workloads.role import TENSORFLOW, TENSORFLOW_PORT, Role
-from workloads.settings.training_job import JobSettings
-from workloads.strategies import Strategy
+from toolchain import tools
+from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
+from workloads.training_job.settings import JobSettings
+from workloads.training_job.strategies import Strategy
 
 Object = dict[str, Any]
 

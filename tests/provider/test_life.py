@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from embedded.provider.api import Api
-from embedded.provider.api_error import ApiError
-from embedded.provider.gvk import GVK
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.api_error import ApiError
+from plugins.kubernetes.gvk import GVK
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map
 

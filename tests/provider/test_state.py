@@ -15,8 +15,8 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from embedded.provider.api import Api
-from embedded.provider.values import Properties, Secret, decode, plain
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.values import Properties, Secret, decode, plain
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver
 from tests.provider.objects import config_map
 

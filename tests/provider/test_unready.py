@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from embedded.provider.api import Api
-from embedded.provider.gvk import GVK
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.gvk import GVK
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, never_ready
 from tests.support.waiting import eventually

@@ -9,9 +9,9 @@ from kubernetes import config as kubeconfig
 
 from components import versions
 from components.queues import quota_return, usage
-from driver.kube import Kube
-from embedded.provider.api import Api
-from embedded.step import Step
+from core.kube import Kube
+from core.step import Step
+from plugins.kubernetes.api import Api
 from stack import StackConfig
 from tests.queues import agents
 from tests.queues.docs_job import example, pod

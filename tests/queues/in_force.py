@@ -1,4 +1,4 @@
-"""A namespace with a policy of components/queues/admission.py in force, for stacks other than that of `fleet.yaml`."""
+"""A namespace with a policy of `components/admission` in force, for stacks other than that of `fleet.yaml`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from components.admission.namespaces import Spaces
 from components.base.labels import TENSORPLANE
 from components.queues.flavors import Flavor
-from components.queues.spaces import Spaces
-from embedded.provider.api import GVK
+from plugins.kubernetes.api import GVK
 from tests.queues.jobs import Jobs, Object
 
 _REGISTRATION = "admissionregistration.k8s.io/v1"

@@ -20,14 +20,15 @@ from components.node_groups import placement as node_placement
 from components.queues import QueueArgs, flavors, quota, topology
 from components.queues.flavors import Flavor
 from components.queues.room import PodSet
-from driver.kube import Kube
+from core.kube import Kube
 from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.provider.api import GVK, Api, ApiError
+from plugins.kubernetes.api import GVK, Api, ApiError
 from stack import ResolvedStack, StackConfig
 from tests.support.waiting import eventually
-from workloads.manifests import job_set, pod
-from workloads.role import Role
+from workloads.pods import pod
+from workloads.training_job import job_set
+from workloads.training_job.role import Role
 
 Object = dict[str, Any]
 JOB_SET = GVK.parse(versions.JOBSET_API, "JobSet")

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from components.admission import job_policies
 from components.base.labels import ACCELERATOR, HOSTNAME, ZONE
-from components.queues import admission, flavors, quota
+from components.queues import flavors, quota
 from tests.queues import in_force
 from tests.queues.docs_job import asking
 from tests.queues.jobs import Jobs, Object
@@ -58,7 +59,7 @@ def by_node(jobs: Jobs) -> Iterator[None]:
     """The policy of a stack whose pods Kueue places by node, for a team in a namespace of its own."""
     placed = flavors.of(jobs.resolved.fleet, own_nodes=True, levels=(HOSTNAME,))
     kinds = {name: [each.flavor for each in quota.of(args, placed)] for name, args in QUEUES.items()}
-    with in_force.policy(jobs, _NAMESPACE, admission.jobs, kinds):
+    with in_force.policy(jobs, _NAMESPACE, job_policies.jobs, kinds):
         yield
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from embedded.provider.api import GVK, ApiError
+from plugins.kubernetes.api import GVK, ApiError
 from tests.mutants import fresh, oracle
 from tests.queues.jobs import Jobs
 from tests.support import counts

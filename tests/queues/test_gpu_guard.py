@@ -15,9 +15,9 @@ import pytest
 from kubernetes import config as kubeconfig
 
 from cli.commands.check import guarded_pods
-from components.queues import gpu_guard
-from components.queues.spaces import Spaces
-from embedded.provider.api import GVK, Api, ApiError
+from components.admission import gpu_guard
+from components.admission.namespaces import Spaces
+from plugins.kubernetes.api import GVK, Api, ApiError
 from stack.gpu_guard import spaces_of
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of

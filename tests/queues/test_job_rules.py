@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from kubernetes import config as kubeconfig
 
+from components.admission import gpu_guard
 from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
-from components.queues import gpu_guard, quota_return
+from components.queues import quota_return
 from components.queues.settings import MOST_GRACE
 from components.versions import KUEUE_API
-from embedded.provider.api import GVK, Api, ApiError
+from plugins.kubernetes.api import GVK, Api, ApiError
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from cli.commands.check import guarded_pods
-from components.queues import gpu_guard
-from embedded.provider.api import GVK, ApiError
+from components.admission import gpu_guard
+from plugins.kubernetes.api import GVK, ApiError
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM
 from tests.queues.jobs import Jobs, Object

@@ -15,7 +15,7 @@ from components import versions
 from tests.queues.jobs import Jobs
 from tests.support.simulated import Simulated
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from tests.unit.queues.test_dashboard import QUERIES, metrics
+from tests.unit.dashboards.test_queues import QUERIES, metrics
 
 Series = dict[str, set[str]]
 _ACCOUNT = {"kind": "ServiceAccount", "name": "default", "namespace": "default"}

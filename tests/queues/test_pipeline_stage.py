@@ -16,15 +16,15 @@ from tests.queues.jobs import Jobs, Object
 from tests.queues.random_jobs import SETTINGS
 from tests.support.rendering import PROJECT, settings_of
 from tests.support.waiting import eventually
-from workloads.kinds.pipeline import PipelineArgs
-from workloads.manifests.pipeline import steps_of
-from workloads.pipeline_facts import facts_of
+from workloads.pipeline.component import PipelineArgs
+from workloads.pipeline.facts import facts_of
+from workloads.pipeline.manifest import steps_of
 
 _PARAMETER = re.compile(r"\{\{inputs\.parameters\.([\w-]+)\}\}")
 _SMALL = {"cpus": 0.1, "memoryGib": 0.1}
 
 
-pytestmark = pytest.mark.nightly("its template is told by tests/unit/workloads/manifests/test_pipeline.py")
+pytestmark = pytest.mark.nightly("its template is told by tests/unit/workloads/pipeline/test_manifest.py")
 _MACHINES = {"anywhere": "cpu", "on-t4": "t4", "on-a100": "a100-80gb"}
 """Where the stage of each pipeline runs; `cpu` is where no accelerator is named."""
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from components.queues import admission
+from components.admission import job_policies
 from components.queues.flavors import Flavor
-from embedded.provider.api import GVK, ApiError
+from plugins.kubernetes.api import GVK, ApiError
 from tests.queues import in_force
 from tests.queues.docs_job import ranked
 from tests.queues.jobs import Jobs, Object
@@ -22,7 +22,7 @@ _TOLD = "is not the priority class of the job's queue; set it to tensorplane-dev
 def any_kind(jobs: Jobs) -> Iterator[Jobs]:
     """The policy for kinds that no stack knows, in a namespace of its own."""
     kinds: dict[str, list[Flavor]] = {"research": [], "production": []}
-    with in_force.policy(jobs, _NAMESPACE, admission.priorities, kinds, only_job_sets=False):
+    with in_force.policy(jobs, _NAMESPACE, job_policies.priorities, kinds, only_job_sets=False):
         # Other refusals come first: the namespace gets its service account a moment later, too.
         eventually(lambda: _TOLD in jobs.refusal(plain("Pod", "production")))
         yield jobs

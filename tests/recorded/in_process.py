@@ -15,12 +15,12 @@ from pulumi.runtime import rpc
 from pulumi.runtime.mocks import MockMonitor
 
 import stack
-from embedded.provider import kinds, paths
+from plugins.kubernetes import kinds, paths
 from tests.recorded import provider, recording, stacks
 from tests.recorded.stacks import Step
 from tests.support import computed
 from tests.support.rendering import Echo, Registered, run, settings_of
-from workloads import deployed_runs
+from workloads.training_job import deployed_runs
 
 _STACK = "pulumi:pulumi:Stack"
 _PROVIDER = "pulumi:providers:"

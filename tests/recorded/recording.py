@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from embedded.provider import force_new, kinds
-from embedded.provider.gvk import GVK
-from embedded.provider.settings import Settings
+from plugins.kubernetes import force_new, kinds
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.settings import Settings
 from tests.recorded import immutable
 
 Resource = dict[str, Any]

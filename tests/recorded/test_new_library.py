@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from embedded.provider import kinds
+from plugins.kubernetes import kinds
 from tests.recorded import in_process, recording, stacks
 
 BEFORE = Path(__file__).with_name("before")

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import tensorflow as tf
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.runtime.launching import environments, gang
 
 ONE_PROCESS, TWO_WORKERS, EVALUATOR = range(3)

@@ -17,8 +17,8 @@ from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launcher import WRITES, argv, by_path, launched, of_run, run, started
 from tests.runtime.launching import LIBRARY, environments
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads import sources
-from workloads.manifests import job_set
+from workloads.pods import sources
+from workloads.training_job import job_set
 
 _COUNTS = "from pathlib import Path\nhere = Path(__file__).parent / 'runs'\nwith here.open('a') as f: f.write('x')\n"
 _NOTES_STEPS = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import first_step\n"

@@ -22,8 +22,8 @@ import tensorplane
 from tensorplane import code_archive, lineage, of_job, provenance, seeds
 from tensorplane.datasets import Dataset, reads
 from tests.runtime.launching import LIBRARY, PROJECT, environments, gang
-from workloads.manifests import lineage as manifests
-from workloads.manifests.run import Decisive
+from workloads.training_job import lineage as manifests
+from workloads.training_job.run import Decisive
 
 _JOB = {"job": "digits", "run": "digits-1", "image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}}}
 

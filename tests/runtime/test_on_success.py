@@ -17,7 +17,7 @@ from tensorplane.publish import copy_newest
 from tests.runtime.launcher import WRITES, argv, run, started
 from tests.runtime.launching import LIBRARY
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.manifests.launcher import Then
+from workloads.training_job.launcher import Then
 
 _TRAINS = """
 import os

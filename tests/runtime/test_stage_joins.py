@@ -17,7 +17,7 @@ from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Part
 from tests.support import counts
-from workloads.settings.join_key import JoinKey
+from workloads.pipeline.join_key import JoinKey
 
 _RUN = "pairs-1"
 

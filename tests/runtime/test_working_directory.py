@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane.working_directory import MOUNTED, enter_copy
-from workloads.manifests import pod
+from workloads.pods import pod
 
 
 @pytest.fixture

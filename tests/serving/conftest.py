@@ -12,8 +12,8 @@ from tests.serving import half_plus_two
 from tests.serving.digits import Nearest
 from tests.serving.server import HalfPlus, Server, running
 from tests.support import browser
-from workloads.manifests import serving_config
-from workloads.settings.served_model import ServedModel
+from workloads.model_server import serving_config
+from workloads.model_server.served_model import ServedModel
 
 _MODELS = ("half", "plus", "native", "digits", "metered", "warm")
 

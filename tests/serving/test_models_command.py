@@ -10,7 +10,7 @@ import pytest
 from cli.commands.models import signatures
 from cli.serving import traffic
 from tests.serving.server import Server
-from workloads.manifests.serving_config import METRICS_PATH
+from workloads.model_server.serving_config import METRICS_PATH
 
 _REQUESTS = 5
 

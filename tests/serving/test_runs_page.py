@@ -15,8 +15,8 @@ from playwright.sync_api import Browser, Page, expect
 
 from cli.access import Access
 from cli.commands.runs import ask, page
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support import browser
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran, at, prices, workflow
 
@@ -48,7 +48,7 @@ class Cluster:
 
     def items(self, path: str, **_: str) -> list[dict[str, Any]]:
         if not self.answers:
-            raise Fault("The cluster does not answer.")
+            raise UserError("The cluster does not answer.")
         return self.runs if path.endswith("/workflows") else []
 
 

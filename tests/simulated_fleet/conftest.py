@@ -18,15 +18,16 @@ from components.node_groups import fleet
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
+from core.kube import Kube
+from core.paths import PROJECT
+from core.step import Step
 from driver.deploy import Stack
-from driver.kube import Kube
-from embedded.paths import PROJECT, Instance
-from embedded.provider.api import Api
-from embedded.step import Step
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api
 from tests.support import simulated
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
-from workloads.manifests import pod
+from workloads.pods import pod
 
 Settings = dict[str, Any]
 _ACCOUNT = "digits-server"

@@ -9,8 +9,8 @@ import pytest
 
 from components.base.labels import GPU_PRESENT
 from components.clusters.embedded import NODE
+from core.step import Step
 from driver import watch
-from embedded.step import Step
 from tests.simulated_fleet.conftest import CHANGING, Deployed, Trial
 from tests.support.status_lines import status_lines
 from tests.support.waiting import eventually

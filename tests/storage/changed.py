@@ -9,9 +9,9 @@ from kubernetes import config
 
 from cli.commands.volumes import facts, leftovers
 from cli.commands.volumes.leftovers import Leftover
+from core.step import Step
 from driver.deploy import Stack
-from embedded.provider.api import GVK, Api
-from embedded.step import Step
+from plugins.kubernetes.api import GVK, Api
 from tests.storage import kubectl
 from tests.storage.claims import SNAPSHOT_API, from_snapshot
 from tests.storage.declared import SNAPSHOT_KIND, Declared, pulumi, state

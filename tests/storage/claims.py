@@ -12,14 +12,14 @@ from typing import Any
 
 from kubernetes import config
 
-from driver.kube import Kube
+from core.kube import Kube
 from embedded.cluster import csi, processes, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.csi.contract import DRIVER
-from embedded.paths import Instance
-from embedded.provider.api import Api
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api
 from tests.cluster import shell
 from tests.support.waiting import eventually
 

@@ -15,11 +15,11 @@ from typing import Any, Self
 import yaml
 
 from components import versions
+from core.step import Step
 from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.target import Target
 from embedded.cluster import image_store
-from embedded.step import Step
 from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from components import versions
-from embedded.images import kafka_image
-from embedded.step import Step
+from core.step import Step
+from images import kafka_image
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared, pulumi
 from tests.support.waiting import eventually

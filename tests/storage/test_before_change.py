@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cli.commands.preview.engine import Preview
-from embedded.fault import Fault
-from embedded.step import Step
+from core.errors import UserError
+from core.step import Step
 from tests.storage.declared import UNRETAINED, Declared, pulumi, state
 
 pytestmark = pytest.mark.nightly("up to five updates each; told by test_destructive_diffs")
@@ -20,7 +20,7 @@ def test_a_volume_that_is_removed_comes_back_from_the_snapshot_before(declared: 
     settings = {"volumes": {"kept": UNRETAINED}}
     stack = declared.stack_of(settings)
     before = state(stack)
-    with pytest.raises(Fault, match=r"volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
+    with pytest.raises(UserError, match=r"volume removed is deleted .* add `tensorplane:acknowledge: {deleteVolume: "):
         stack.up(Step("pulumi up"), declared.claims.kube, told.append)
     assert (told, state(stack)) == ([], before), "refused before anything is changed"
     stack = declared.stack_of({**settings, "acknowledge": {"deleteVolume": ["removed"]}})
@@ -62,6 +62,6 @@ def test_giving_up_a_retained_volume_is_refused_before_anything_is_changed(decla
     stack = declared.stack(kept={**UNRETAINED, "sizeGib": 2})
     before = state(stack)
     says = r"volume models is protected \(retain: true\): its deletion is blocked; declare it again"
-    with pytest.raises(Fault, match=says):
+    with pytest.raises(UserError, match=says):
         stack.up(Step("pulumi up"))
     assert state(stack) == before

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
+from core.step import Step
 from driver import missing_claims
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.storage.declared import Declared
 
 KEPT: dict[str, Any] = {"sizeGib": 1}
@@ -39,7 +39,7 @@ def test_it_comes_back_with_its_bytes_and_lost_ones_are_never_replaced_by_an_emp
     claims.kube.delete(f"/api/v1/persistentvolumes/{volume}")
     claims.until_gone(claim)
     claims.until_gone(f"/api/v1/persistentvolumes/{volume}")
-    with pytest.raises(Fault, match="no PersistentVolume has its data; restore a snapshot"):
+    with pytest.raises(UserError, match="no PersistentVolume has its data; restore a snapshot"):
         _updated(declared, KEPT)
     assert not claims.kube.get(claim)
     (recreated,) = _updated(declared, {**KEPT, "retain": False})

@@ -13,7 +13,7 @@ from cli.commands.cp.place import OnVolume
 from cli.commands.data import history, remote, transfer
 from cli.commands.data.remote import Question
 from components.base.settings import Settings
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack, StackConfig
 from tests.storage.claims import Claims
 from tests.storage.declared import Declared
@@ -67,7 +67,9 @@ def test_versions_of_a_folder_on_a_volume(
         assert f"{_FILES} files: 0 added, 1 changed, 0 removed; 7 B sent" in said
         assert dataset.ask("branch", {"name": "kept", "reference": "main~1"})["message"] == "first"
         assert dataset.ask("open", {"reference": "kept"})["path"].startswith("/volume/datasets/photos/versions/")
-        with pytest.raises(Fault, match="nothing: is no branch, label, commit or version; choose one of kept, main"):
+        with pytest.raises(
+            UserError, match="nothing: is no branch, label, commit or version; choose one of kept, main"
+        ):
             dataset.ask("open", {"reference": "nothing"})
     _looked_at_read_only(cluster, resolved, tmp_path)
 
@@ -83,7 +85,7 @@ def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Pat
         assert [each["commit"]["message"] for each in dataset.ask("log", {})] == ["second", "first"]
         # The version's folder exists, so a pod that may not write finds it.
         assert dataset.ask("open", {"reference": "kept"})["path"].startswith("/volume/datasets/photos/versions/")
-        with pytest.raises(Fault, match="Read-only file system"):
+        with pytest.raises(UserError, match="Read-only file system"):
             dataset.ask("label", {"name": "x"})
 
 

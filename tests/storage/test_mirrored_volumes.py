@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
+from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping
 from embedded.cluster.places import Places
 from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
-from embedded.paths import Instance
-from embedded.provider.api import Api as Objects
-from embedded.step import Step
+from embedded.instance import Instance
+from plugins.kubernetes.api import Api as Objects
 from tests.cluster import shell
 from tests.storage.claims import PODS, Claims
 from tests.storage.declared import UNRETAINED, Declared

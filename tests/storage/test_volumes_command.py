@@ -16,7 +16,7 @@ from cli.commands.volumes.leftovers import Leftover
 from components.base.settings import Settings
 from components.clusters.embedded import Embedded
 from components.volumes.settings import VolumeArgs
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, SNAPSHOTS, Claims
 from tests.support.waiting import eventually

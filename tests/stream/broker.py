@@ -21,10 +21,10 @@ from confluent_kafka.admin import AdminClient
 from confluent_kafka.cimpl import NewPartitions, NewTopic
 
 from components.streams.brokers.embedded import deployment
-from embedded.step import Step
-from embedded.toolchain import kafka
+from core.step import Step
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
+from toolchain import kafka
 
 # One small process that starts fast; its compiler's second tier pays only for servers that stay.
 JAVA = ("java", "-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")

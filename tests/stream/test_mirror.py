@@ -10,12 +10,12 @@ from confluent_kafka import Consumer, KafkaException, TopicPartition
 
 from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
 from components.streams.mirror import MirrorArgs
-from embedded.step import Step
-from embedded.toolchain import kafka
+from core.step import Step
 from tests.stream import broker as broker_process
 from tests.stream import mirror_maker
 from tests.stream.broker import Broker
 from tests.support.waiting import eventually
+from toolchain import kafka
 
 pytestmark = pytest.mark.nightly("a second broker and MirrorMaker 2, whose jars are fetched for it alone")
 _NUMBERS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from cli.kueue.facts import KUEUE, condition
-from driver.kube import Kube
+from core.kube import Kube
 
 
 def by_owner(kube: Kube, namespace: str) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from embedded.cluster import kubeconfig, pki
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 USER = "user"
 """The name in the certificate of the kubeconfig."""

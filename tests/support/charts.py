@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded import toolchain
-from embedded.fault import Fault
+import toolchain
+from core.errors import UserError
 
 Objects = Mapping[tuple[str, str], dict[str, Any]]
 """By kind and name."""
@@ -38,5 +38,5 @@ def _helm() -> Path:
     """That of this machine; minutes of compiling are not for a test to start."""
     try:
         return toolchain.tools().path("helm")
-    except Fault as fault:
+    except UserError as fault:
         pytest.fail(f"charts cannot be rendered: {fault}")

@@ -8,11 +8,13 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from embedded import cluster, images, toolchain
+import images
+import toolchain
+from core.step import Step
+from embedded import cluster
 from embedded.cluster import cgroups
 from embedded.cluster.lock import only_one
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 
 
 @contextlib.contextmanager

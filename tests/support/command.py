@@ -7,8 +7,8 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
-from embedded.hosts import launchers
 from tests.support.waiting import PATIENT_SECONDS
+from toolchain import launchers
 
 
 def argv(*words: str) -> list[str]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from embedded import cluster, images, toolchain
-from embedded.paths import Instance
-from embedded.step import Step
+import images
+import toolchain
+from core.step import Step
+from embedded import cluster
+from embedded.instance import Instance
 
 
 def provide(instance: Instance, *controllers: str, streams: bool = False) -> None:

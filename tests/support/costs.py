@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import cache
 from embedded.cluster import cgroups
-from embedded.paths import Instance, cache
+from embedded.instance import Instance
 from tests.support.counts import shard
 
 FILE = cache() / "test-costs.jsonl"

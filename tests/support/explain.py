@@ -13,9 +13,10 @@ from typing import Any
 
 import pytest
 
-from driver.kube import Kube
+from core.kube import Kube
+from core.paths import PROJECT
 from embedded.cluster import processes
-from embedded.paths import PROJECT, Instance
+from embedded.instance import Instance
 
 _EVENTS = 30
 _PODS = 8

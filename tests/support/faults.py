@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 import stack
-from components.base.faults import Key
+from components.base.problems import Key
 from components.base.settings import Settings
 from tests.support.rendering import PROJECT, settings_of
 

@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Literal
 
-from driver.kube import Kube
+from core.kube import Kube
 from embedded.cluster import cgroups, processes
 from embedded.cluster.host import run
 from embedded.cluster.network import UPLINK
@@ -33,7 +33,7 @@ from embedded.cluster.nodes import Node
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
-from embedded.paths import Instance
+from embedded.instance import Instance
 from tests.support.processes import is_alive
 from tests.support.waiting import eventually
 

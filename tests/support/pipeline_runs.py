@@ -14,11 +14,11 @@ from cli.pipelines.cost import Prices
 from components.clusters.eks import Eks
 from components.node_groups import fleet
 from components.node_groups.settings import NodeGroupArgs
-from workloads.manifests import pipeline
-from workloads.manifests.files import bundle
-from workloads.manifests.mounts import Mountable
-from workloads.manifests.stage_pods import StageFacts, Stored
-from workloads.settings.pipeline import PipelineSettings
+from workloads.pipeline import manifest as pipeline_manifest
+from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.stage_pods import StageFacts, Stored
+from workloads.pods.files import bundle
+from workloads.pods.mounts import Mountable
 
 NAME, NAMESPACE = "texts", "vision"
 BEGIN = datetime(2026, 11, 26, 12, 0, tzinfo=UTC)
@@ -89,8 +89,8 @@ def template() -> dict[str, Any]:
     """The pipeline's WorkflowTemplate."""
     stored = {name: Stored(Mountable("data", one_node=True), f"datasets/{name}", {}) for name in _DATASETS}
     stages = {name: StageFacts(f"registry.example/{name}@sha256:{'0c7a3b0e' * 8}") for name in STAGES}
-    facts = pipeline.Facts(NAME, NAMESPACE, stages, stored, "python:3", bundle("texts-runtime", {}), {})
-    return pipeline.template(PipelineSettings.model_validate({"stages": STAGES}), facts)
+    facts = pipeline_manifest.Facts(NAME, NAMESPACE, stages, stored, "python:3", bundle("texts-runtime", {}), {})
+    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": STAGES}), facts)
 
 
 def workflow(

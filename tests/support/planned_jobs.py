@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.manifests.training_job import Facts, JobManifest, Placement, plan
-from workloads.settings.training_job import JobSettings
+from workloads.training_job.manifest import Facts, JobManifest, Placement, plan
+from workloads.training_job.settings import JobSettings
 
 IMAGE = "team/train:1"
 SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}

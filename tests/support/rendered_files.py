@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import stack
-from components.base.faults import Key
+from components.base.problems import Key
 from components.base.settings import Settings
 from tests.support.rendering import Rendered, run, settings_of
 

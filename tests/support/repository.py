@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 
 _OURS = ("-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false")
 

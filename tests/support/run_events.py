@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from workloads.manifests.mounts import Mountable
-from workloads.manifests.streams import Client
-from workloads.manifests.training_job import Facts, JobManifest, Placement, plan
-from workloads.settings.training_job import JobSettings
+from workloads.pods.mounts import Mountable
+from workloads.pods.streams import Client
+from workloads.training_job.manifest import Facts, JobManifest, Placement, plan
+from workloads.training_job.settings import JobSettings
 
 Event = dict[str, Any]
 

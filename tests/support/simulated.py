@@ -7,12 +7,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from core.step import Step
 from driver import linked_project
 from driver.deploy import Stack, open_stack
 from driver.target import Target
 from embedded.cluster import image_store
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.support import cluster_fixture
 
 

@@ -7,7 +7,7 @@ import io
 from rich.console import Console
 
 from driver import status
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 def status_lines(instance: Instance) -> list[list[str]]:

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from embedded.step import Step
-from embedded.toolchain import golang, places
-from embedded.toolchain.go_module import GoModule
-from embedded.toolchain.golang import Go
+from core.step import Step
+from toolchain import golang, places
+from toolchain.go_module import GoModule
+from toolchain.golang import Go
 
 _MAIN = """package main
 

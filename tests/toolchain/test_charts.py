@@ -13,13 +13,13 @@ from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import NAMESPACE
 from components.gpu_runtime.plugin import Plugin
 from components.node_groups import fleet
+from components.node_groups.cluster_properties import Site
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
-from embedded.step import Step
-from embedded.toolchain import charts
+from core.step import Step
 from tests.support.charts import Objects
 from tests.support.charts import rendered as rendered_chart
+from toolchain import charts
 
 H100 = {"accelerator": "h100-80gb", "perNode": 8, "max": 2}
 GROUPS: dict[str, dict[str, Any]] = {

@@ -15,8 +15,8 @@ import yaml
 from cli.commands.preview import render
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.commands.preview.section import CUT
+from core.paths import PROJECT
 from driver.acknowledged import Risk
-from embedded.paths import PROJECT
 from tests.support import forges
 
 CI = PROJECT / "examples" / "ci"

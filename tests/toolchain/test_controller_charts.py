@@ -14,11 +14,11 @@ from components.controllers import argo_workflows, gateway, keda, prometheus
 from components.controllers.prometheus import PrometheusArgs
 from components.gateway_class import GATEWAY_CLASS
 from components.versions import Chart
-from embedded.images import add_ons
-from embedded.step import Step
-from embedded.toolchain import go_build, go_module, golang
+from core.step import Step
+from images import add_ons
 from tests.support import charts
 from tests.support.charts import Objects
+from toolchain import go_build, go_module, golang
 
 Template = Callable[[str], Objects]
 _CHARTS = {

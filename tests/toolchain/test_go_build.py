@@ -14,15 +14,15 @@ from typing import Any
 
 import pytest
 
-from embedded.fault import Fault
-from embedded.paths import PROJECT
-from embedded.step import Step
-from embedded.tasks import command
-from embedded.toolchain import go_build, go_module
-from embedded.toolchain.go_module import GoModule
-from embedded.toolchain.golang import Go
+from core.errors import UserError
+from core.paths import PROJECT
+from core.step import Step
+from core.tasks import command
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from tests.toolchain.stand_in_program import script
+from toolchain import go_build, go_module
+from toolchain.go_module import GoModule
+from toolchain.golang import Go
 
 
 def test_a_build_reports_how_far_it_is(own_cache: Path, tiny: GoModule, tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_a_copy_of_a_module_has_the_files_that_its_archive_lacks(
 
 def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: GoModule) -> None:
     (tiny.source / "hello" / "main.go").write_text("package main\n\nfunc main() { undefined() }\n")
-    with pytest.raises(Fault, match="undefined: undefined"):
+    with pytest.raises(UserError, match="undefined: undefined"):
         go_build.build(tiny, Step("tiny"))
     # Without Go on PATH, the folder of the one that is installed is there, too.
     names = [path.name for path in (own_cache / "tools").iterdir() if path.is_dir()]
@@ -110,9 +110,9 @@ def test_a_compile_error_is_reported_and_leaves_nothing(own_cache: Path, tiny: G
 _BUILD = """
 import sys
 from pathlib import Path
-from embedded.step import Step
-from embedded.toolchain import go_build
-from embedded.toolchain.go_module import GoModule
+from core.step import Step
+from toolchain import go_build
+from toolchain.go_module import GoModule
 go_build.build(GoModule("tiny", Path(sys.argv[1]), only=("./hello",)), Step("tiny"))
 """
 
@@ -156,7 +156,7 @@ def test_a_module_that_differs_from_its_recorded_checksum_is_refused(own_cache: 
     lines[at] = lines[at][:-3] + ("A" if lines[at][-3] != "A" else "B") + lines[at][-2:]
     sums.write_text("\n".join(lines) + "\n")
     module = replace(go_module.containerd(), source=source)
-    with pytest.raises(Fault, match="recorded checksum"):
+    with pytest.raises(UserError, match="recorded checksum"):
         go_build.build(module, Step("containerd"))
     assert not module.is_built
 
@@ -166,7 +166,7 @@ def test_a_module_that_go_sum_does_not_know_is_refused(own_cache: Path, tiny: Go
     mod.write_text(mod.read_text() + "\nrequire github.com/google/uuid v1.6.0\n")
     main = tiny.source / "hello" / "main.go"
     main.write_text(main.read_text().replace('import "fmt"', 'import "fmt"\nimport _ "github.com/google/uuid"'))
-    with pytest.raises(Fault, match=r"missing go\.sum entry"):
+    with pytest.raises(UserError, match=r"missing go\.sum entry"):
         go_build.build(tiny, Step("tiny"))
 
 
@@ -174,7 +174,7 @@ def test_without_network_one_line_says_what_to_do(
     own_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, unreachable: None
 ) -> None:
     monkeypatch.setenv("GOMODCACHE", str(tmp_path / "modules"))
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         go_build.build(go_module.containerd(), Step("containerd"))
     (line,) = caught.value.lines
     # Without Go on PATH, pip fails to install it.

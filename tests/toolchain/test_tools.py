@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from embedded.fault import Fault
-from embedded.hosts import launchers
-from embedded.step import Step
-from embedded.toolchain import go_module, project_environment, python_packages, tasks, tools
-from embedded.toolchain.go_module import GoModule
+from core.errors import UserError
+from core.step import Step
+from embedded.environment import project_environment
 from tests.toolchain.stand_in_program import script
+from toolchain import go_module, launchers, python_packages, tasks, tools
+from toolchain.go_module import GoModule
 
 
 @pytest.fixture(autouse=True)
@@ -114,14 +114,14 @@ def test_what_is_there_is_found_and_asked_for_no_more(own_cache: Path, only_on_p
 def test_an_absent_program_is_a_fault_that_names_it(own_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Pulumi is taken from PATH where it is there.
     monkeypatch.setenv("PATH", str(own_cache))
-    with pytest.raises(Fault, match="kubelet: not installed yet; run `make up`"):
+    with pytest.raises(UserError, match="kubelet: not installed yet; run `make up`"):
         tools().path("kubelet")
     # A preview of any stack needs it, and `make up` deploys one.
-    with pytest.raises(Fault, match="pulumi: not installed yet; run `make tools`"):
+    with pytest.raises(UserError, match="pulumi: not installed yet; run `make tools`"):
         tools().path("pulumi")
-    with pytest.raises(Fault, match="charts of Kueue and JobSet: not downloaded yet"):
+    with pytest.raises(UserError, match="charts of Kueue and JobSet: not downloaded yet"):
         _ = tools().charts
-    with pytest.raises(Fault, match="chart of NVIDIA's device plugin: not downloaded yet"):
+    with pytest.raises(UserError, match="chart of NVIDIA's device plugin: not downloaded yet"):
         _ = tools().gpu_charts
 
 

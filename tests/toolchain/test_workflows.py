@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 import yaml
 
-from embedded.paths import PROJECT
-from embedded.step import Step
-from embedded.toolchain import go_build
-from embedded.toolchain.go_module import GoModule
-from embedded.toolchain.golang import MODULES
+from core.paths import PROJECT
+from core.step import Step
 from tests.support.checked_commands import problems
 from tests.support.documented import parsed
+from toolchain import go_build
+from toolchain.go_module import GoModule
+from toolchain.golang import MODULES
 
 CI = PROJECT / "examples" / "ci"
 WORKFLOWS = sorted((CI / "github").glob("*.yml"))

@@ -18,7 +18,7 @@ from cli import options
 def command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
     from cli.commands.catalog import query
-    from driver import terminal
+    from core import terminal
 
     # Unset variables of make arrive as empty texts.
     given = {name: value or None for name, value in filters.items()}

@@ -15,7 +15,7 @@ from cli.commands.catalog import tables
 from cli.commands.catalog.rows import Family, Offer, Row
 from components import catalog
 from components.catalog import Accelerator, Cloud, Machine, Price, Withdrawn
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file.nearest import did_you_mean
 
 KINDS = ("gpu", "tpu", "cpu")
@@ -39,7 +39,7 @@ class Question:
 
 
 def run(question: Question, as_json: bool, console: Console) -> None:
-    """Print the answer. A Fault if a filter's value is unknown, with the nearest known one."""
+    """Print the answer. A UserError if a filter's value is unknown, with the nearest known one."""
     check(question)
     if question.withdrawn:
         gone = withdrawn(question)
@@ -63,14 +63,14 @@ def run(question: Question, as_json: bool, console: Console) -> None:
 
 
 def check(question: Question) -> None:
-    """A Fault unless the catalog knows every filter's value."""
+    """A UserError unless the catalog knows every filter's value."""
     _known("cloud", question.cloud, catalog.clouds())
     _known("kind", question.kind, KINDS)
     name = (question.accelerator or "").lower()
     if (gone := catalog.WITHDRAWN.get(name)) and not question.withdrawn:
-        raise Fault(f"accelerator: {gone.name} is withdrawn ({gone.reason}); use {gone.successor}")
+        raise UserError(f"accelerator: {gone.name} is withdrawn ({gone.reason}); use {gone.successor}")
     if name in catalog.ACCELERATORS and question.withdrawn:
-        raise Fault(f"accelerator: {name} is not withdrawn; choose one of {', '.join(catalog.WITHDRAWN)}")
+        raise UserError(f"accelerator: {name} is not withdrawn; choose one of {', '.join(catalog.WITHDRAWN)}")
     names = catalog.WITHDRAWN if question.withdrawn else catalog.ACCELERATORS
     _known("accelerator", question.accelerator, names)
     asked = [cloud for cloud in catalog.clouds() if question.cloud in (None, cloud)]
@@ -78,15 +78,15 @@ def check(question: Question) -> None:
     for other in catalog.clouds():
         if question.cloud not in (None, other) and question.region in catalog.regions(other):
             near = did_you_mean(question.region, regions)
-            raise Fault(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
+            raise UserError(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
     _known("region", question.region, regions, listed=False)  # too many to read
 
 
 def gibibytes(text: str) -> float:
-    """A filter's number; a Fault if the text is not a number."""
+    """A filter's number; a UserError if the text is not a number."""
     # No sign, and none of the words that float() takes too, such as nan.
     if not re.fullmatch(r"\d+(\.\d*)?", text):
-        raise Fault(f"min-memory: {text!r} is not a number; set GiB, such as 40")
+        raise UserError(f"min-memory: {text!r} is not a number; set GiB, such as 40")
     return float(text)
 
 
@@ -96,7 +96,7 @@ def _known(key: str, value: str | None, allowed: Iterable[str], *, listed: bool 
         other = catalog.cloud_called(value)
         near = f" (did you mean {other}?)" if other in allowed else did_you_mean(value, allowed)
         choices = f"; choose one of {', '.join(allowed)}" if listed else ""
-        raise Fault(f"{key}: unknown {value!r}{choices}{near}")
+        raise UserError(f"{key}: unknown {value!r}{choices}{near}")
 
 
 def withdrawn(question: Question) -> list[Withdrawn]:

@@ -10,7 +10,7 @@ import click
 from cli import options
 
 if TYPE_CHECKING:
-    from components.base.faults import Note
+    from components.base.problems import Note
     from stack import ResolvedStack
 
 

@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 from cli.commands.check import controllers, guard, node_sizes, platform, promises, volumes
-from components.base.faults import Note
+from components.base.problems import Note
+from core.errors import UserError
+from core.kube import Kube
 from driver import advice
-from driver.kube import Kube
 from driver.target import Target
-from embedded.fault import Fault
 from stack import ResolvedStack
 
 
@@ -26,7 +26,7 @@ def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:
 
 
 def refuse(resolved: ResolvedStack, api: Kube) -> None:
-    """Raise a Fault with a line for each setting that does not match the cluster."""
+    """Raise a UserError with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
         *platform.faults(resolved, api),
@@ -36,4 +36,4 @@ def refuse(resolved: ResolvedStack, api: Kube) -> None:
     if not config.platform:
         wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
-        raise Fault(*lines)
+        raise UserError(*lines)

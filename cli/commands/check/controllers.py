@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 from cli.cluster_api import Lists
-from components.base.faults import Note
-from driver.kube import Kube
+from components.base.problems import Note
+from core.kube import Kube
 from stack import ResolvedStack
 
 _DEPLOYMENTS = "/apis/apps/v1/deployments"

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator
 from cli.commands.check import guard_objects, guarded_pods
 from cli.commands.check.guarded_pods import Object
 from cli.output.texts import first
-from components.base.faults import Note
+from components.admission import gpu_guard
+from components.admission.namespaces import Spaces
 from components.base.labels import PART_OF, TENSORPLANE
 from components.base.plural import counted
-from components.queues import gpu_guard
-from components.queues.spaces import Spaces
-from driver.kube import Kube
+from components.base.problems import Note
+from core.kube import Kube
 from stack import ResolvedStack
 from stack.gpu_guard import spaces_of
 

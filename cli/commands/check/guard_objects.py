@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from components.admission import gpu_guard as parts
 from components.namespace import DEFAULT_DENY
-from components.queues import gpu_guard as parts
-from driver.kube import Kube
+from core.kube import Kube
 from stack import ResolvedStack, gpu_guard
 
 _REGISTRATION = "/apis/admissionregistration.k8s.io/v1"

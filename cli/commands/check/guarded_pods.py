@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from components.queues import gpu_guard
-from components.queues.accelerators import is_accelerator
-from components.queues.gpu_guard import ADMITTED, COUNTED, GATE
-from components.queues.spaces import Spaces
+from components.admission import gpu_guard
+from components.admission.accelerators import is_accelerator
+from components.admission.gpu_guard import ADMITTED, COUNTED, GATE
+from components.admission.namespaces import Spaces
 
 _MANAGED = "kueue.x-k8s.io/managed"
 """Label of pods that Kueue admits without a job."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from cli.commands.check import node_sizes
-from components.base.faults import Note
+from components.base.problems import Note
 from components.clusters.embedded import Embedded
+from core.errors import UserError
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 from stack import ResolvedStack
 
 
@@ -17,9 +17,9 @@ def has_cluster() -> bool:
 
 
 def compare(resolved: ResolvedStack) -> list[Note]:
-    """Raise a Fault with a line for each pod that this machine cannot hold. There are no notes."""
+    """Raise a UserError with a line for each pod that this machine cannot hold. There are no notes."""
     if lines := [str(fault) for fault in node_sizes.faults(resolved, lambda: node_sizes.of_machine(_nodes(resolved)))]:
-        raise Fault(*lines)
+        raise UserError(*lines)
     return []
 
 

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.base import quantities
-from components.base.faults import Fault, Key
-from driver.kube import Kube
+from components.base.problems import Key, Problem
+from core.kube import Kube
 from stack import ResolvedStack
 
 _NODES = "/api/v1/nodes"
@@ -16,7 +16,7 @@ Room = tuple[int, int]
 """Millicores and MiB for pods."""
 
 
-def faults(resolved: ResolvedStack, sizes: Callable[[], Sequence[Room]]) -> Iterator[Fault]:
+def faults(resolved: ResolvedStack, sizes: Callable[[], Sequence[Room]]) -> Iterator[Problem]:
     """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes.
 
     `sizes`: those of the nodes.
@@ -53,7 +53,7 @@ def _holds(room: Room, needs: Room) -> bool:
     return needs[0] <= room[0] and needs[1] <= room[1]
 
 
-def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Fault]:
+def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Problem]:
     """`at`: the path of the pods' resources."""
     cores, memory = max(rooms)
     for key, requested, allocatable, shown in (
@@ -63,4 +63,4 @@ def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Fault]:
         if requested > allocatable:
             where = "this machine" if len(rooms) == 1 else "each node of this machine"
             reason = f"{where} has only {shown} for pods"
-            yield Fault((*at, key), f"{reason}; set less, or deploy to a larger cluster")
+            yield Problem((*at, key), f"{reason}; set less, or deploy to a larger cluster")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from components import versions
-from components.base.faults import Fault
+from components.base.problems import Problem
+from core.kube import Kube
 from driver import advice
-from driver.kube import Kube
 from stack import ResolvedStack
-from workloads.base import WorkloadArgs
-from workloads.kinds.training_job import TrainingJobArgs
+from workloads.family import WorkloadArgs
+from workloads.training_job.component import TrainingJobArgs
 
 _NAMESPACE = "/api/v1/namespaces/{}"
 _CLAIMS = _NAMESPACE + "/persistentvolumeclaims"
@@ -18,7 +18,7 @@ _QUEUES = f"/apis/{versions.KUEUE_API}/namespaces/{{}}/localqueues"
 _JOB_SETS = f"/apis/{versions.JOBSET_API}"
 
 
-def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
+def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
     """A fault per missing queue or volume; one alone if the platform is not there at all."""
     platform, known = resolved.config.platform, resolved.platform
     if not platform or not resolved.workloads:
@@ -26,10 +26,10 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
     deploy = f"deploy it with: {advice.deploy(platform)}"
     if api.get(_NAMESPACE.format(known.namespace)) is None:
         reason = f"{platform} is not deployed: the cluster has no namespace {known.namespace}"
-        yield Fault(("platform",), f"{reason}; {deploy}")
+        yield Problem(("platform",), f"{reason}; {deploy}")
         return
     if any("jobset" in one.controllers for one in resolved.workloads.values()) and api.get(_JOB_SETS) is None:
-        yield Fault(("platform",), f"the cluster of {platform} has no JobSet, which runs the jobs; {deploy}")
+        yield Problem(("platform",), f"the cluster of {platform} has no JobSet, which runs the jobs; {deploy}")
     for name, workload in resolved.workloads.items():
         namespace = _namespace(workload, resolved)
         have = {kind: _names(path, namespace, api) for kind, path in (("queue", _QUEUES), ("volume", _CLAIMS))}
@@ -38,7 +38,7 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
         for kind, one, at in used:
             if one not in have[kind]:
                 reason = f"{platform} declares {kind} {one}, but namespace {namespace} does not have it"
-                yield Fault(("workloads", name, *at), f"{reason}; {deploy}")
+                yield Problem(("workloads", name, *at), f"{reason}; {deploy}")
 
 
 def _namespace(workload: WorkloadArgs, resolved: ResolvedStack) -> str:

@@ -12,12 +12,12 @@ from typing import Any
 
 from components import catalog, versions
 from components.base import quantities
-from components.base.faults import Fault
 from components.base.labels import NAME, PART_OF, TENSORPLANE
 from components.base.plural import counted
+from components.base.problems import Problem
 from components.queues import cluster_wide_name
 from components.queues.flavors import Flavor
-from driver.kube import Kube
+from core.kube import Kube
 from stack import ResolvedStack
 
 _KUEUE = f"/apis/{versions.KUEUE_API}"
@@ -88,7 +88,7 @@ def _count(quantity: str | int) -> int:
     return int(quantities.exact(str(quantity)))
 
 
-def live(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
+def live(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
     """The faults of a stack with its own queues on an existing cluster. The clusters that stacks create have one."""
     config = resolved.config
     has_gpus = any(quota.guaranteed.gpus for quotas in resolved.quotas.values() for quota in quotas)
@@ -96,7 +96,7 @@ def live(resolved: ResolvedStack, api: Kube) -> Iterator[Fault]:
         yield from faults(resolved, Facts.of(api, config.namespace_name))
 
 
-def faults(resolved: ResolvedStack, facts: Facts) -> Iterator[Fault]:
+def faults(resolved: ResolvedStack, facts: Facts) -> Iterator[Problem]:
     """A fault per quota that exceeds what others' promises leave, in the order of the settings."""
     for flavor in resolved.flavors.values():
         others = [one for one in facts.promises if _may_be_same(one.nodes, flavor.labels)]
@@ -123,11 +123,11 @@ def _may_be_same(one: _Labels, other: _Labels) -> bool:
     return all(other.get(key, value) == value for key, value in one.items())
 
 
-def _too_many(queue: str, flavor: str, asked: int, left: int, capacity: int, others: Iterable[Promise]) -> Fault:
+def _too_many(queue: str, flavor: str, asked: int, left: int, capacity: int, others: Iterable[Promise]) -> Problem:
     held = Counter[str]()
     for one in others:
         held[one.owner] += one.gpus
     told = ", ".join(f"{owner} promises {gpus}" for owner, gpus in sorted(held.items()))
     reason = f"promises {counted(asked, 'GPU')}, but of the cluster's {capacity}, {told}"
     lower = f"lower it to {left}" if left else "remove it"
-    return Fault(("queues", queue, "gpus", flavor), f"{reason}; {lower}, or lower the quotas there")
+    return Problem(("queues", queue, "gpus", flavor), f"{reason}; {lower}, or lower the quotas there")

@@ -6,22 +6,22 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from cli.stack_config import encrypted, load
-from components.base.faults import Note
+from components.base.problems import Note
 from components.base.settings import Settings
+from core.errors import UserError
 from driver.stack_settings import ENVIRONMENT, read
-from embedded.fault import Fault
 from stack import ResolvedStack, checks
 
 
 def run(file: Path, compare: Callable[[ResolvedStack], Iterable[Note]] | None = None) -> str:
-    """Notes about a Pulumi.<stack>.yaml without mistakes; a Fault with a line for each mistake.
+    """Notes about a Pulumi.<stack>.yaml without mistakes; a UserError with a line for each mistake.
 
     `compare`: compares valid settings with the stack's cluster, and has notes about it.
     """
     resolved = load(file)
     # An environment of Pulumi ESC may have settings that the file lacks.
     if "environment" not in read(file).others and (nothing := Settings.of_file(read(file)).declares_nothing()):
-        raise Fault(nothing)
+        raise UserError(nothing)
     found = compare(resolved) if compare else ()
     notes = [f"note: {note}" for note in (*checks.notes(resolved), *found)]
     if "environment" in read(file).others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import immutable
 from components.volumes.backends import embedded
@@ -13,7 +13,7 @@ from components.volumes.capabilities import CSI
 from components.volumes.settings import VolumeArgs
 
 
-def faults(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: ClusterArgs) -> Iterator[Fault]:
+def faults(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: ClusterArgs) -> Iterator[Problem]:
     """A fault if the settings name another origin than the claim. Settings without one are always right."""
     able = args.backend_on(cluster).capabilities
     source = args.source
@@ -32,9 +32,9 @@ def faults(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: Clust
         yield _too_late(name, "mirrorOf", source.mirror_of, _created(began))
 
 
-def _too_late(name: str, key: str, wanted: str, began: str) -> Fault:
+def _too_late(name: str, key: str, wanted: str, began: str) -> Problem:
     reason = f"volume {name} exists already and was created {began}, not from {wanted}"
-    return Fault(("volumes", name, "from", key), f"{reason}; {immutable.REMEDY}")
+    return Problem(("volumes", name, "from", key), f"{reason}; {immutable.REMEDY}")
 
 
 def _created(began: Mapping[str, Any]) -> str:

@@ -7,14 +7,14 @@ from typing import Any
 
 from cli.commands.check import volume_origins
 from components.base import quantities
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.base.quantities import size, size_bytes
 from components.clusters.settings import ClusterArgs
 from components.volumes import immutable
 from components.volumes.backends.storage_class import StorageClass
 from components.volumes.capabilities import CSI
 from components.volumes.settings import VolumeArgs
-from driver.kube import Kube
+from core.kube import Kube
 
 _CLASSES = "/apis/storage.k8s.io/v1/storageclasses"
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/{}/volumesnapshots"
@@ -23,7 +23,7 @@ _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 Live = Mapping[str, Any]
 
 
-def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Fault]:
+def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Problem]:
     """A fault per mistake. An existing volume keeps its class and origin, even if these no longer exist."""
     if not volumes:
         return
@@ -55,33 +55,33 @@ def _asked(args: VolumeArgs) -> int:
     return size_bytes(quantities.gibibytes(args.size_gib)) or 0
 
 
-def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Fault]:
+def _shrinking(name: str, args: VolumeArgs, claim: Live) -> Iterator[Problem]:
     has = size_bytes(claim["spec"]["resources"]["requests"].get("storage")) or 0
     # A volume that was not provisioned by a driver has a fixed size.
     if claim["spec"].get("storageClassName") and _asked(args) < has:
         reason = immutable.cannot_shrink(name, has)
-        yield Fault(("volumes", name, "sizeGib"), reason)
+        yield Problem(("volumes", name, "sizeGib"), reason)
 
 
-def _unknown_classes(named: Mapping[str, str | None], have: list[str]) -> Iterator[Fault]:
+def _unknown_classes(named: Mapping[str, str | None], have: list[str]) -> Iterator[Problem]:
     for name, wanted in named.items():
         if wanted and wanted not in have:
             reason = f"the cluster has no StorageClass {wanted!r}; {_choice(wanted, have)}"
-            yield Fault(("volumes", name, "backend", "name"), reason)
+            yield Problem(("volumes", name, "backend", "name"), reason)
 
 
-def _origins(restored: Mapping[str, VolumeArgs], namespace: str, have: Mapping[str, Live]) -> Iterator[Fault]:
+def _origins(restored: Mapping[str, VolumeArgs], namespace: str, have: Mapping[str, Live]) -> Iterator[Problem]:
     for name, args in restored.items():
         origin = (args.source and args.source.snapshot) or ""
         at = ("volumes", name)
         if origin not in have:
             reason = f"namespace {namespace} has no VolumeSnapshot {origin!r}; {_choice(origin, have)}"
-            yield Fault((*at, "from", "snapshot"), reason)
+            yield Problem((*at, "from", "snapshot"), reason)
             continue
         held = size_bytes((have[origin].get("status") or {}).get("restoreSize")) or 0
         if _asked(args) < held:
             reason = f"snapshot {origin}, from which the volume is created, has {size(held)}"
-            yield Fault((*at, "sizeGib"), f"{reason}; set sizeGib to {held / quantities.GIB:.12g} or more")
+            yield Problem((*at, "sizeGib"), f"{reason}; set sizeGib to {held / quantities.GIB:.12g} or more")
 
 
 def _choice(wanted: str, have: Iterable[str]) -> str:

@@ -25,6 +25,6 @@ def command(source: str, target: str, stack: str, account: str) -> None:
     same command goes on after an interruption.
     """
     from cli.commands.cp import query
-    from driver import terminal
+    from core import terminal
 
     query.run(query.Question(source, target, stack, options.context(), account), terminal.console())

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.fault import Fault
+from core.errors import UserError
 
 _ON_VOLUME = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)", re.DOTALL)
 """As in scp: a path with a slash before its first colon is of this machine."""
@@ -27,13 +27,13 @@ class OnVolume:
 
 
 def parsed(text: str) -> OnVolume | Path:
-    """The place that an argument names. A Fault if it leads out of the volume."""
+    """The place that an argument names. A UserError if it leads out of the volume."""
     found = _ON_VOLUME.fullmatch(text)
     if not found:
         return Path(text).expanduser()
     parts = [part for part in found[2].split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in text:
-        raise Fault(f"{text}: has .., which may lead out of the volume; name the path from the volume's root")
+        raise UserError(f"{text}: has .., which may lead out of the volume; name the path from the volume's root")
     return OnVolume(found[1], "/".join(parts), into=found[2] in ("", ".") or found[2].endswith("/"))
 
 
@@ -43,12 +43,12 @@ def target(source: OnVolume | Path, wanted: OnVolume, text: str) -> OnVolume:
         return wanted
     name = source.resolve().name
     if not name:
-        raise Fault(f"{text}: ends with /, and SRC has no name to keep; name the copy")
+        raise UserError(f"{text}: ends with /, and SRC has no name to keep; name the copy")
     return OnVolume(wanted.volume, f"{wanted.path}/{name}".lstrip("/"))
 
 
 def local_target(source: OnVolume, text: str) -> Path:
-    """Where a copy goes on this machine: the same rule; `.` and `..` are folders to copy into. A Fault if it has no
+    """Where a copy goes on this machine: the same rule; `.` and `..` are folders to copy into. A UserError if it has no
     folder to be in.
     """
     wanted = Path(text).expanduser()
@@ -56,5 +56,5 @@ def local_target(source: OnVolume, text: str) -> Path:
         name = source.path.rpartition("/")[2] or source.volume
         wanted = wanted / name
     if not wanted.parent.is_dir():
-        raise Fault(f"{text}: {wanted.parent} is no folder; create it first")
+        raise UserError(f"{text}: {wanted.parent} is no folder; create it first")
     return wanted

@@ -8,8 +8,8 @@ from typing import Any
 
 from cli.commands.cp.transfer import FILE, FOLDER, ITSELF, LEFT_OUT
 from cli.output.texts import first
-from components.base.faults import legible
-from embedded.fault import Fault
+from components.base.problems import legible
+from core.errors import UserError
 
 Entry = Mapping[str, Any]
 """A file, folder or link, as `transfer.entries` describes it."""
@@ -44,17 +44,17 @@ class Plan:
 
 
 def of(source: Sequence[Entry], target: Iterable[Entry], names: tuple[str, str]) -> Plan:
-    """The plan. `names`: of source and target, for the Fault if one is a folder and the other a file."""
+    """The plan. `names`: of source and target, for the UserError if one is a folder and the other a file."""
     there = {each["path"]: each for each in target}
     if not source:
-        raise Fault(f"{names[0]}: does not exist")
+        raise UserError(f"{names[0]}: does not exist")
     kind, before = source[0]["kind"], there.get(ITSELF)
     if kind == LEFT_OUT:
-        raise Fault(f"{names[0]}: is neither a file nor a folder")
+        raise UserError(f"{names[0]}: is neither a file nor a folder")
     if before and before["kind"] != kind:
         is_folder = before["kind"] == FOLDER
         remedy = "end it with / to copy into it" if is_folder else "remove it first, or choose another name"
-        raise Fault(f"{names[1]}: is a {before['kind']}, and {names[0]} is a {kind}; {remedy}")
+        raise UserError(f"{names[1]}: is a {before['kind']}, and {names[0]} is a {kind}; {remedy}")
     found = Plan()
     for each in source:
         if each["kind"] == LEFT_OUT:

@@ -24,8 +24,8 @@ from cli.commands.cp.plan import Entry, Plan
 from cli.exec_stream import Exec
 from components.base import quantities
 from components.base.plural import counted
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from stack import ResolvedStack
 
 
@@ -41,13 +41,13 @@ class Question:
 
 
 def run(question: Question, console: Console) -> None:
-    """Copies, and says what was copied. A Fault if it cannot be done; files that are complete by then stay."""
+    """Copies, and says what was copied. A UserError if it cannot be done; files that are complete by then stay."""
     _volume(place.parsed(question.source), place.parsed(question.target))
     resolved = stack_config.load(stack_config.file(question.stack))
     access = Access.of(question.stack, None, question.context)
     try:
         copy(access.api, resolved, question, console)
-    except (KeyboardInterrupt, Fault) as error:
+    except (KeyboardInterrupt, UserError) as error:
         if not _began_with_ctrl_c(error):
             raise
         console.print("Interrupted. Complete files stay; run the same command to copy the others.")
@@ -66,7 +66,7 @@ def copy(api: Kube, resolved: ResolvedStack, question: Question, console: Consol
     source, target = place.parsed(question.source), place.parsed(question.target)
     volume = _volume(source, target)
     if isinstance(source, Path) and not source.exists():
-        raise Fault(f"{question.source}: does not exist")
+        raise UserError(f"{question.source}: does not exist")
     into = place.local_target(source, question.target) if isinstance(source, OnVolume) else None
     pod = volume_pod.of(resolved, volume.volume, question.account, read_only=into is not None)
     with temporary_pod.running(api, pod) as found:
@@ -81,12 +81,14 @@ def copy(api: Kube, resolved: ResolvedStack, question: Question, console: Consol
 def _volume(source: OnVolume | Path, target: OnVolume | Path) -> OnVolume:
     """The one of both that is on a volume."""
     if isinstance(source, OnVolume) and isinstance(target, OnVolume):
-        raise Fault("SRC and DST are both on volumes; copy to this machine first, or mount both volumes in a job")
+        raise UserError("SRC and DST are both on volumes; copy to this machine first, or mount both volumes in a job")
     if isinstance(source, OnVolume):
         return source
     if isinstance(target, OnVolume):
         return target
-    raise Fault("SRC and DST are both paths of this machine; write one of them as VOLUME:/PATH, such as models:/digits")
+    raise UserError(
+        "SRC and DST are both paths of this machine; write one of them as VOLUME:/PATH, such as models:/digits"
+    )
 
 
 @dataclass(frozen=True)
@@ -133,13 +135,13 @@ def _download(end: _PodEnd, source: OnVolume, target: Path, console: Console) ->
                 transfer.receive(str(target.parent), target.name, _Counted(program, moved))
         except tarfile.TarError as error:
             program.finish()  # the reason is the pod's, if it has one
-            raise Fault(f"{source}: {error}; run the same command again") from None
+            raise UserError(f"{source}: {error}; run the same command again") from None
         program.finish()
         with _on_this_machine():
             files = (each["path"] for each in there if each["kind"] == transfer.FILE)
             merged = list(merged_files.faults(target, files))
         if merged:
-            raise Fault(*merged)
+            raise UserError(*merged)
 
 
 @contextmanager
@@ -148,9 +150,9 @@ def _on_this_machine() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise Fault(f"{error.filename or 'this machine'}: {error.strerror or error}") from None
+        raise UserError(f"{error.filename or 'this machine'}: {error.strerror or error}") from None
     except transfer.Refused as error:
-        raise Fault(str(error)) from None
+        raise UserError(str(error)) from None
 
 
 class _Counted:

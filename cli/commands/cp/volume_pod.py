@@ -10,17 +10,15 @@ from typing import Any
 
 from cli.api_values import Object
 from cli.commands.cp import transfer
-from components.base.faults import Fault as SettingsFault
 from components.base.labels import labels
 from components.base.model import Resources
+from components.base.problems import Problem as SettingsFault
 from components.node_groups import placement
 from components.volumes.members import groups
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
-from workloads import references
-from workloads.base import Declared
-from workloads.checks import mounts
-from workloads.manifests import pod
+from workloads.family import Declared
+from workloads.pods import mount_checks, pod, references
 
 ROOT = "/volume"
 """Mount path of the volume."""
@@ -48,7 +46,7 @@ def of(
     env: Mapping[str, str] | None = None,
     sources: Mapping[str, str] = _NONE,
 ) -> Object:
-    """The pod. A Fault if the settings do not let this service account mount the volume so.
+    """The pod. A UserError if the settings do not let this service account mount the volume so.
 
     `env`: what the programs in it need; by default one end of a copy. `sources`: mount paths of other volumes, which it
     only reads.
@@ -56,7 +54,7 @@ def of(
     mounted = [(volume, ROOT, read_only), *((name, path, True) for name, path in sources.items())]
     wrong = [(name, fault) for name, _, only in mounted for fault in _faults(resolved, name, account, read_only=only)]
     if lines := [f"{name}: {fault.reason}" for name, fault in wrong]:
-        raise Fault(*lines)
+        raise UserError(*lines)
     container = pod.Container(
         image=resolved.config.cluster.images.python,
         resources=_RESOURCES,
@@ -89,11 +87,14 @@ def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bo
         prometheus=config.controllers,
         workloads=frozenset(),
     )
-    found = [*mounts.check_volume(volume, at, config.volumes), *mounts.check_stream(volume, at, declared.records)]
+    found = [
+        *mount_checks.check_volume(volume, at, config.volumes),
+        *mount_checks.check_stream(volume, at, declared.records),
+    ]
     if not read_only:
-        found += mounts.check_mirror(volume, at, config.volumes)
+        found += mount_checks.check_mirror(volume, at, config.volumes)
     args = config.volumes.get(volume)
     # Of users in groups, only the API server knows.
     if args and not groups([*(args.readers or ()), *(args.writers or ())]):
-        found += mounts.check_access(account, volume, at, config.volumes, read_only=read_only)
+        found += mount_checks.check_access(account, volume, at, config.volumes, read_only=read_only)
     return found

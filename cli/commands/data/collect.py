@@ -9,14 +9,14 @@ from cli.commands.data import remote
 from cli.commands.data.remote import Question, Remote
 from components.base import quantities
 from components.base.plural import counted
-from driver import terminal
-from embedded.fault import Fault
+from core import terminal
+from core.errors import UserError
 
 
 def run(question: Question, *, now: bool) -> None:
     """Deletes it, and says how much that was."""
     if question.reference:
-        raise Fault(f"{question.dataset}@{question.reference}: collect takes a whole dataset; remove the reference")
+        raise UserError(f"{question.dataset}@{question.reference}: collect takes a whole dataset; remove the reference")
     with remote.opened(question, read_only=False) as dataset:
         collect(dataset, question, terminal.console(), now=now)
 

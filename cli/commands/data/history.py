@@ -16,9 +16,9 @@ from cli.commands.data.remote import Question
 from cli.commands.data.transfer import SHORT
 from cli.output.tables import table
 from components.base import quantities
-from components.base.faults import legible
-from driver import terminal
-from embedded.fault import Fault
+from components.base.problems import legible
+from core import terminal
+from core.errors import UserError
 
 _MAIN = "main"
 
@@ -120,7 +120,7 @@ def branch(question: Question, name: str | None, *, delete: bool, as_json: bool)
     """Creates, deletes or lists branches."""
     if name is None:
         if delete:
-            raise Fault("--delete: names no branch; name the one to delete")
+            raise UserError("--delete: names no branch; name the one to delete")
         with remote.opened(question, read_only=True) as dataset:
             found = dataset.ask("branches")
         print(json.dumps(found, indent=2)) if as_json else terminal.console().print(_names(found))
@@ -157,7 +157,7 @@ def label(question: Question, name: str, *, move: bool, delete: bool) -> None:
 def rollback(question: Question, about: Mapping[str, Any]) -> None:
     """Makes an earlier version the newest again."""
     if not question.reference:
-        raise Fault(f"{question.dataset}: names no version; add one, such as {question.dataset}@main~1")
+        raise UserError(f"{question.dataset}: names no version; add one, such as {question.dataset}@main~1")
     with remote.opened(question, read_only=False) as dataset:
         made = dataset.ask("rollback", {**dataset.asked(question.dataset), **about, "reference": question.reference})
     _say(question, about["branch"], made, "")

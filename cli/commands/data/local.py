@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from components.base import names
-from components.base.faults import legible
-from embedded.fault import Fault
+from components.base.problems import legible
+from core.errors import UserError
 
 CHUNK = 1 << 20
 File = tuple[str, int, bool]
@@ -22,7 +22,7 @@ _TRIES = 10
 
 
 def files(folder: Path) -> dict[str, File]:
-    """The files of a folder by their paths. A Fault, with a line for each, for what is no regular file."""
+    """The files of a folder by their paths. A UserError, with a line for each, for what is no regular file."""
     paths = _settled(folder)
     with ThreadPoolExecutor() as pool:
         return dict(zip(paths, pool.map(lambda path: _of(folder / path), paths), strict=True))
@@ -57,7 +57,7 @@ def _listed(folder: Path) -> list[str]:
             else:
                 paths.append(str(path.relative_to(folder)))
     if faults:
-        raise Fault(*faults)
+        raise UserError(*faults)
     return paths
 
 

@@ -17,9 +17,9 @@ from cli.access import Access
 from cli.commands.cp import volume_pod
 from cli.exec_stream import Exec
 from components.datasets.settings import DatasetArgs
-from driver.kube import Kube
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 
@@ -73,7 +73,7 @@ class Remote:
         return {**self.args.rules, "dataset": name, "others": self.others, "volume": volume}
 
     def ask(self, verb: str, asked: Mapping[str, Any] | None = None) -> Any:
-        """The answer to a request; None if it has none. A Fault if it is refused."""
+        """The answer to a request; None if it has none. A UserError if it is refused."""
         program = self.start(verb, asked or {})
         return answer(program)
 
@@ -118,7 +118,7 @@ def running(
 
 
 def in_pod(api: Kube, pod: str, resolved: ResolvedStack, name: str) -> Remote:
-    """A dataset in a running pod that mounts its volume. `pod`: its path in the API. A Fault for an unknown dataset."""
+    """A dataset in a running pod that mounts its volume. `pod`: its path in the API. UserError if it is unknown."""
     args = declared(resolved, name)
     folders = {
         each: f"{volume_pod.ROOT}/{one.folder(each)}"
@@ -130,12 +130,12 @@ def in_pod(api: Kube, pod: str, resolved: ResolvedStack, name: str) -> Remote:
 
 
 def declared(resolved: ResolvedStack, name: str) -> DatasetArgs:
-    """The settings of a dataset. A Fault if there is none of this name."""
+    """The settings of a dataset. A UserError if there is none of this name."""
     if args := resolved.config.datasets.get(name):
         return args
     names = sorted(resolved.config.datasets)
     remedy = f"choose one of {', '.join(names)}{did_you_mean(name, names)}" if names else "declare it under datasets"
-    raise Fault(f"{name}: no dataset has this name; {remedy}")
+    raise UserError(f"{name}: no dataset has this name; {remedy}")
 
 
 def command(module: str, *words: str) -> list[str]:

@@ -19,8 +19,8 @@ from cli.commands.data.remote import Question, Remote
 from cli.exec_stream import Exec
 from components.base import names, quantities
 from components.base.plural import counted
-from driver import terminal
-from embedded.fault import Fault
+from core import terminal
+from core.errors import UserError
 
 SHORT = 12
 """Digits of ids that people read."""
@@ -39,7 +39,7 @@ def put(question: Question, text: str, about: Mapping[str, Any]) -> None:
     _whole(question)
     source = place.parsed(text)
     if isinstance(source, Path) and not source.is_dir():
-        raise Fault(f"{text}: is no folder; name a folder with the files of the version")
+        raise UserError(f"{text}: is no folder; name a folder with the files of the version")
     sources = {source.volume: f"{remote.SOURCES}/{source.volume}"} if isinstance(source, OnVolume) else {}
     with remote.opened(question, read_only=False, sources=sources) as dataset:
         commit(dataset, question, source, about, terminal.console())
@@ -47,7 +47,7 @@ def put(question: Question, text: str, about: Mapping[str, Any]) -> None:
 
 def _whole(question: Question) -> None:
     if question.reference:
-        raise Fault(f"{question.dataset}@{question.reference}: files are put on a branch; name it with --branch")
+        raise UserError(f"{question.dataset}@{question.reference}: files are put on a branch; name it with --branch")
 
 
 def commit(
@@ -58,7 +58,7 @@ def commit(
     asked = {**dataset.asked(question.dataset), **about}
     if isinstance(source, OnVolume):
         if about["at"] or about["add"]:
-            raise Fault(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
+            raise UserError(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
         made = dataset.ask("commit", {**asked, "folder": f"{remote.SOURCES}/{source.volume}/{source.path}"})
         sent = 0
     else:
@@ -83,7 +83,7 @@ def _sent(dataset: Remote, folder: Path, asked: Mapping[str, Any]) -> tuple[Any,
         for path in paths:
             _send(folder / path, files[path][1], program)
     except OSError as error:
-        raise Fault(f"{error.filename or folder}: {error.strerror or error}") from None
+        raise UserError(f"{error.filename or folder}: {error.strerror or error}") from None
     return remote.answer(program), sum(files[path][1] for path in paths)
 
 
@@ -119,9 +119,9 @@ def checkout(dataset: Remote, question: Question, target: Path, console: Console
                 _receive(program, target, path, file)
             program.finish()
         if merged := list(merged_files.faults(target, files)):
-            raise Fault(*merged)
+            raise UserError(*merged)
     except OSError as error:
-        raise Fault(f"{error.filename or target}: {error.strerror or error}") from None
+        raise UserError(f"{error.filename or target}: {error.strerror or error}") from None
     size = sum(file[1] for file in wanted.values())
     same = f"; {counted(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
     took = f"{quantities.size(size)} in {time.monotonic() - began:.1f} s"
@@ -131,7 +131,7 @@ def checkout(dataset: Remote, question: Question, target: Path, console: Console
 
 def _receive(program: Exec, target: Path, path: str, file: tuple[str, int, bool]) -> None:
     if path.startswith("/") or {"..", ""} & {*path.split("/")}:
-        raise Fault(f"{path!r}: leads out of the folder; nothing is written there")
+        raise UserError(f"{path!r}: leads out of the folder; nothing is written there")
     digest, left = names.sha256(), file[1]
     with local.written(target / path, executable=file[2]) as written:
         while left and (chunk := program.read(min(local.CHUNK, left))):
@@ -141,4 +141,6 @@ def _receive(program: Exec, target: Path, path: str, file: tuple[str, int, bool]
         if left:
             program.finish()  # the reason is the pod's, if it has one
         if left or digest.hexdigest() != file[0]:
-            raise Fault(f"{path!r}: the connection ended, or the volume's file is damaged; run the same command again")
+            raise UserError(
+                f"{path!r}: the connection ended, or the volume's file is damaged; run the same command again"
+            )

@@ -21,7 +21,7 @@ def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """
     from cli.access import Access
     from cli.commands.describe import query
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, team, options.context())
     query.run(access, job, terminal.console(), as_json=as_json)

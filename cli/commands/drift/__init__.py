@@ -20,6 +20,6 @@ def command(stack: str, report: Path) -> int:
     The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
     """
     from cli.commands.drift import query
-    from driver import terminal
+    from core import terminal
 
     return query.run(stack, options.context(), report, terminal.console())

@@ -12,8 +12,8 @@ from cli.commands.drift.found import Found
 from cli.commands.preview import engine, events
 from cli.output import markdown as md
 from components.base.plural import counted
+from core.errors import UserError
 from driver import advice
-from embedded.fault import Fault
 
 DRIFTED = 3
 """The exit code if something has drifted; 2 is that of a wrong usage."""
@@ -23,16 +23,16 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
     """Prints a line for each resource that has drifted, and writes the report to `file`."""
     with engine.opened(stack, context) as preview, console.status(f"reading {stack}"):
         if not preview.stays:
-            raise Fault(f"stack {stack} is not deployed, so nothing of it can drift; deploy it with {_up(stack)}")
+            raise UserError(f"stack {stack} is not deployed, so nothing of it can drift; deploy it with {_up(stack)}")
         streamed = replace(preview, pack=None, refresh=True).stream()
         known = streamed.explained(events.report(stack, streamed.events, failed=streamed.failed))
         needed = tuple(
             f"{package}: {why}" for package, why in preview.stand_ins.items() if package in _used(streamed.events)
         )
     if needed:
-        raise Fault(f"drift of stack {stack} is not known: its cloud cannot be asked ({'; '.join(needed)})")
+        raise UserError(f"drift of stack {stack} is not known: its cloud cannot be asked ({'; '.join(needed)})")
     if streamed.failed:
-        raise Fault(*(known.faults or tuple(risk.text for risk in known.risks)))
+        raise UserError(*(known.faults or tuple(risk.text for risk in known.risks)))
     drift = found.of(streamed.events)
     for line in lines(drift, stack):
         console.print(line, markup=False, highlight=False, soft_wrap=True)

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from driver import terminal
-from embedded.fault import Fault
-from embedded.images import oci, package_layer, package_resolution, registry, training
-from embedded.images.oci import Image
-from embedded.paths import PROJECT
-from embedded.progress import Progress
-from embedded.step import Step
+from core import terminal
+from core.errors import UserError
+from core.paths import PROJECT
+from core.progress import Progress
+from core.step import Step
+from images import oci, package_layer, package_resolution, registry, training
+from images.oci import Image
 from stack_file import package_lock
 
 
@@ -32,7 +32,7 @@ class Build:
 def run(wanted: Build) -> None:
     """Build it, and write or push it, or both."""
     if not wanted.push and not wanted.output:
-        raise Fault("image build: names no destination; add --push REF or --output ARCHIVE")
+        raise UserError("image build: names no destination; add --push REF or --output ARCHIVE")
     destination = registry.Destination.of(wanted.push) if wanted.push else None
     with Progress(terminal.console()) as progress, progress.step("image") as step:
         resolved = locked(wanted.packages, step)
@@ -54,7 +54,7 @@ def run(wanted: Build) -> None:
 
 def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
     if gpu and oci.architecture() != "amd64":
-        raise Fault("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
+        raise UserError("--gpu: TensorFlow's wheels for GPUs exist for x86-64 only; build it on such a machine")
     base = training.gpu_image() if gpu else training.image()
     added = package_lock.added(resolved, PROJECT)
     image = package_layer.image(added, base) if added else base
@@ -68,11 +68,13 @@ def requirements(file: Path | None) -> list[str]:
     try:
         text = file.read_text()
     except (OSError, UnicodeDecodeError) as error:
-        raise Fault(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}; correct --requirements") from None
+        raise UserError(
+            f"{file}: {getattr(error, 'strerror', None) or 'is not text'}; correct --requirements"
+        ) from None
     lines = [line.partition(" #")[0].strip() for line in text.replace("\\\n", " ").splitlines()]
     found = [line for line in lines if line and not line.startswith("#")]
     if option := next((line for line in found if line.startswith("-")), None):
-        raise Fault(f"{file}: {option} is an option of pip; set it in pip's configuration, and name packages only")
+        raise UserError(f"{file}: {option} is an option of pip; set it in pip's configuration, and name packages only")
     return found
 
 
@@ -81,7 +83,7 @@ def locked(packages: Sequence[str], step: Step) -> tuple[str, ...]:
     hashed = [package for package in packages if "--hash=" in package]
     if hashed and len(hashed) < len(packages):
         plain = next(package for package in packages if "--hash=" not in package)
-        raise Fault(f"{plain}: has no hash, and other packages have; give all of them hashes, or none")
+        raise UserError(f"{plain}: has no hash, and other packages have; give all of them hashes, or none")
     if hashed:
         return tuple(sorted(" ".join(package.split()) for package in packages))
     if not packages:
@@ -89,6 +91,6 @@ def locked(packages: Sequence[str], step: Step) -> tuple[str, ...]:
     try:
         lock = package_lock.read(PROJECT)
     except ValueError as error:
-        raise Fault(str(error)) from None
+        raise UserError(str(error)) from None
     known = lock.locked(packages) if lock.against == package_lock.against(PROJECT) else None
     return known if known is not None else package_resolution.resolve(packages, package_lock.pins(PROJECT), step)

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from driver import terminal
+from core import terminal
+from core.errors import UserError
+from core.progress import Progress
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.images import archive
-from embedded.paths import Instance
-from embedded.progress import Progress
+from embedded.instance import Instance
+from images import archive
 
 
 def run(file: Path, name: str | None) -> None:
     """Import it into the running cluster, under the names that pods use."""
     names = [archive.full(name)] if name else archive.names(file)
     if not names:
-        raise Fault(f"{file}: names no image; set a name with --name, such as --name team/trainer:1")
+        raise UserError(f"{file}: names no image; set a name with --name, such as --name team/trainer:1")
     instance = Instance.current()
     with Progress(terminal.console()) as progress, progress.step("load image") as step:
         cluster.load_archive(instance, file, names, step, rename=bool(name))

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from driver import package_sets, terminal
+from core import terminal
+from core.paths import PROJECT
+from core.progress import Progress
+from core.step import Step
+from driver import package_sets
 from driver.stack_settings import StackSettings, stack_names
-from embedded.images import package_resolution
-from embedded.paths import PROJECT, Instance
-from embedded.progress import Progress
-from embedded.step import Step
+from embedded.instance import Instance
+from images import package_resolution
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 

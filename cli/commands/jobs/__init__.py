@@ -19,7 +19,7 @@ def command(stack: str, team: str | None, everything: bool, as_json: bool) -> No
     """
     from cli.access import Access
     from cli.commands.jobs import query
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, team, options.context())
     query.run(access, terminal.console(), everything=everything, as_json=as_json)

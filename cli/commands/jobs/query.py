@@ -20,7 +20,7 @@ from cli.jobs.progress import Progress
 from cli.kueue import facts as queue_facts
 from cli.kueue import workloads
 from cli.kueue.workloads import Work
-from driver.kube import Kube
+from core.kube import Kube
 
 _ENDED = 20
 """Ended jobs that are shown."""

@@ -10,7 +10,7 @@ from cli import stack_config
 from components import gpu_runtime
 from components.clusters.existing import Existing
 from components.node_groups import kops
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
 from stack_file import dumping
 
@@ -33,9 +33,9 @@ class Choice:
 
 
 def text(file: Path, choice: Choice) -> str:
-    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A Fault with a line for each mistake."""
+    """The InstanceGroups of a Pulumi.<stack>.yaml as YAML. A UserError with a line for each mistake."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "gpuRuntime"):
-        raise Fault(f"{', '.join(unread)}: only Pulumi can read encrypted values; write them unencrypted")
+        raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; write them unencrypted")
     resolved = stack_config.load(file)
     config = resolved.config
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, resolved.fleet).kind
@@ -46,7 +46,7 @@ def text(file: Path, choice: Choice) -> str:
         )
     ]
     if wrong:
-        raise Fault(*wrong)
+        raise UserError(*wrong)
     return "---\n".join(_documents(resolved, runtime, choice))
 
 

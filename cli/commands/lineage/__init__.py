@@ -30,10 +30,10 @@ def command(target: str, stack: str, account: str, svg: Path | None, as_json: bo
     """
     from cli.commands.lineage import query
     from cli.commands.lineage.query import Form, Question
-    from driver import terminal
-    from embedded.fault import Fault
+    from core import terminal
+    from core.errors import UserError
 
     form = Form(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:
-        raise Fault("--svg, --json, --openlineage: set only one of them")
+        raise UserError("--svg, --json, --openlineage: set only one of them")
     query.run(Question(target, stack, options.context(), account), form, terminal.console())

@@ -10,8 +10,8 @@ from typing import Any
 from cli.commands.lineage import forms
 from cli.commands.lineage.graph import SHORT, Node
 from components.base import quantities
-from components.base.faults import legible
 from components.base.plural import counted
+from components.base.problems import legible
 
 
 def lines(node: Node) -> list[str]:

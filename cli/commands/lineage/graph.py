@@ -9,7 +9,7 @@ from typing import Any
 from cli.commands.lineage import named
 from cli.commands.lineage.named import Named
 from cli.commands.lineage.volumes import Volumes
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 
@@ -69,7 +69,7 @@ class Graph:
 
 
 def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
-    """The graph of a version. A Fault if there is no such version."""
+    """The graph of a version. A UserError if there is no such version."""
     first = the(target, volumes)
     found: dict[str, Node] = {}
     level = [first]
@@ -99,10 +99,10 @@ def _inputs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def the(target: Named, volumes: Volumes, *, code: bool = False) -> Node:
-    """The version that an argument names. A Fault if there is none."""
+    """The version that an argument names. A UserError if there is none."""
     (found,) = read([target], volumes, code=code)
     if found.problem:
-        raise Fault(f"{target.name}{f'@{target.reference}' if target.reference else ''}: {found.problem}")
+        raise UserError(f"{target.name}{f'@{target.reference}' if target.reference else ''}: {found.problem}")
     return found
 
 
@@ -128,7 +128,7 @@ def read(wanted: Sequence[Named], volumes: Volumes, *, code: bool = False) -> li
             found = volumes.ask(
                 volume, [{"path": each.path, "reference": each.reference, "code": code} for each in asked]
             )
-        except Fault as fault:
+        except UserError as fault:
             found = [{"problem": "; ".join(fault.lines)} for _ in asked]
         answers.update({each: node(each, answer) for each, answer in zip(asked, found, strict=True)})
     return [answers[each] for each in wanted]

@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.commands.cp import place
 from cli.commands.cp.place import OnVolume
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 
@@ -31,17 +31,17 @@ class Named:
 
 
 def target(text: str, resolved: ResolvedStack) -> Named:
-    """What an argument names. A Fault if it is nothing of the stack."""
+    """What an argument names. A UserError if it is nothing of the stack."""
     name, _, reference = text.partition("@")
     if isinstance(found := place.parsed(name), OnVolume):
         return Named(name, found.volume, found.path, reference)
     named = [each for each in (_datasets(resolved).get(name), _models(resolved).get(name)) if each]
     if len(named) > 1:
-        raise Fault(f"{name}: is a dataset and a workload; write {named[0].where} or {named[1].where}")
+        raise UserError(f"{name}: is a dataset and a workload; write {named[0].where} or {named[1].where}")
     if not named:
         names = sorted({*_datasets(resolved), *_models(resolved)})
         have = f"choose one of {', '.join(names)}{did_you_mean(name, names)}, or" if names else "write"
-        raise Fault(f"{name}: no model and no dataset has this name; {have} VOLUME:/PATH")
+        raise UserError(f"{name}: no model and no dataset has this name; {have} VOLUME:/PATH")
     return Named(named[0].name, named[0].volume, named[0].path, reference)
 
 

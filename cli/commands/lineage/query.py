@@ -14,7 +14,7 @@ from cli.access import Access
 from cli.commands.lineage import graph, named, openlineage, picture, text
 from cli.commands.lineage.graph import Graph
 from cli.commands.lineage.volumes import Pods
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ def show(found: Graph, stack: str, form: Form, console: Console) -> None:
         try:
             form.svg.write_text(picture.svg(found))
         except OSError as error:
-            raise Fault(f"--svg: {form.svg}: {error.strerror or error}") from None
+            raise UserError(f"--svg: {form.svg}: {error.strerror or error}") from None
         console.print(Text(f"{form.svg}: written"), soft_wrap=True)
     elif form.as_json:
         print(json.dumps(text.plain(found), indent=2))

@@ -12,7 +12,7 @@ from cli import temporary_pod
 from cli.commands.cp import volume_pod
 from cli.commands.data import remote
 from cli.exec_stream import Exec
-from driver.kube import Kube
+from core.kube import Kube
 from stack import ResolvedStack
 
 Request = Mapping[str, Any]
@@ -22,7 +22,7 @@ class Volumes(Protocol):
     """What answers requests; see the library's `provenance.py`."""
 
     def ask(self, volume: str, asked: Sequence[Request]) -> list[dict[str, Any]]:
-        """The answers. A Fault if the volume cannot be mounted."""
+        """The answers. A UserError if the volume cannot be mounted."""
 
 
 class Pods:

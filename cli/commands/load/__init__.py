@@ -35,7 +35,7 @@ def command(
     """
     from cli.access import Access
     from cli.commands.load import test
-    from driver import terminal
+    from core import terminal
 
     asked = test.Asked(target, request_file.read() if request_file else None, rate, seconds, connections)
     test.run(Access.of(stack, None, options.context()), asked, terminal.console(), as_json=as_json)

@@ -18,8 +18,8 @@ from cli.commands.predict import query
 from cli.serving import load, server
 from cli.serving.server import Server
 from components.base.plural import counted
-from embedded.fault import Fault
-from workloads.manifests.model_server import REST_PORT
+from core.errors import UserError
+from workloads.model_server.manifest import REST_PORT
 
 _CONNECT_SECONDS = 1.0
 _LOOK_SECONDS = 0.5
@@ -38,7 +38,7 @@ class Asked:
 
 
 def run(access: Access, asked: Asked, console: Console, *, as_json: bool) -> None:
-    """Runs the test, and prints what it measured; Ctrl-C ends it early. A Fault if the server does not answer
+    """Runs the test, and prints what it measured; Ctrl-C ends it early. A UserError if the server does not answer
     the request."""
     found, model = server.one(access, asked.target)
     body = query.body(asked.body, None) if asked.body else load.zeros(_inputs(found, model))
@@ -58,7 +58,7 @@ def run(access: Access, asked: Asked, console: Console, *, as_json: bool) -> Non
 def _inputs(found: Server, model: str) -> dict[str, dict[str, object]]:
     known = signatures.of(found, model)
     if "serving_default" not in known:
-        raise Fault(f"{found.name}/{model}: has no signature serving_default; name a FILE with a request")
+        raise UserError(f"{found.name}/{model}: has no signature serving_default; name a FILE with a request")
     return known["serving_default"]["inputs"]
 
 

@@ -38,7 +38,7 @@ def command(
     from cli.access import Access
     from cli.commands.logs import query
     from cli.commands.logs.pods import Choice
-    from driver import terminal
+    from core import terminal
 
     choice = Choice(role, index, previous, tail)
     access = Access.of(stack, team, options.context())

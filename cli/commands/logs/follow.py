@@ -14,10 +14,10 @@ from cli.commands.logs import around, lines, pods
 from cli.commands.logs.pods import Choice
 from cli.commands.logs.source import Source
 from cli.jobs import in_cluster
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.runs import published
 from driver.runs.job_set import JobSet
-from embedded.fault import Fault
 
 _LOOK_SECONDS = 0.5
 """How often to look for new pods and for the end of the job."""
@@ -28,12 +28,12 @@ _Line = tuple[tuple[str, int], str]
 
 
 def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
-    """Prints lines as they come, then how the job ended. A Fault if it failed."""
+    """Prints lines as they come, then how the job ended. A UserError if it failed."""
     path = in_cluster.path(job_set)
     followed, ended = Followed(api, choice, console), False
     while not ended:
         if (found := api.get(path)) is None:
-            raise Fault(f"{job_set['metadata']['name']}: was deleted")
+            raise UserError(f"{job_set['metadata']['name']}: was deleted")
         current = found
         ended = bool(in_cluster.ended(current))
         there = in_cluster.pods(api, current)
@@ -47,7 +47,7 @@ def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
     name = job_set["metadata"]["name"]
     if in_cluster.ended(job_set) == "failed":
         around.reason(job_set, there, console)
-        raise Fault(f"{name}: failed")
+        raise UserError(f"{name}: failed")
     console.print(f"{name}: finished{_model(job_set, there)}", style="bold green", highlight=False, soft_wrap=True)
 
 

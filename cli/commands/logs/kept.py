@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from cli.api_values import Object
 from cli.commands.logs.pods import Choice
 from cli.jobs import pod_of_job
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.runs.job_set import JobSet
-from embedded.fault import Fault
 
 _FILE = re.compile(r"(.+)-(\d+)\.(\d+)\.log")
 _SECONDS = 120.0
@@ -70,7 +70,7 @@ def _read(printed: str) -> Iterator[tuple[str, str]]:
 
 
 def _printed(api: Kube, job_set: Object, folder: str) -> str:
-    """What the pod prints. A Fault if it does not end in time."""
+    """What the pod prints. A UserError if it does not end in time."""
     pod = reader(job_set, folder)
     at = f"/api/v1/namespaces/{pod['metadata']['namespace']}/pods"
     path = f"{at}/{pod['metadata']['name']}"
@@ -79,7 +79,7 @@ def _printed(api: Kube, job_set: Object, folder: str) -> str:
         end = time.monotonic() + _SECONDS
         while ((api.get(path) or {}).get("status") or {}).get("phase") not in ("Succeeded", "Failed"):
             if time.monotonic() > end:
-                raise Fault(f"{folder}: the pod that reads it did not start within {_SECONDS:.0f} s")
+                raise UserError(f"{folder}: the pod that reads it did not start within {_SECONDS:.0f} s")
             time.sleep(_LOOK_SECONDS)
         return api.text(f"{path}/log")
     finally:

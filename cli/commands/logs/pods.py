@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cli.api_values import Object
 from cli.commands.logs.source import Source
 from cli.jobs.in_cluster import place
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file.nearest import did_you_mean
 
 
@@ -32,15 +32,15 @@ class Choice:
 
 
 def chosen(pods: Sequence[Object], choice: Choice) -> list[Object]:
-    """The pods of this choice, by role and index. A Fault if the job has pods, but none of this role or index."""
+    """The pods of this choice, by role and index. A UserError if the job has pods, but none of this role or index."""
     roles = sorted({place(pod)[0] for pod in pods})
     if choice.role and roles and choice.role not in roles:
         have = f"{', '.join(roles)}{did_you_mean(choice.role, roles)}"
-        raise Fault(f"--role: the job has no role {choice.role}; it has {have}")
+        raise UserError(f"--role: the job has no role {choice.role}; it has {have}")
     found = [pod for pod in pods if not choice.role or place(pod)[0] == choice.role]
     indices = {place(pod)[1] for pod in found}
     if choice.index is not None and found and choice.index not in indices:
-        raise Fault(f"--index: no pod has index {choice.index}; the last one is {max(indices)}")
+        raise UserError(f"--index: no pod has index {choice.index}; the last one is {max(indices)}")
     found = [pod for pod in found if choice.index is None or place(pod)[1] == choice.index]
     return sorted(found, key=lambda pod: (place(pod), str(pod["metadata"]["creationTimestamp"])))
 

@@ -9,8 +9,8 @@ from cli.api_values import Object
 from cli.commands.logs import around, follow, kept, lines, pods, stage
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 
 def run(access: Access, job: str, choice: Choice, console: Console, *, follows: bool) -> None:
@@ -28,7 +28,7 @@ def run(access: Access, job: str, choice: Choice, console: Console, *, follows: 
 
 
 def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str, *, reads_kept: bool = True) -> None:
-    """The lines that there are, with `reads_kept` of deleted pods too if the job has kept them. A Fault if there are
+    """The lines that there are, with `reads_kept` of deleted pods too if the job has kept them. UserError if there are
     none.
 
     `why`: the command that explains the job.
@@ -41,5 +41,5 @@ def show(api: Kube, job_set: Object, choice: Choice, console: Console, why: str,
     if not found and reads_kept:
         found = kept.lines(api, job_set, choice)
     if not found:
-        raise Fault(around.nothing(job_set, there, choice, why))
+        raise UserError(around.nothing(job_set, there, choice, why))
     lines.show(found, console)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from cli.pipelines.workflow import said_by_argo
-from driver.kube import Kube
+from core.kube import Kube
 
 
 @dataclass(frozen=True)

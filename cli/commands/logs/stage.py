@@ -21,10 +21,10 @@ from cli.pipelines import pods as of_pipelines
 from cli.pipelines.listed import StageRun
 from cli.pipelines.pods import PodOfStage
 from components.base.plural import none_of
+from core.errors import UserError
 from driver import failures
-from embedded.fault import Fault
 from stack_file.nearest import did_you_mean
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Stage:
 def named(access: Access, target: str) -> Stage | None:
     """The stage that PIPELINE/STAGE or RUN/STAGE means, of a pipeline's newest run; None for what is no pipeline.
 
-    A Fault for a pipeline without runs, or without this stage.
+    A UserError for a pipeline without runs, or without this stage.
     """
     pipeline, _, name = target.partition("/")
     if access.team or (not name and pipeline not in workflow.declared(access)):
@@ -71,13 +71,17 @@ def named(access: Access, target: str) -> Stage | None:
         return Stage(found[0], name)
     run = found[0]["metadata"]["name"]
     if not stages:
-        raise Fault(f"{run}: has not begun, so it has no pods; look with: {access.command(f'runs list {pipeline}')}")
+        raise UserError(
+            f"{run}: has not begun, so it has no pods; look with: {access.command(f'runs list {pipeline}')}"
+        )
     remedy = f"choose one of {', '.join(f'{pipeline}/{each}' for each in stages)}{did_you_mean(name, stages)}"
-    raise Fault(f"{target}: is a pipeline; {remedy}" if not name else f"{target}: {run} has no such stage; {remedy}")
+    raise UserError(
+        f"{target}: is a pipeline; {remedy}" if not name else f"{target}: {run} has no such stage; {remedy}"
+    )
 
 
 def show(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
-    """Prints why parts failed, then the lines that there are. A Fault if there are none."""
+    """Prints why parts failed, then the lines that there are. A UserError if there are none."""
     there, said = of_pipelines.of(access.api, stage.run, stage.name), steps.said(stage.run, stage.name)
     if there:
         _check(choice, stage, [*(one.place for one in there), *said])
@@ -93,19 +97,19 @@ def show(access: Access, stage: Stage, choice: Choice, console: Console) -> None
     of_steps = {} if choice.previous else {place: [text] for place, text in said.items() if _matches(place, choice)}
     found = {**of_steps, **of_pods}
     if not found:
-        raise Fault(_nothing(access, stage, choice, there))
+        raise UserError(_nothing(access, stage, choice, there))
     lines.show(dict(sorted(found.items(), key=lambda item: steps.order(item[0]))), console)
     if not of_pods and stage.facts and stage.facts.done and choice.role not in steps.ONLY:
         console.print(Text(_nothing(access, stage, choice, there), style="yellow"), soft_wrap=True)
 
 
 def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
-    """Prints lines as they come until the stage has ended. A Fault if it failed."""
+    """Prints lines as they come until the stage has ended. A UserError if it failed."""
     path = pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace, stage.run["metadata"]["name"])
     followed, ended = Followed(access.api, choice, console), ""
     while not ended:
         if (run := access.api.get(path)) is None:
-            raise Fault(f"{stage.run['metadata']['name']}: was deleted")
+            raise UserError(f"{stage.run['metadata']['name']}: was deleted")
         stage = Stage(run, stage.name)
         ended = stage.ended
         there = of_pipelines.of(access.api, run, stage.name)
@@ -118,7 +122,7 @@ def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> No
     followed.settle()
     if ended != "finished":
         _reason(stage, asked, console)
-        raise Fault(f"{stage.title}: {ended}")
+        raise UserError(f"{stage.title}: {ended}")
     commit = stage.facts.commit if stage.facts else ""
     made = f"; commit {commit[:12]}" if commit else ""
     console.print(f"{stage.title}: finished{made}", style="bold green", highlight=False, soft_wrap=True)
@@ -136,15 +140,15 @@ def _sources(one: PodOfStage) -> list[Source]:
 
 
 def _check(choice: Choice, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
-    """A Fault if none of these places has this role or index."""
+    """A UserError if none of these places has this role or index."""
     roles = list(dict.fromkeys(role for role, _ in sorted(places, key=steps.order)))
     if choice.role and choice.role not in roles:
         remedy = f"choose one of {', '.join(roles)}{did_you_mean(choice.role, roles)}"
-        raise Fault(f"--role: {stage.title} has no pod of role {choice.role}; {remedy}")
+        raise UserError(f"--role: {stage.title} has no pod of role {choice.role}; {remedy}")
     if not any(_matches(place, choice) for place in places):
         have = sorted({index for role, index in places if role not in steps.ONLY})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
-        raise Fault(f"--index: {stage.title} has no pod of index {choice.index}; {worked}")
+        raise UserError(f"--index: {stage.title} has no pod of index {choice.index}; {worked}")
 
 
 def _matches(place: tuple[str, int], choice: Choice) -> bool:

@@ -19,7 +19,7 @@ def command(target: str | None, stack: str, team: str | None, as_json: bool) -> 
     """
     from cli.access import Access
     from cli.commands.models import listed
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, team, options.context())
     listed.run(access, target, terminal.console(), as_json=as_json)

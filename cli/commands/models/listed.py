@@ -17,8 +17,8 @@ from cli.output.tables import table
 from cli.serving import progress, rest, server, traffic
 from cli.serving.server import Server
 from cli.serving.traffic import Counts, Traffic
-from embedded.fault import Fault
-from workloads.manifests import serving_config
+from core.errors import UserError
+from workloads.model_server import serving_config
 
 _SECONDS = 3.0
 """Between two looks at the metrics."""
@@ -95,7 +95,7 @@ def _versions(of: Server, model: str) -> dict[int, str]:
     """The states of the versions, the newest first. Those that were unloaded in peace are left out."""
     try:
         return {version: state for version, state in of.states(model).items() if state != "END"}
-    except Fault:
+    except UserError:
         return {}
 
 
@@ -116,7 +116,7 @@ def _counts(of: Server, pod: str) -> dict[str, Counts]:
     """What a pod has counted; nothing if it has no metrics, or has ended by now."""
     try:
         status, text = rest.ask(of.api, pod, serving_config.METRICS_PATH)
-    except Fault:
+    except UserError:
         return {}
     return traffic.read(text.decode()) if status == 200 else {}
 

@@ -19,7 +19,7 @@ Signatures = dict[str, dict[str, dict[str, dict[str, Any]]]]
 
 
 def of(server: Server, model: str) -> Signatures:
-    """Those of the newest version that is served. A Fault if there is none."""
+    """Those of the newest version that is served. A UserError if there is none."""
     return read(server.ask(model, "/metadata"))
 
 

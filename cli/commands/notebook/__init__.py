@@ -21,7 +21,7 @@ def command(name: str, stack: str, port: int | None, opens: bool) -> None:
     from cli import stack_config
     from cli.access import Access
     from cli.commands.notebook import query
-    from driver import terminal
+    from core import terminal
 
     file = stack_config.file(stack)
     query.check_readable(name, stack_config.encrypted(file, "workloads"))

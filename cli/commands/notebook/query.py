@@ -26,15 +26,15 @@ from cli.commands.run.size import asked
 from cli.jobs import in_cluster, named
 from components.base.labels import labels
 from components.cost import pods as cost
+from core.errors import UserError
 from driver import failures
-from embedded.fault import Fault
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
-from workloads import pod_sets
-from workloads.job_facts import facts_of
-from workloads.kinds.notebook import NotebookArgs
-from workloads.manifests import notebook
-from workloads.manifests.training_job import plan
+from workloads.notebook import manifest as notebook_manifest
+from workloads.notebook.component import NotebookArgs
+from workloads.pods import pod_sets
+from workloads.training_job.facts import facts_of
+from workloads.training_job.manifest import plan
 
 _START_SECONDS = 120.0
 """How long JupyterLab may take to listen once its pod runs."""
@@ -81,31 +81,31 @@ def opened(
     job_set = _started(access, resolved, name, console)
     waiting.until_admitted(access, job_set, console)
     pod = _pod(access, job_set)
-    with tunnel.opened(access.api, pod, notebook.PORT, port) as local:
+    with tunnel.opened(access.api, pod, notebook_manifest.PORT, port) as local:
         url = f"http://{tunnel.HOST}:{local}"
         _listens(access, job_set, url)
         yield f"{url}/lab?token={_token(access, name)}", in_cluster.path(job_set)
 
 
 def check_readable(name: str, encrypted: Sequence[str]) -> None:
-    """A Fault if settings of the notebook are encrypted. `encrypted`: the keys of those of the stack."""
+    """A UserError if settings of the notebook are encrypted. `encrypted`: the keys of those of the stack."""
     own = [key for key in encrypted if key.startswith(f"tensorplane:workloads.{name}.")]
     if own:
         remedy = "use a key of an existing Secret, {secret: NAME, key: KEY}"
-        raise Fault(*(f"{key}: is encrypted, and a notebook starts without Pulumi; {remedy}" for key in own))
+        raise UserError(*(f"{key}: is encrypted, and a notebook starts without Pulumi; {remedy}" for key in own))
 
 
 def planned(resolved: ResolvedStack, name: str) -> Planned:
-    """The objects of a notebook's job. A Fault if the stack declares no such notebook."""
+    """The objects of a notebook's job. A UserError if the stack declares no such notebook."""
     args = resolved.config.workloads.get(name)
     if not isinstance(args, NotebookArgs):
         names = [each for each, one in resolved.config.workloads.items() if isinstance(one, NotebookArgs)]
         have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
-        raise Fault(f"{name}: the stack declares no such notebook; it has {have}")
+        raise UserError(f"{name}: the stack declares no such notebook; it has {have}")
     image = args.image or args.default_image(resolved.config.cluster.images)
     if not isinstance(image, str):
-        raise Fault(f"{name}: its image is a value that another resource produces; name it in the settings")
-    job = notebook.job(name, args)
+        raise UserError(f"{name}: its image is a value that another resource produces; name it in the settings")
+    job = notebook_manifest.job(name, args)
     pods = pod_sets.of(job)
     manifest = plan(job, facts_of(name, job, resolved.platform), image=image)
     return Planned(
@@ -138,12 +138,12 @@ def _started(access: Access, resolved: ResolvedStack, name: str, console: Consol
 def _keep_token(access: Access, name: str, job_set: Object) -> None:
     """A new token for each start, deleted with the JobSet. The pod waits for it."""
     token = base64.b64encode(secrets.token_urlsafe(32).encode()).decode()
-    secret = notebook.token_secret(name)
+    secret = notebook_manifest.token_secret(name)
     thing = {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": secret, "namespace": access.namespace, "labels": labels(name, "notebook")},
-        "data": {notebook.TOKEN_KEY: token},
+        "data": {notebook_manifest.TOKEN_KEY: token},
     }
     access.api.apply(_secret(access, name), submission.owned(thing, job_set), in_cluster.MANAGER)
 
@@ -151,12 +151,14 @@ def _keep_token(access: Access, name: str, job_set: Object) -> None:
 def _token(access: Access, name: str) -> str:
     found = access.api.get(_secret(access, name))
     if found is None:
-        raise Fault(f"{name}: its token is gone; stop it with `{access.command(f'cancel {name}')}`, and start it again")
-    return base64.b64decode(found["data"][notebook.TOKEN_KEY]).decode()
+        raise UserError(
+            f"{name}: its token is gone; stop it with `{access.command(f'cancel {name}')}`, and start it again"
+        )
+    return base64.b64decode(found["data"][notebook_manifest.TOKEN_KEY]).decode()
 
 
 def _secret(access: Access, name: str) -> str:
-    return f"/api/v1/namespaces/{access.namespace}/secrets/{notebook.token_secret(name)}"
+    return f"/api/v1/namespaces/{access.namespace}/secrets/{notebook_manifest.token_secret(name)}"
 
 
 def _pod(access: Access, job_set: Object) -> str:
@@ -170,7 +172,7 @@ def _pod(access: Access, job_set: Object) -> str:
                 temporary_pod.ready(access.api, path)
                 return path
         time.sleep(_LOOK_SECONDS)
-    raise Fault(f"{job_set['metadata']['name']}: has no pod after {_START_SECONDS:.0f} s")
+    raise UserError(f"{job_set['metadata']['name']}: has no pod after {_START_SECONDS:.0f} s")
 
 
 def _listens(access: Access, job_set: Object, url: str) -> None:
@@ -185,14 +187,14 @@ def _listens(access: Access, job_set: Object, url: str) -> None:
         except (OSError, urllib.error.URLError, ValueError):
             _check_goes_on(access, job_set)
             time.sleep(_LOOK_SECONDS)
-    raise Fault(f"{job_set['metadata']['name']}: JupyterLab does not answer after {_START_SECONDS:.0f} s")
+    raise UserError(f"{job_set['metadata']['name']}: JupyterLab does not answer after {_START_SECONDS:.0f} s")
 
 
 def _check_goes_on(access: Access, job_set: Object) -> None:
-    """A Fault with the reason if the notebook has ended."""
+    """A UserError with the reason if the notebook has ended."""
     current = access.api.get(in_cluster.path(job_set))
     name = job_set["metadata"]["name"]
     if current is None:
-        raise Fault(f"{name}: was deleted")
+        raise UserError(f"{name}: was deleted")
     if in_cluster.ended(current):
-        raise Fault(f"{name}: has ended", *failures.first(in_cluster.pods(access.api, job_set)))
+        raise UserError(f"{name}: has ended", *failures.first(in_cluster.pods(access.api, job_set)))

@@ -33,10 +33,10 @@ def command(
     """
     from cli.access import Access
     from cli.commands.predict import query
-    from embedded.fault import Fault
+    from core.errors import UserError
 
     if version and label:
-        raise Fault("--version: conflicts with --label, which names a version as well; remove one of them")
+        raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")
     asked = query.Asked(target, version, label)
     request = query.body(request_file.read(), signature)
     query.run(Access.of(stack, team, options.context()), asked, request)

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from cli.access import Access
 from cli.serving import server
 from cli.serving.server import AVAILABLE, Server
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,17 @@ class Asked:
 
 
 def run(access: Access, asked: Asked, request: dict[str, Any]) -> None:
-    """Prints the answer. A Fault with the server's reason if it refuses."""
+    """Prints the answer. A UserError with the server's reason if it refuses."""
     found, model = server.one(access, asked.target)
     # The canary's pods alone serve the version that it tries.
     tried = found.rollout.kept.candidate if found.rollout else None
     canary = asked.version is not None and asked.version == tried
     try:
         answer = found.ask(model, f"{_which(asked)}:predict", request, canary=canary)
-    except Fault:
+    except UserError:
         if asked.version and (served := _served(found, model)) and asked.version not in served:
             reason = f"{found.name}/{model} does not serve version {asked.version}"
-            raise Fault(f"--version: {reason}; choose one of {', '.join(map(str, served))}") from None
+            raise UserError(f"--version: {reason}; choose one of {', '.join(map(str, served))}") from None
         raise
     print(json.dumps(answer))
 
@@ -43,7 +43,7 @@ def _served(of: Server, model: str) -> list[int]:
     """The versions that can be asked, the newest first, that of a canary included; none if the server is silent."""
     try:
         found = [of.states(model), *([of.states(model, canary=True)] if of.rollout else ())]
-    except Fault:
+    except UserError:
         return []
     available = {version for states in found for version, state in states.items() if state == AVAILABLE}
     return sorted(available, reverse=True)
@@ -57,14 +57,14 @@ def _which(asked: Asked) -> str:
 
 
 def body(text: bytes, signature: str | None) -> dict[str, Any]:
-    """The body of the request. A Fault if it is not one."""
+    """The body of the request. A UserError if it is not one."""
     try:
         found = json.loads(text)
     except ValueError as error:
-        raise Fault(f"request: is not JSON: {error}") from None
+        raise UserError(f"request: is not JSON: {error}") from None
     if isinstance(found, list):
         found = {"instances": found}
     if not isinstance(found, dict) or ("instances" in found) == ("inputs" in found):
         has = f"an object with {', '.join(found) or 'no keys'}" if isinstance(found, dict) else json.dumps(found)[:40]
-        raise Fault(f"request: is {has}; give a list of instances, or an object with either instances or inputs")
+        raise UserError(f"request: is {has}; give a list of instances, or an object with either instances or inputs")
     return {**found, "signature_name": signature} if signature else found

@@ -24,7 +24,7 @@ from cli import options
 def command(stack: str, policies: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
-    from driver import terminal
+    from core import terminal
     from driver.policy_pack import Policies
 
     return show.run(stack, options.context(), base, report, terminal.console(), Policies(policies))

@@ -11,12 +11,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
+import toolchain
 from cli.commands.preview import engine, events, graphs, merge_base
 from cli.commands.preview.engine import Preview, Streamed
 from cli.commands.preview.events import Event
 from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
-from components.base import facts
+from components.base import outputs
 from components.clusters.settings import ClusterArgs
 from driver import policy_pack, protected
 from driver.acknowledged import Asked, Risk
@@ -25,11 +26,11 @@ from driver.policy_pack import Policies
 from driver.runs import words as runs
 from driver.runs.steps import planned
 from driver.stack_settings import StackSettings
-from embedded import toolchain
-from embedded.hosts import stand_ins as providers
+from embedded.environment import project_environment
+from plugins.hosts import stand_ins as providers
 
 _CLAIM = ":PersistentVolumeClaim"
-_VOLUME = f"{facts.VOLUME}$"
+_VOLUME = f"{outputs.VOLUME}$"
 _NOTHING = Streamed([], failed=False)
 
 
@@ -140,7 +141,7 @@ def opened(stack: str, context: str, base: str, policies: Policies = Policies.RU
     with (
         merge_base.checked_out(base) as at,
         tempfile.TemporaryDirectory(prefix="tensorplane-preview-") as home,
-        providers.on_path(needed := providers.needed(), toolchain.project_environment()["PATH"]) as path,
+        providers.on_path(needed := providers.needed(), project_environment()["PATH"]) as path,
     ):
         settings = StackSettings(stack, Path(home), at.folder)
         settings.source()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from components.base import facts
+from components.base import outputs
 from driver.runs.job_set import plain
 
-_OF_VOLUME = f"{facts.VOLUME}$"
+_OF_VOLUME = f"{outputs.VOLUME}$"
 _KUBERNETES = "kubernetes:"
 _CLAIM = ":PersistentVolumeClaim"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.texts import bold
-from components.base import facts
+from components.base import outputs
 
 Place = tuple[str, str]
 """Volume, and folder on it."""
@@ -40,7 +40,7 @@ def _moved(report: Report) -> Iterator[tuple[str, Place, Place]]:
 def _gone(report: Report) -> Iterator[tuple[str, Place]]:
     """Those whose volume stays; what happens to others is said of their volume."""
     before, after = _places(report)
-    volumes = report.registered(facts.VOLUME.removeprefix(OURS))
+    volumes = report.registered(outputs.VOLUME.removeprefix(OURS))
     for name, old in before.items():
         if name not in after and volumes[old[0]][1]:
             yield name, old
@@ -48,7 +48,7 @@ def _gone(report: Report) -> Iterator[tuple[str, Place]]:
 
 def _places(report: Report) -> tuple[Mapping[str, Place], Mapping[str, Place]]:
     """Where datasets are before and after the update, by name."""
-    volumes = report.registered(facts.VOLUME.removeprefix(OURS))
+    volumes = report.registered(outputs.VOLUME.removeprefix(OURS))
     before, after = ({name: sides[index] for name, sides in volumes.items()} for index in range(2))
     return _on(before), _on(after)
 

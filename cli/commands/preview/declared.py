@@ -9,7 +9,7 @@ from typing import Any
 from cli.commands.preview import contents, pods
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Facts
-from components.base import facts
+from components.base import outputs
 
 _ADMISSION = ":ValidatingAdmissionPolicy"
 
@@ -64,5 +64,5 @@ class Declared:
 def _loses_protection(step: Step) -> bool:
     """Whether a resource stays, and what kept it, or its data, does not."""
     old, new = step.get("old") or {}, step.get("new") or {}
-    stays = bool(new) and step["op"] in ("same", "update") and f"{facts.VOLUME}$" not in step["urn"]
+    stays = bool(new) and step["op"] in ("same", "update") and f"{outputs.VOLUME}$" not in step["urn"]
     return stays and any(old.get(key) and not new.get(key) for key in ("protect", "retainOnDelete"))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cli.commands.preview.report import OURS, Report
 from cli.output import alike
-from components.base import facts
+from components.base import outputs
 
 
 def sentence(report: Report) -> str:
@@ -21,7 +21,7 @@ def sentence(report: Report) -> str:
 
 
 def _changes(report: Report) -> Iterator[tuple[str, float, float]]:
-    for name, sides in sorted(report.registered(facts.VOLUME.removeprefix(OURS)).items()):
+    for name, sides in sorted(report.registered(outputs.VOLUME.removeprefix(OURS)).items()):
         before, after = (side.get("sizeGib") if side else 0 for side in sides)
         # One that is secret, or that only the update knows, is no number.
         if isinstance(before, int | float) and isinstance(after, int | float) and before != after:

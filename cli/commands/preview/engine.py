@@ -12,25 +12,25 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import IO, Any
 
+import toolchain
 from cli import stack_config
 from cli.commands.check import cluster
 from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from cli.jobs import durations
+from core.children import Children
+from core.errors import UserError
+from core.kube import Kube
 from driver import missing_claims, policy_pack, recorded_usage
 from driver.data_at_risk import Facts, risks
-from driver.kube import Kube
 from driver.policy_pack import Policies
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED, planned
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
-from embedded import toolchain
-from embedded.children import Children
-from embedded.fault import Fault
-from embedded.hosts import stand_ins
-from embedded.hosts.environment import SHOWN, pulumi_environment
+from plugins.hosts import stand_ins
+from toolchain.pulumi_environment import SHOWN, pulumi_environment
 
 _MODE = {**STREAMED, **SHOWN}
 
@@ -117,13 +117,13 @@ class Preview:
         return exported
 
     def _gone_volumes(self) -> list[str]:
-        """What an update does with volumes whose claims were deleted. A Fault if it would refuse."""
+        """What an update does with volumes whose claims were deleted. A UserError if it would refuse."""
         if self.api is None:
             return []
         of = self.settings
         found = missing_claims.gone(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
         if lost := [str(one) for one in found if one.lost]:
-            raise Fault(*lost)
+            raise UserError(*lost)
         return [str(one) for one in found]
 
     def _command(self) -> list[str]:
@@ -168,7 +168,7 @@ def _compare(settings: StackSettings, target: Target) -> None:
         return
     try:
         config = stack_config.load(file)
-    except Fault:
+    except UserError:
         return
     cluster.refuse(config, target.api())
 

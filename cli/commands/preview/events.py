@@ -11,10 +11,10 @@ from typing import Any
 from cli.commands.preview import properties
 from cli.commands.preview.declared import Declared
 from cli.commands.preview.report import OPERATIONS, Change, Report, Verdict
-from components.base import facts
+from components.base import outputs
 from driver import protected, unforeseen
 from driver.acknowledged import Risk
-from embedded.cloud_models.coverage import Coverage
+from plugins.cloud_models.coverage import Coverage
 
 Event = Mapping[str, Any]
 
@@ -122,15 +122,15 @@ def _note_step(step: Event, changes: dict[str, Change], unchanged: set[str]) -> 
 def _blocked(step: Event) -> bool:
     """Whether it is protected; of the stack's own components, whether their data is."""
     old = step.get("old") or {}
-    of_component = old.get("inputs") or {} if step["type"] in (facts.VOLUME, facts.NAMESPACE) else {}
+    of_component = old.get("inputs") or {} if step["type"] in (outputs.VOLUME, outputs.NAMESPACE) else {}
     is_protected = old.get("protect") or of_component.get("retain") or of_component.get("protect")
     return step["op"] in ("delete", "replace") and bool(is_protected)
 
 
 def _too_new(components: Mapping[str, Mapping[str, tuple[Event, Event]]]) -> str | None:
     """Why the deployed state cannot be read; None if it can."""
-    deployed = (old.get(facts.VERSION_KEY) for old, _ in components.get(facts.CLUSTER, {}).values())
-    return next(filter(None, map(facts.too_new, deployed)), None)
+    deployed = (old.get(outputs.VERSION_KEY) for old, _ in components.get(outputs.CLUSTER, {}).values())
+    return next(filter(None, map(outputs.too_new, deployed)), None)
 
 
 def _type(urn: str) -> str:

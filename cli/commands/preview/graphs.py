@@ -8,12 +8,12 @@ from typing import Any
 
 from cli.commands.preview.property_path import UNKNOWN_VALUE
 from driver.runs.steps import Event
-from embedded.preview_provider import diff as cloud_diff
-from embedded.provider import checkpoint, kinds
-from embedded.provider import diff as kubernetes_diff
-from embedded.provider.engine import Engine
-from embedded.provider.session import Session
-from embedded.provider.settings import Settings
+from plugins.kubernetes import checkpoint, kinds
+from plugins.kubernetes import diff as kubernetes_diff
+from plugins.kubernetes.engine import Engine
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.settings import Settings
+from plugins.preview import diff as cloud_diff
 
 _KUBERNETES = "kubernetes:"
 _OURS = "tensorplane:"

@@ -8,17 +8,17 @@ from functools import partial
 from cli.commands.preview import occupants
 from cli.commands.preview.report import OURS, Change, Report
 from cli.commands.preview.sections import consequences
-from components.base import facts
-from components.rollout_shape import NAME_SUFFIX
+from components.base import outputs
+from workloads.model_server.canary.controller_objects import NAME_SUFFIX
 
 _RUNNING = {
-    facts.MODEL_SERVER: "model server",
-    facts.NOTEBOOK: "notebook",
-    facts.SCORER: "scorer",
-    facts.STREAM: "stream",
-    facts.SWEEP: "sweep",
-    facts.TENSORBOARD: "TensorBoard",
-    facts.TRAINING_JOB: "training job",
+    outputs.MODEL_SERVER: "model server",
+    outputs.NOTEBOOK: "notebook",
+    outputs.SCORER: "scorer",
+    outputs.STREAM: "stream",
+    outputs.SWEEP: "sweep",
+    outputs.TENSORBOARD: "TensorBoard",
+    outputs.TRAINING_JOB: "training job",
 }
 """Components that run, and what people call them."""
 _OF_PODS = (":DaemonSet", ":Deployment", ":StatefulSet")
@@ -32,12 +32,12 @@ def of(report: Report) -> tuple[str, ...]:
         token: [n for n, (old, new) in report.registered(_name(token)).items() if old and not new] for token in _RUNNING
     }
     deleted = (f"{_RUNNING[token]} {name} (deleted)" for token, names in gone.items() for name in sorted(names))
-    gone_groups = [name for name, (old, new) in report.registered(_name(facts.NODE_GROUP)).items() if old and not new]
+    gone_groups = [name for name, (old, new) in report.registered(_name(outputs.NODE_GROUP)).items() if old and not new]
     groups = (
         *map(consequences.emptied_group, sorted(gone_groups)),
         *consequences.emptied(report.changes, partial(_whose, report)),
     )
-    changed = (text for change in report.changes for text in _of(change, gone[facts.TRAINING_JOB]))
+    changed = (text for change in report.changes for text in _of(change, gone[outputs.TRAINING_JOB]))
     return tuple(dict.fromkeys([*groups, *deleted, *changed]))
 
 

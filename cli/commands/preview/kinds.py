@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from components.base import facts
+from components.base import outputs
 
 NAMES = {
-    facts.CLUSTER: "cluster",
-    facts.CONTROLLER: "controller",
-    facts.GPU_RUNTIME: "GPU runtime",
-    facts.MODEL_SERVER: "model server",
-    facts.NAMESPACE: "namespace",
-    facts.NODE_GROUP: "node group",
-    facts.NOTEBOOK: "notebook",
-    facts.PIPELINE: "pipeline",
-    facts.QUEUE: "queue",
-    facts.RECORDER: "recorder",
-    facts.SCORER: "scorer",
-    facts.STREAM: "stream",
-    facts.SWEEP: "sweep",
-    facts.TENSORBOARD: "TensorBoard",
-    facts.TRAINING_JOB: "training job",
-    facts.VOLUME: "volume",
+    outputs.CLUSTER: "cluster",
+    outputs.CONTROLLER: "controller",
+    outputs.GPU_RUNTIME: "GPU runtime",
+    outputs.MODEL_SERVER: "model server",
+    outputs.NAMESPACE: "namespace",
+    outputs.NODE_GROUP: "node group",
+    outputs.NOTEBOOK: "notebook",
+    outputs.PIPELINE: "pipeline",
+    outputs.QUEUE: "queue",
+    outputs.RECORDER: "recorder",
+    outputs.SCORER: "scorer",
+    outputs.STREAM: "stream",
+    outputs.SWEEP: "sweep",
+    outputs.TENSORBOARD: "TensorBoard",
+    outputs.TRAINING_JOB: "training job",
+    outputs.VOLUME: "volume",
 }
 """Others are parts of these."""

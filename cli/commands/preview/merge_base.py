@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
 
 _ENVIRONMENT = ".venv"
 _SHORT = 10
@@ -35,7 +35,7 @@ class MergeBase:
 def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     """The merge base of HEAD and `revision`, in a folder that is removed afterwards. The checkout stays as it is.
 
-    Its program runs in this checkout's Python environment. A Fault if there is no such revision.
+    Its program runs in this checkout's Python environment. A UserError if there is no such revision.
     """
     commit = _git(project, "merge-base", "HEAD", revision).decode().strip()
     with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
@@ -50,5 +50,5 @@ def _git(project: Path, *arguments: str) -> bytes:
     if done.returncode:
         reason = done.stderr.decode(errors="replace").strip().splitlines() or ["it says nothing"]
         remedy = "give a revision that this clone has, such as origin/main; fetch it with its history first"
-        raise Fault(f"BASE: git {' '.join(arguments)} failed: {reason[-1]}; {remedy}")
+        raise UserError(f"BASE: git {' '.join(arguments)} failed: {reason[-1]}; {remedy}")
     return done.stdout

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Report
 from cli.output.texts import bold, first
-from components.base import facts
+from components.base import outputs
 
 _MOST = 6
 _LACKS = {
-    facts.MODEL_SERVER: "no model to load",
-    facts.TRAINING_JOB: "no checkpoint to resume from",
+    outputs.MODEL_SERVER: "no model to load",
+    outputs.TRAINING_JOB: "no checkpoint to resume from",
 }
 _LACKS_OTHERWISE = "none of its files"
 _RENAME = (
@@ -48,7 +48,7 @@ def moves(report: Report) -> list[Move]:
         if former := before.get((each.kind, each.owner, each.name)):
             for pair in _moved(former.claims, each.claims):
                 found.setdefault(pair, []).append(each)
-    volumes = report.registered(facts.VOLUME.removeprefix(OURS))
+    volumes = report.registered(outputs.VOLUME.removeprefix(OURS))
     made = {name for name, (old, new) in volumes.items() if new and not old}
     return [
         Move(old, new, tuple(several), new in made, report.starts.get(new, "") if new in made else "")

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.texts import first
-from components.base import facts
+from components.admission import gpu_guard
+from components.base import outputs
 from components.base.labels import FLAVOR
-from components.queues import gpu_guard
 
 _MANY = 4
-_UNSEEN = (facts.PIPELINE, facts.SWEEP)
+_UNSEEN = (outputs.PIPELINE, outputs.SWEEP)
 """Components whose pods are in no object of the stack: another program makes them."""
 
 

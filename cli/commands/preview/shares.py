@@ -8,7 +8,7 @@ from cli.commands.preview import occupants
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Facts, Report
 from cli.output.numbers import cost
-from components.base import facts
+from components.base import outputs
 from components.base.plural import counted
 
 
@@ -16,7 +16,7 @@ def lines(report: Report) -> Iterator[str]:
     """A line for each training job whose nodes and their prices are known."""
     found = occupants.groups_of(report)
     for name, (_, new) in sorted(report.registered("TrainingJob").items()):
-        groups = found.get(Pods(facts.TRAINING_JOB, name, name).title, {}) if new else {}
+        groups = found.get(Pods(outputs.TRAINING_JOB, name, name).title, {}) if new else {}
         if groups and all(group.get("hourlyUsdMax") and group["maxNodes"] for group in groups.values()):
             yield _line(name, groups, int(new.get("gpus") or 0))
 

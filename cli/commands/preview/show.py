@@ -14,8 +14,8 @@ from cli.commands.preview.comparison import Comparison
 from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
+from core.errors import UserError
 from driver.policy_pack import Policies
-from embedded.fault import Fault
 
 
 def run(stack: str, context: str, base: str, file: Path, console: Console, policies: Policies) -> int:
@@ -26,7 +26,7 @@ def run(stack: str, context: str, base: str, file: Path, console: Console, polic
     """
     try:
         found = _previewed(stack, context, base, console, policies)
-    except Fault as fault:
+    except UserError as fault:
         # What the report says is what a reviewer sees: it must not be that of an earlier preview.
         _write(file, render.markdown(Report(stack, faults=tuple(fault.lines), failed=True)))
         raise
@@ -70,4 +70,4 @@ def _write(file: Path, text: str) -> None:
     try:
         file.write_text(text)
     except OSError as error:
-        raise Fault(f"cannot write {file}: {error.strerror}; choose another path with --report") from None
+        raise UserError(f"cannot write {file}: {error.strerror}; choose another path with --report") from None

@@ -9,7 +9,7 @@ from cli.commands.preview import gates, kinds, price_notes, property_path
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from cli.output.texts import bold
-from components.base import facts
+from components.base import outputs
 from components.base.plural import counted
 
 _UNITS = {
@@ -64,7 +64,7 @@ def _ended(text: str) -> str:
 def _renamed(token: str, old: Facts, found: list[tuple[str, tuple[Facts, Facts]]]) -> str:
     """A hint at a component with the same settings that comes, which a person may take for the same."""
     alike = [name for name, (before, after) in found if not before and after == old]
-    if token != facts.VOLUME or not alike:
+    if token != outputs.VOLUME or not alike:
         return ""
     return f". New volume {alike[0]} has the same settings, but a rename does not move data"
 
@@ -202,9 +202,9 @@ def _volume(old: Facts, new: Facts) -> str:
 
 
 _DESCRIBED: Mapping[str, Callable[[Any, Any], str]] = {
-    facts.NODE_GROUP: _node_group,
-    facts.QUEUE: _queue,
-    facts.TRAINING_JOB: _training_job,
-    facts.MODEL_SERVER: _server,
-    facts.VOLUME: _volume,
+    outputs.NODE_GROUP: _node_group,
+    outputs.QUEUE: _queue,
+    outputs.TRAINING_JOB: _training_job,
+    outputs.MODEL_SERVER: _server,
+    outputs.VOLUME: _volume,
 }

@@ -24,6 +24,6 @@ def command(target: str, stack: str, account: str, again: bool) -> None:
     """
     from cli.commands.lineage.query import Question
     from cli.commands.reproduce import query
-    from driver import terminal
+    from core import terminal
 
     query.run(Question(target, stack, options.context(), account), terminal.console(), again=again)

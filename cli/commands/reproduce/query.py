@@ -23,12 +23,12 @@ from cli.commands.run.asked import Job
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
 from cli.commands.run.query import told
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
 
 
 def run(question: Question, console: Console, *, again: bool) -> None:
-    """Reads the recipe, trains, compares. A Fault if a part of the recipe is gone, or if the models differ."""
+    """Reads the recipe, trains, compares. A UserError if a part of the recipe is gone, or if the models differ."""
     resolved = stack_config.load(stack_config.file(question.stack))
     target = named.target(question.target, resolved)
     access = Access.of(question.stack, None, question.context)
@@ -42,18 +42,18 @@ def run(question: Question, console: Console, *, again: bool) -> None:
         # The pods of before may have mounted the volume on another node.
         now = graph.the(Named(job.name, made["volume"], made["path"]), pods, code=True)
     if comparison.differing(node.content, now.content):
-        raise Fault(*comparison.lines(node, now))
+        raise UserError(*comparison.lines(node, now))
     console.print(Text(comparison.equal(node, now)), soft_wrap=True)
 
 
 def whole(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Node:
-    """The version with all that it takes to make it again. A Fault with a line for each part that is gone."""
+    """The version with all that it takes to make it again. A UserError with a line for each part that is gone."""
     node = graph.the(target, volumes, code=True)
     sources = [graph.source(each, resolved) for each in node.record.get("inputs", ())]
     found = graph.read([each for each in sources if isinstance(each, Named)], volumes)
     lost = [each for each in sources if isinstance(each, Node)]
     if lines := recipe.gone(node, [*found, *lost]):
-        raise Fault(*lines)
+        raise UserError(*lines)
     return node
 
 

@@ -13,8 +13,8 @@ from cli.commands.lineage.graph import SHORT, Node
 from cli.commands.run.asked import Job, section
 from cli.commands.run.plan import Planned
 from components.base.names import digest_of, shorten
-from embedded.fault import Fault
-from workloads.manifests.files import bundle
+from core.errors import UserError
+from workloads.pods.files import bundle
 
 FOLDER = "reproduced"
 """Folder of a volume with models that were made again."""
@@ -92,7 +92,7 @@ def job(node: Node, folder: Path, *, built_here: bool) -> Job:
     for name, content in code.items():
         target = (folder / name).resolve()
         if not target.is_relative_to(folder.resolve()):
-            raise Fault(f"{node.title}: its code has {name!r}, which leads out of the folder; nothing is run")
+            raise UserError(f"{node.title}: its code has {name!r}, which leads out of the folder; nothing is run")
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
     settings = dict(node.record["settings"])
@@ -126,7 +126,7 @@ def reproduces(node: Node) -> dict[str, Any]:
 
 
 def check_same(planned: Planned, node: Node) -> None:
-    """A Fault if the job would have another image, code or packages than then, a line each."""
+    """A UserError if the job would have another image, code or packages than then, a line each."""
     now, record = planned.manifest.run.decisive or {}, node.record
     then = {
         "image": digest_of(record["image"]),
@@ -139,4 +139,4 @@ def check_same(planned: Planned, node: Node) -> None:
         if now.get(part) != digest
     ]
     if lines:
-        raise Fault(*lines)
+        raise UserError(*lines)

@@ -52,7 +52,7 @@ def command(
     """
     from cli.commands.run import asked, query
     from cli.commands.run.flow import Question
-    from driver import terminal
+    from core import terminal
 
     job = asked.job(name, file, command_line, asked.Given.of(given), team=team)
     question = Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)

@@ -13,7 +13,7 @@ import yaml
 
 from cli.commands.run import outputs
 from components.base.names import shorten
-from embedded.fault import Fault
+from core.errors import UserError
 
 FLAGS = {
     ("queue",): "--queue",
@@ -97,12 +97,12 @@ class Job:
 
 
 def job(name: str | None, file: Path | None, command: Sequence[str], given: Given, *, team: str | None = None) -> Job:
-    """The job. A Fault if neither a command nor a file says what to run, or if the file cannot be read.
+    """The job. A UserError if neither a command nor a file says what to run, or if the file cannot be read.
 
     `team`: whose job it is; None for the stack's own.
     """
     if not command and file is None:
-        raise Fault(
+        raise UserError(
             "COMMAND: missing; add it after --, as in: tensorplane run -- python train.py; or name a file with -f"
         )
     settings = of_file(file) if file else {}
@@ -125,30 +125,30 @@ def completed(name: str, settings: Mapping[str, Any], team: str | None) -> dict[
 
 
 def folder_of(file: Path | None) -> Path:
-    """The folder whose files a job gets. A Fault if credentials are among them."""
+    """The folder whose files a job gets. A UserError if credentials are among them."""
     folder = (file.parent if file else Path()).resolve()
     _keep_credentials(folder)
     return folder
 
 
 def _keep_credentials(folder: Path) -> None:
-    """A Fault if the kubeconfig is among the files that the job gets: everybody who may read it could use it."""
+    """A UserError if the kubeconfig is among the files that the job gets: everybody who may read it could use it."""
     for name in filter(None, os.environ.get("KUBECONFIG", "").split(os.pathsep)):
         path = Path(name).expanduser().resolve()
         if path.is_relative_to(folder) and not any(part.startswith(".") for part in path.relative_to(folder).parts):
-            raise Fault(f"KUBECONFIG: {path} is among the files that the job gets; move it, for example to ~/.kube")
+            raise UserError(f"KUBECONFIG: {path} is among the files that the job gets; move it, for example to ~/.kube")
 
 
 def of_file(file: Path) -> dict[str, Any]:
-    """The map in a file. A Fault if it cannot be read, or has none."""
+    """The map in a file. A UserError if it cannot be read, or has none."""
     try:
         found = yaml.safe_load(file.read_text())
     except (OSError, UnicodeDecodeError) as error:
-        raise Fault(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}; correct -f") from None
+        raise UserError(f"{file}: {getattr(error, 'strerror', None) or 'is not text'}; correct -f") from None
     except yaml.YAMLError as error:
-        raise Fault(f"{file}: is not YAML: {' '.join(str(error).split())}") from None
+        raise UserError(f"{file}: is not YAML: {' '.join(str(error).split())}") from None
     if not isinstance(found, dict) or not all(isinstance(key, str) for key in found):
-        raise Fault(
+        raise UserError(
             f"{file}: is not a map of a job's settings, such as: {{strategy: {{kind: single}}, script: train.py}}"
         )
     return found
@@ -207,7 +207,7 @@ def _volume(text: str) -> tuple[str, str | dict[str, Any] | None]:
 def _variable(text: str) -> tuple[str, str]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise Fault(f"--env: {text!r} has no value; write {text}=VALUE")
+        raise UserError(f"--env: {text!r} has no value; write {text}=VALUE")
     return name, value
 
 

@@ -15,7 +15,7 @@ from cli.commands.run import submission
 from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
 from cli.commands.run.submission import Came, Planned, Submitted
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file import dumping
 
 _P = TypeVar("_P", bound=Planned)
@@ -44,7 +44,7 @@ class Plan(Protocol[_Made]):
     """Makes the objects of what is asked for."""
 
     def __call__(self, job: Job, platform: Platform, attempt: int = 1) -> _Made:
-        """A Fault with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
+        """A UserError with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Ready(Generic[_P]):
 
 
 def ready(question: Question, plan: Plan[_P]) -> Ready[_P] | None:
-    """Checks and plans. None for a dry run, which prints the objects. A Fault if it is refused."""
+    """Checks and plans. None for a dry run, which prints the objects. A UserError if it is refused."""
     access = None if question.dry_run and not question.team else question.access
     platform = Platform.of_team(access) if access and access.team else Platform.of_stack(question.stack)
     planned = plan(question.job, platform)
@@ -82,7 +82,7 @@ def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -
         found = submission.submit(this.access.api, this.planned)
     except KeyboardInterrupt:
         reason = "interrupted; run the same command to complete it, or cancel it"
-        raise Fault(f"{this.planned.run}: {reason}") from None
+        raise UserError(f"{this.planned.run}: {reason}") from None
     console.print(Text(told(this.planned, found.came)))
     return found
 
@@ -90,7 +90,7 @@ def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -
 def follow(
     this: Ready[_P], until_end: Callable[[], None], console: Console, *, hint: str, shows: str, detach: bool
 ) -> None:
-    """Follows it, or with `detach` says how. Ctrl-C leaves it running. A Fault if it fails.
+    """Follows it, or with `detach` says how. Ctrl-C leaves it running. A UserError if it fails.
 
     `shows`: the command that shows it, introduced by `hint`.
     """

@@ -10,7 +10,7 @@ from cli.commands.run.platform import Platform
 from components.base.plural import counted
 from components.clusters.embedded import Embedded
 from components.queues.settings import MOST_GRACE
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file.nearest import did_you_mean
 
 
@@ -49,20 +49,20 @@ def _packages(job: Job, platform: Platform) -> Iterator[tuple[str, str]]:
 
 
 def check_gpus(job: Job, platform: Platform, gpus: int) -> None:
-    """A Fault if a job's pods need more GPUs than the team may hold at a time: not all of them could be created."""
+    """A UserError if a job's pods need more GPUs than the team may hold at a time: not all of them could be created."""
     most = most_gpus(platform)
     if most is not None and gpus > most:
         what = f"the job needs {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
         place = job.place_of("resources", "gpus")
-        raise Fault(f"{place}: {what}; ask for {most} or fewer in all pods together")
+        raise UserError(f"{place}: {what}; ask for {most} or fewer in all pods together")
 
 
 def check_grace(job: Job, platform: Platform, gpus: int) -> None:
-    """A Fault if pods of a team may hold GPUs for too long when they end: the API server would refuse the job."""
+    """A UserError if pods of a team may hold GPUs for too long when they end: the API server would refuse the job."""
     seconds = job.training.get("graceSeconds", 0)
     if platform.team and gpus and seconds > MOST_GRACE:
         what = f"is {seconds}, and a team's pods hold their GPUs meanwhile; set {MOST_GRACE} or less"
-        raise Fault(f"{job.place_of('graceSeconds')}: {what}")
+        raise UserError(f"{job.place_of('graceSeconds')}: {what}")
 
 
 def most_gpus(platform: Platform) -> int | None:

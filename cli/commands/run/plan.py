@@ -18,14 +18,14 @@ from cli.commands.run.platform import Platform
 from cli.jobs import in_cluster
 from components.base.price import Usd
 from components.cost import pods as cost
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
-from workloads import pod_sets
-from workloads.job_facts import facts_of
-from workloads.kinds.training_job import TrainingJobArgs
-from workloads.manifests.objects import Manifest
-from workloads.manifests.training_job import Facts, JobManifest, plan
-from workloads.settings.training_job import JobSettings
+from workloads.pods import pod_sets
+from workloads.pods.objects import Manifest
+from workloads.training_job.component import TrainingJobArgs
+from workloads.training_job.facts import facts_of
+from workloads.training_job.manifest import Facts, JobManifest, plan
+from workloads.training_job.settings import JobSettings
 
 _JOBS = frozenset({"trainingJob", "sweep"})
 
@@ -68,7 +68,7 @@ def planned(
     publisher: str | None = None,
     reproduces: Mapping[str, Any] | None = None,
 ) -> Planned:
-    """The objects of a job on a stack. A Fault with every mistake in the job's settings, a line each.
+    """The objects of a job on a stack. A UserError with every mistake in the job's settings, a line each.
 
     `attempt`: how often the same job is to run from the beginning. `publisher`: the run in whose name it publishes, by
     default its own. `reproduces`: of the model's version that the job makes again.
@@ -97,23 +97,23 @@ def planned(
 
 
 def image_of(job: Job, settings: JobSettings, default: str | None, found: ResolvedStack) -> str:
-    """The image of a training job's pods. A Fault if it cannot have one. `default`: if the settings name none."""
+    """The image of a training job's pods. A UserError if it cannot have one. `default`: if the settings name none."""
     images = found.config.cluster.images
     if settings.packages and settings.image is None and images.built_here:
         remedy = f"build an image with `tensorplane image build`, load it, and set {job.place_of('image')}"
         reason = "only the stack's own jobs get packages on this cluster"
-        raise Fault(f"{job.place_of('packages')}: {reason}; {remedy}")
+        raise UserError(f"{job.place_of('packages')}: {reason}; {remedy}")
     image = settings.image or default
     if not isinstance(image, str):
         kind = found.config.cluster.kind
-        raise Fault(f"{job.place_of('image')}: missing, and cluster {kind} has no default; set it")
+        raise UserError(f"{job.place_of('image')}: missing, and cluster {kind} has no default; set it")
     return image
 
 
 def check_egress(job: Job, settings: JobSettings, platform: Platform) -> None:
-    """A Fault if a team's job asks for connections that its namespace does not allow."""
+    """A UserError if a team's job asks for connections that its namespace does not allow."""
     if platform.team and settings.egress:
-        raise Fault(f"{job.place_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
+        raise UserError(f"{job.place_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
 
 
 def facts_for(
@@ -129,7 +129,7 @@ def facts_for(
 
 
 def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
-    """The stack with the job among its workloads. A Fault with every mistake in the job's settings."""
+    """The stack with the job among its workloads. A UserError with every mistake in the job's settings."""
     if platform.team and not job.training.get("queue") and len(platform.queues) == 1:
         job = job.with_training(queue=platform.queues[0])
     if attempt > 1:
@@ -138,16 +138,16 @@ def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
 
 
 def _of_team(job: Job, platform: Platform) -> ResolvedStack:
-    """The same for a team's job. A Fault, with all others, if it asks for what the team does not have."""
+    """The same for a team's job. A UserError, with all others, if it asks for what the team does not have."""
     own = of_team.faults(job, platform)
     try:
         found = _of_stack(job, platform)
-    except Fault as others:
+    except UserError as others:
         # What the team does not have is told once, as its members see it.
         told = tuple(f"{place}: " for place in own)
-        raise Fault(*own.values(), *(line for line in others.lines if not line.startswith(told))) from None
+        raise UserError(*own.values(), *(line for line in others.lines if not line.startswith(told))) from None
     if own:
-        raise Fault(*own.values())
+        raise UserError(*own.values())
     return found
 
 
@@ -156,14 +156,14 @@ def _of_stack(job: Job, platform: Platform) -> ResolvedStack:
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
     declared = platform.workloads
     if job.name in declared:
-        raise Fault(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")
+        raise UserError(f"--name: {job.name} is a workload of the stack, which pulumi deploys; choose another name")
     # The stack's own jobs are checked when it is deployed; its servers are what a job may publish to.
     servers = {name: one for name, one in declared.items() if isinstance(one, dict) and one.get("kind") not in _JOBS}
     tree = {**of_stack.tree, "workloads": {**servers, job.name: job.settings}}
     try:
         return stack.load(dataclasses.replace(of_stack, tree=tree), job.folder)
     except pulumi.RunError as error:
-        raise Fault(*(_told(line, job) for line in str(error).splitlines())) from None
+        raise UserError(*(_told(line, job) for line in str(error).splitlines())) from None
 
 
 def _told(line: str, job: Job) -> str:

@@ -10,8 +10,8 @@ from typing import Any
 from cli import stack_config
 from cli.access import Access
 from components.base.settings import Settings
+from core.errors import UserError
 from driver.stack_settings import read
-from embedded.fault import Fault
 from stack import model_folders, published
 
 
@@ -44,13 +44,13 @@ class Platform:
 
     @classmethod
     def of_team(cls, access: Access) -> Platform:
-        """The published one, in the team's namespace. A Fault if the stack has none for it."""
+        """The published one, in the team's namespace. A UserError if the stack has none for it."""
         path = f"/api/v1/namespaces/{access.namespace}/configmaps/{published.NAME}"
         found = (access.api.get(path) or {}).get("data") or {}
         if found.get(published.TEAM) != access.team:
             use = f"use the kubeconfig of team {access.team}"
             if own := found.get(published.TEAM):
-                raise Fault(f"--team: your kubeconfig is that of team {own}; set --team {own}, or {use}")
-            raise Fault(f"--team: namespace {access.namespace} is of no team with members; {use}")
+                raise UserError(f"--team: your kubeconfig is that of team {own}; set --team {own}, or {use}")
+            raise UserError(f"--team: namespace {access.namespace} is of no team with members; {use}")
         tree = json.loads(found[published.SETTINGS])
         return cls(found[published.STACK], Settings(tree), access.team, access.namespace)

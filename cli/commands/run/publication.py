@@ -54,7 +54,7 @@ def _mount(volume: str, platform: Platform) -> str | None:
 
 
 def publish(access: Access, platform: Platform, job: Job, run: str, console: Console, *, detach: bool = False) -> None:
-    """Starts the job and, unless `detach`, follows it to its end. A Fault if it fails.
+    """Starts the job and, unless `detach`, follows it to its end. A UserError if it fails.
 
     `run`: whose model it is. To publish the same run again changes nothing, unless another run has published to the
     server since.

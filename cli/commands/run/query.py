@@ -19,7 +19,7 @@ _AGAIN = "run it once more with --again"
 
 
 def run(question: Question, console: Console) -> None:
-    """Submits the job, and follows it unless that is not wanted. A Fault if it is refused, or fails.
+    """Submits the job, and follows it unless that is not wanted. A UserError if it is refused, or fails.
 
     Of a run that has finished, only what follows its success is done.
     """

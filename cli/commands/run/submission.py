@@ -10,8 +10,8 @@ from cli.api_values import Object
 from cli.jobs import cancelled, in_cluster
 from components import versions
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
@@ -59,8 +59,8 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     """Create what is missing. Interrupted at any point and run again, it completes the same objects.
 
     The JobSet comes first: whatever else exists is deleted with it. Its pods wait for what they mount, which is there a
-    moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A Fault if it
-    runs with other settings.
+    moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A UserError
+    if it runs with other settings.
     """
     path = _path(planned.objects[0])
     before = _settled(api, path)
@@ -80,17 +80,17 @@ def submit(api: Kube, planned: Planned) -> Submitted:
 
 
 def came(api: Kube, planned: Planned) -> Came:
-    """What `submit` would find. A Fault if the run has not ended and has other settings."""
+    """What `submit` would find. A UserError if the run has not ended and has other settings."""
     return _came(_settled(api, _path(planned.objects[0])), planned)
 
 
 def check_none_runs(api: Kube, planned: Planned) -> None:
-    """A Fault if another run of the same job has not ended."""
+    """A UserError if another run of the same job has not ended."""
     about = planned.objects[0]["metadata"]
     labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={in_cluster.MANAGER}"
     for one in api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
         if not in_cluster.ended(one):
-            raise Fault(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
+            raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
 
 def _settled(api: Kube, path: str) -> Object | None:
@@ -98,7 +98,9 @@ def _settled(api: Kube, path: str) -> Object | None:
     end = time.monotonic() + _GONE_SECONDS
     while (found := api.get(path)) and found["metadata"].get("deletionTimestamp"):
         if time.monotonic() > end:
-            raise Fault(f"{found['metadata']['name']}: is being cancelled, and its pods do not end; try again later")
+            raise UserError(
+                f"{found['metadata']['name']}: is being cancelled, and its pods do not end; try again later"
+            )
         time.sleep(_LOOK_SECONDS)
     return found
 
@@ -111,7 +113,7 @@ def _came(before: Object | None, planned: Planned) -> Came:
         return "continued" if ended == "failed" else "finished" if is_same else "changed"
     if is_same:
         return "there"
-    raise Fault(
+    raise UserError(
         f"{planned.run}: has not ended, and was submitted with another size, queue or other settings that do not decide"
         " its result; cancel it, then run the same command: it goes on from its checkpoints"
     )

@@ -48,7 +48,7 @@ def _list(pipeline: str | None, stack: str, everything: bool, as_json: bool) -> 
 def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: bool) -> None:
     from cli.access import Access
     from cli.commands.runs import tables
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, None, options.context())
     tables.show(access, pipeline, terminal.console(), everything=everything, as_json=as_json)
@@ -62,7 +62,7 @@ def _show(name: str, stack: str, as_json: bool) -> None:
     """The newest run of a PIPELINE, or a RUN: progress, time, ETA and cost of each stage, what was skipped and why."""
     from cli.access import Access
     from cli.commands.runs import show
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, None, options.context())
     show.run(access, name, terminal.console(), as_json=as_json)
@@ -81,7 +81,7 @@ def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
     """
     from cli.access import Access
     from cli.commands.runs import page
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, None, options.context())
     page.run(access, name, terminal.console(), port=port, opens=opens)

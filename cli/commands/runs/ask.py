@@ -15,10 +15,10 @@ from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details
 from components.base.price import Usd
 from components.node_groups.fleet import Fleet
-from embedded.fault import Fault
-from workloads.kinds.pipeline import PipelineArgs
-from workloads.manifests import pipeline_run
-from workloads.settings.pipeline_stage import StageArgs
+from core.errors import UserError
+from workloads.pipeline import run as pipeline_run
+from workloads.pipeline.component import PipelineArgs
+from workloads.pipeline.stage_settings import StageArgs
 
 
 class Asker:
@@ -29,7 +29,7 @@ class Asker:
         self._fleet, self._stages, self._missing = _settings(access.stack)
 
     def details(self, name: str, now: datetime) -> Details:
-        """The newest run of a pipeline, or the run of this name. A Fault if there is none."""
+        """The newest run of a pipeline, or the run of this name. A UserError if there is none."""
         run, *_ = workflow.of_name(self._access, name)
         pipeline = workflow.pipeline_of(run)
         there = self._access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, self._access.namespace))
@@ -57,7 +57,7 @@ def _settings(stack: str) -> tuple[Fleet, dict[str, dict[str, StageArgs]], str]:
     """The stack's node groups, the stages of its pipelines, and why they are unknown; empty if they are not."""
     try:
         resolved = stack_config.load(stack_config.file(stack))
-    except Fault as error:
+    except UserError as error:
         return Fleet(), {}, f"the settings of stack {stack} have faults ({str(error).splitlines()[0]})"
     declared = resolved.config.workloads.items()
     return (

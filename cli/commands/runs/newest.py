@@ -8,11 +8,11 @@ from typing import Any
 from cli.access import Access
 from cli.commands.data import remote
 from cli.commands.data.remote import Question, Remote
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
-from workloads.manifests import pipeline_run
-from workloads.manifests.pipeline_run import Source
-from workloads.settings.pipeline_input import MAIN
+from workloads.pipeline import run as pipeline_run
+from workloads.pipeline.input_settings import MAIN
+from workloads.pipeline.run import Source
 
 Log = list[Mapping[str, Any]]
 """Commits, the newest first."""
@@ -22,7 +22,7 @@ def read(
     access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str
 ) -> tuple[dict[str, str], dict[str, Log]]:
     """The newest commits that a run can begin with, by the names of its parameters, and the newest commits of each
-    output. A Fault if there is none to begin with.
+    output. A UserError if there is none to begin with.
     """
     sources, outputs = pipeline_run.sources(template), pipeline_run.outputs(template)
     heads: dict[str, Mapping[str, Any]] = {}
@@ -58,4 +58,4 @@ def _head(access: Access, source: Source, branches: Mapping[str, Any]) -> str:
     if source.branch in branches:
         return str(branches[source.branch]["id"])
     put = access.command(f"data put {source.dataset} FOLDER --branch {source.branch}")
-    raise Fault(f"{source.dataset}: branch {source.branch} has no version; commit one with: {put}")
+    raise UserError(f"{source.dataset}: branch {source.branch} has no version; commit one with: {put}")

@@ -23,7 +23,7 @@ from cli.commands.runs.ask import Asker
 from cli.commands.runs.show import summary
 from cli.output.times import age
 from cli.pipelines import listed, workflow
-from embedded.fault import Fault
+from core.errors import UserError
 
 _POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 """The page needs nothing of any other host, and no other page may frame it."""
@@ -34,7 +34,7 @@ Answer = Callable[[str, str], dict[str, Any]]
 
 
 def run(access: Access, name: str, console: Console, *, port: int | None, opens: bool) -> None:
-    """Shows the address, and serves the page until Ctrl-C. A Fault if there is no such run."""
+    """Shows the address, and serves the page until Ctrl-C. A UserError if there is no such run."""
     answer = answers(access, name)
     answer("", "")
     with contextlib.suppress(KeyboardInterrupt), serving(answer, port) as (url, thread):
@@ -78,12 +78,12 @@ def answers(access: Access, name: str, clock: Callable[[], datetime] = lambda: d
 
 @contextlib.contextmanager
 def serving(answer: Answer, port: int | None) -> Iterator[tuple[str, Thread]]:
-    """The page's address and the thread that serves it. A Fault if the port is taken."""
+    """The page's address and the thread that serves it. A UserError if the port is taken."""
     made = type("Made", (_Page,), {"answer": staticmethod(answer)})
     try:
         server = ThreadingHTTPServer((tunnel.HOST, port or 0), made)
     except OSError as error:
-        raise Fault(f"--port: {port}: {error.strerror}; choose another one") from None
+        raise UserError(f"--port: {port}: {error.strerror}; choose another one") from None
     thread = Thread(target=server.serve_forever, daemon=True)
     thread.start()
     try:
@@ -115,7 +115,7 @@ class _Page(BaseHTTPRequestHandler):
     def _state(self, run: str, stage: str) -> None:
         try:
             status, found = 200, self.answer(run, stage)
-        except Fault as fault:
+        except UserError as fault:
             status, found = 502, {"error": str(fault)}
         self._send(status, "application/json", json.dumps(found).encode())
 

@@ -14,12 +14,12 @@ from cli.pipelines import pods
 from cli.pipelines import workflow as workflows
 from cli.pipelines.workflow import ENDS, state_of
 from components.base.labels import NAME
+from core.errors import UserError
 from driver import advice
-from embedded.fault import Fault
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
-from workloads.manifests import pipeline_run
-from workloads.manifests.pipeline_run import MANAGER, TEMPLATES, WORKFLOWS
+from workloads.pipeline import run as pipeline_run
+from workloads.pipeline.run import MANAGER, TEMPLATES, WORKFLOWS
 
 _SECONDS_TO_DELETE = 120
 _SECONDS_TO_END = 120
@@ -28,7 +28,7 @@ _FAILED = ("failed", "cancelled")
 
 
 def run(pipeline: str, stack: str, context: str, account: str) -> str:
-    """Start a run on the newest versions, and say so. A Fault if one of its datasets has no version."""
+    """Start a run on the newest versions, and say so. A UserError if one of its datasets has no version."""
     access = Access.of(stack, None, context)
     template = _template(access, pipeline)
     return start(access, stack_config.load(stack_config.file(stack)), template, account)
@@ -37,7 +37,7 @@ def run(pipeline: str, stack: str, context: str, account: str) -> str:
 def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> str:
     """Start a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it.
 
-    A Fault if it has made some of them, and another run will replace them: a step finds the version that it made.
+    A UserError if it has made some of them, and another run will replace them: a step finds the version that it made.
     """
     # Before the datasets: a run that ends meanwhile has made its versions.
     there = _runs(access, template["metadata"]["name"])
@@ -55,7 +55,7 @@ def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], 
         return f"{same[0]}: is {there[same[0]]} already; {watch}"
     if going and any(pipeline_run.begins(maker, beginning) for maker in makers):
         problem = f"is {there[going[0]]} and will replace the outputs"
-        raise Fault(f"{going[0]}: {problem}; start again once it has ended")
+        raise UserError(f"{going[0]}: {problem}; start again once it has ended")
     if is_made and there.get(name) not in _FAILED:
         made_by = name if name in there else max(makers)
         return f"{made_by}: has finished already; commit a new version for another run"
@@ -79,22 +79,22 @@ def _delete(access: Access, path: str) -> None:
     until = time.monotonic() + _SECONDS_TO_DELETE
     while access.api.get(path):
         if time.monotonic() > until:
-            raise Fault(f"{path.rpartition('/')[2]}: its former run is still being deleted; try again in a minute")
+            raise UserError(f"{path.rpartition('/')[2]}: its former run is still being deleted; try again in a minute")
         time.sleep(_POLL_SECONDS)
 
 
 def cancel(run: str, stack: str, context: str) -> str:
-    """Stop a run. A Fault if it has ended, or there is none."""
+    """Stop a run. A UserError if it has ended, or there is none."""
     access = Access.of(stack, None, context)
     path = pipeline_run.path(WORKFLOWS, access.namespace, run)
     there = access.api.get(path)
     if there is None:
         names = [one["metadata"]["name"] for one in access.api.items(pipeline_run.path(WORKFLOWS, access.namespace))]
         remedy = f"choose one of {', '.join(sorted(names))}{did_you_mean(run, names)}" if names else "there is none"
-        raise Fault(f"{run}: no run has this name; {remedy}")
+        raise UserError(f"{run}: no run has this name; {remedy}")
     state, jobs = state_of(there), pods.unfinished_jobs(access.api, there)
     if state in ENDS and not jobs:
-        raise Fault(f"{run}: has {state} already, so there is nothing to cancel")
+        raise UserError(f"{run}: has {state} already, so there is nothing to cancel")
     if state not in ENDS:
         about = {"apiVersion": there["apiVersion"], "kind": "Workflow", "metadata": {"name": run}}
         # A manager of its own: it owns this field alone.
@@ -117,7 +117,9 @@ def _jobs_of_ended(access: Access, path: str, run: Mapping[str, Any]) -> list[di
             if state_of(there) in ENDS:  # Argo could not end its pod; that one ends when the job is gone
                 break
             name = run["metadata"]["name"]
-            raise Fault(f"{name}: is still being stopped, and its jobs go on meanwhile; cancel it again in a minute")
+            raise UserError(
+                f"{name}: is still being stopped, and its jobs go on meanwhile; cancel it again in a minute"
+            )
         time.sleep(_POLL_SECONDS)
     return pods.unfinished_jobs(access.api, there) if there else []
 
@@ -127,6 +129,8 @@ def _template(access: Access, pipeline: str) -> dict[str, Any]:
         return found
     declared = workflows.declared(access)
     if pipeline in declared:
-        raise Fault(f"{pipeline}: is not deployed yet; deploy it with: {advice.deploy(access.stack, access.context)}")
+        raise UserError(
+            f"{pipeline}: is not deployed yet; deploy it with: {advice.deploy(access.stack, access.context)}"
+        )
     remedy = f"choose one of {', '.join(declared)}{did_you_mean(pipeline, declared)}" if declared else "declare one"
-    raise Fault(f"{pipeline}: no pipeline of stack {access.stack} has this name; {remedy}")
+    raise UserError(f"{pipeline}: no pipeline of stack {access.stack} has this name; {remedy}")

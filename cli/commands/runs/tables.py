@@ -19,7 +19,7 @@ from cli.pipelines import listed
 from cli.pipelines.listed import Run, StageRun
 from components.base.labels import NAME
 from components.base.plural import counted
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 _NEWEST = 5
 """Runs that are shown of each pipeline."""

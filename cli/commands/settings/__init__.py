@@ -13,9 +13,9 @@ def command(page: str) -> None:
     PAGE is one of docs/settings, such as queues or cluster-eks (default: all).
     """
     from cli.commands.settings import reference
-    from embedded.fault import Fault
+    from core.errors import UserError
 
     pages = reference.pages()
     if page and page not in pages:
-        raise Fault(f"page {page} does not exist; choose one of {', '.join(sorted(pages))}")
+        raise UserError(f"page {page} does not exist; choose one of {', '.join(sorted(pages))}")
     print("\n".join([pages[page]] if page else pages.values()), end="")

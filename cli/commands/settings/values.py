@@ -13,7 +13,8 @@ from pydantic.fields import FieldInfo
 from cli.commands.settings.place import Place
 from components.base.family import Variant
 from components.base.model import Model, Name, OneOf, Produced, RelativePath
-from workloads.settings import files, training_job
+from workloads.pods import file_settings
+from workloads.training_job import settings as training_job_settings
 
 Link: TypeAlias = Callable[[type[Model], Place], str]
 """Writes a link to a model that the settings mention at a place."""
@@ -21,10 +22,10 @@ Link: TypeAlias = Callable[[type[Model], Place], str]
 _WORDS: tuple[tuple[Any, str], ...] = (
     (Name, "name"),
     (RelativePath, "path on the volume"),
-    (files.Target, "path in the pod"),
-    (files.Source, "file"),
-    (training_job.Variable, "variable"),
-    (training_job.Text, "text"),
+    (file_settings.Target, "path in the pod"),
+    (file_settings.Source, "file"),
+    (training_job_settings.Variable, "variable"),
+    (training_job_settings.Text, "text"),
 )
 """The names of validated texts. Others are `text`."""
 _PLAIN = {str: "text", int: "whole number", float: "number", bool: "`true` or `false`"}

@@ -51,7 +51,7 @@ def command(
     from cli.commands.run.flow import Question
     from cli.commands.sweep import asked, results, submit
     from cli.commands.sweep import publish as publishing
-    from driver import terminal
+    from core import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))

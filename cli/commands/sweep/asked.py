@@ -6,7 +6,7 @@ from pathlib import Path
 
 from cli.commands.run import asked
 from cli.commands.run.asked import Job
-from embedded.fault import Fault
+from core.errors import UserError
 
 _KIND, _TRIAL = "sweep", "trial"
 
@@ -14,11 +14,11 @@ _KIND, _TRIAL = "sweep", "trial"
 def sweep(name: str | None, file: Path, *, team: str | None = None) -> Job:
     """The sweep. Its trials get, like jobs, the files of the file's folder, and keep their outputs on the first volume.
 
-    `team`: whose it is; None for the stack's own. A Fault if the file cannot be read, or describes something else.
+    `team`: whose it is; None for the stack's own. A UserError if the file cannot be read, or describes something else.
     """
     settings = asked.of_file(file)
     if (kind := settings.get("kind", _KIND)) != _KIND:
-        raise Fault(f"{file}.kind: is {kind}; remove it, or set kind: {_KIND}")
+        raise UserError(f"{file}.kind: is {kind}; remove it, or set kind: {_KIND}")
     named = name or file.stem
     trial = settings.get(_TRIAL)
     if isinstance(trial, dict):

@@ -15,27 +15,27 @@ from cli.commands.logs import around
 from cli.commands.sweep import results
 from cli.commands.sweep.results import Results, Trial
 from cli.jobs import in_cluster
-from components.sweep_shape import RESULTS_SUFFIX
-from embedded.fault import Fault
+from core.errors import UserError
+from workloads.sweep.controller_objects import RESULTS_SUFFIX
 
 _LOOK_SECONDS = 1.0
 _STYLES = {"open": "", "complete": "green", "pruned": "dim", "failed": "red"}
 
 
 def until_end(access: Access, job_set: Object, console: Console) -> None:
-    """Prints lines as the trials start and end. A Fault if the controller failed, or if the sweep is cancelled."""
+    """Prints lines as the trials start and end. A UserError if the controller failed, or if the sweep is cancelled."""
     told: dict[int, str] = {}
     while True:
         # First the end, so that the results of an ended sweep are its last ones.
         current = access.api.get(in_cluster.path(job_set))
         if current is None or current["metadata"].get("deletionTimestamp"):
-            raise Fault(f"{job_set['metadata']['name']}: was cancelled")
+            raise UserError(f"{job_set['metadata']['name']}: was cancelled")
         ended, found = in_cluster.ended(current), of_run(access, current)
         for line in news(found, told) if found else ():
             console.print(line)
         if ended == "failed":
             around.reason(current, in_cluster.pods(access.api, current), console)
-            raise Fault(f"{job_set['metadata']['name']}: its controller failed; run the same command to continue")
+            raise UserError(f"{job_set['metadata']['name']}: its controller failed; run the same command to continue")
         if ended and found:
             results.show(found, console)
             return

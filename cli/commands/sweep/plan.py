@@ -16,17 +16,16 @@ from components.base.plural import counted
 from components.base.price import Usd
 from components.cost import pods as cost
 from components.queues.room import PodSet
-from components.sweep_shape import ACCOUNT
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
-from workloads import pod_sets
-from workloads.kinds import sweep as of_stack
-from workloads.kinds.sweep import SweepArgs
-from workloads.manifests import mounts
-from workloads.manifests import sweep as submitted
-from workloads.manifests.objects import Manifest
-from workloads.manifests.sweep import Submitted
-from workloads.manifests.training_job import Facts, JobManifest
+from workloads.pods import mounts, pod_sets
+from workloads.pods.objects import Manifest
+from workloads.sweep import component as of_stack
+from workloads.sweep import manifest as submitted
+from workloads.sweep.component import SweepArgs
+from workloads.sweep.controller_objects import ACCOUNT
+from workloads.sweep.manifest import Submitted
+from workloads.training_job.manifest import Facts, JobManifest
 
 _CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
 
@@ -52,7 +51,7 @@ class Planned:
 
 
 def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
-    """The objects of a sweep. A Fault with every mistake in its settings, a line each.
+    """The objects of a sweep. A UserError with every mistake in its settings, a line each.
 
     `attempt`: how often the same sweep is to run from the beginning.
     """
@@ -123,7 +122,7 @@ def _image(args: SweepArgs, found: ResolvedStack) -> str:
 
 
 def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> None:
-    """A Fault if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
+    """A UserError if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
     of_team.check_grace(job, platform, gpus)
     most = of_team.most_gpus(platform) if platform.team else None
     if most is None or gpus <= most:
@@ -131,15 +130,15 @@ def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> Non
     each = gpus // args.search.parallel
     of_team.check_gpus(job, platform, each)
     reason = f"{args.search.parallel} trials need {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
-    raise Fault(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
+    raise UserError(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
 
 
 def _check_default_queue(job: Job, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
-    """A Fault if trials never fit beside the controller: Kueue puts jobs without a queue into one of this name."""
+    """A UserError if trials never fit beside the controller: Kueue puts jobs without a queue into one of this name."""
     name = queues.DEFAULT
     there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)
     if name in there and args.trial.queue == name:
         room = found.rooms.get(name)
         if room and not room.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
             reason = f"a trial fills queue {name}, into which Kueue also puts the sweep's controller"
-            raise Fault(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")
+            raise UserError(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")

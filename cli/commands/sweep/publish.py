@@ -16,11 +16,11 @@ from cli.commands.sweep import results
 from cli.commands.sweep.results import Results
 from components.base.labels import NAME, TRIAL
 from components.base.plural import counted
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 def run(access: Access, sweep: str, server: str, console: Console) -> None:
-    """Starts the job and follows it to its end. A Fault if the sweep has not ended, or if the job fails."""
+    """Starts the job and follows it to its end. A UserError if the sweep has not ended, or if the job fails."""
     kept = results.kept(access, sweep)
     trial = json.loads((kept["metadata"].get("annotations") or {}).get(TRIAL, "{}"))
     platform = Platform.of_team(access) if access.team else Platform.of_stack(access.stack)
@@ -34,10 +34,10 @@ def job_of(sweep: str, found: Results, trial: Mapping[str, Any], server: str, pl
     if not found.finished:
         ended = sum(one.state != "open" for one in found.trials)
         of = f"{ended} of {counted(found.planned, 'trial')}"
-        raise Fault(f"--publish: {found.run} has ended {of}, and a later one may be better; wait for the others")
+        raise UserError(f"--publish: {found.run} has ended {of}, and a later one may be better; wait for the others")
     if (best := found.best) is None:
-        raise Fault(f"--publish: no trial of {found.run} is complete; see: tensorplane sweep {sweep}")
+        raise UserError(f"--publish: no trial of {found.run} is complete; see: tensorplane sweep {sweep}")
     if not (model := trial.get("model")):
-        raise Fault(f"--publish: the trials of {found.run} keep no model; set workloads.{sweep}.trial.model")
+        raise UserError(f"--publish: the trials of {found.run} keep no model; set workloads.{sweep}.trial.model")
     of_trial = {**trial, "model": {**model, "path": f"{model['path']}/{best.run}"}}
     return publication.job(sweep, of_trial, server, platform), best.run

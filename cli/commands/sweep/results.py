@@ -17,9 +17,9 @@ from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from components.base.labels import COMPONENT, NAME
 from components.base.plural import counted
-from components.sweep_shape import RESULTS, RESULTS_SUFFIX
-from embedded.fault import Fault
+from core.errors import UserError
 from stack_file.nearest import did_you_mean
+from workloads.sweep.controller_objects import RESULTS, RESULTS_SUFFIX
 
 _KEY = "results.json"
 _STATES = ("complete", "open", "pruned", "failed")
@@ -68,7 +68,7 @@ class Results:
 
 
 def run(access: Access, sweep: str, console: Console, *, as_json: bool) -> None:
-    """Asks the cluster, and prints. A Fault if there is no such sweep, or if it has no trial yet."""
+    """Asks the cluster, and prints. A UserError if there is no such sweep, or if it has no trial yet."""
     text = text_of(access, kept(access, sweep))
     if as_json:
         print(text)
@@ -77,11 +77,11 @@ def run(access: Access, sweep: str, console: Console, *, as_json: bool) -> None:
 
 
 def text_of(access: Access, found: Object) -> str:
-    """What the controller has written into the ConfigMap, as JSON. A Fault if that is nothing yet."""
+    """What the controller has written into the ConfigMap, as JSON. A UserError if that is nothing yet."""
     if text := written(found):
         return text
     name = found["metadata"]["name"].removesuffix(RESULTS_SUFFIX)
-    raise Fault(f"{name}: its controller has not started a trial yet; see: {_about(access, name)}")
+    raise UserError(f"{name}: its controller has not started a trial yet; see: {_about(access, name)}")
 
 
 def _about(access: Access, run: str) -> str:
@@ -102,7 +102,7 @@ def kept(access: Access, sweep: str) -> Object:
         if sweep in (one["metadata"]["name"].removesuffix(RESULTS_SUFFIX), one["metadata"]["labels"][NAME]):
             return one
     names = sorted(one["metadata"]["labels"][NAME] for one in found)
-    raise Fault(f"{sweep}: no such sweep; there are {', '.join(names) or 'none'}{did_you_mean(sweep, names)}")
+    raise UserError(f"{sweep}: no such sweep; there are {', '.join(names) or 'none'}{did_you_mean(sweep, names)}")
 
 
 def read(plain: Mapping[str, Any]) -> Results:

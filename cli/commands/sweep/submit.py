@@ -17,7 +17,7 @@ from driver.target import Target
 
 
 def run(question: Question, console: Console) -> None:
-    """Submits the sweep, and follows it unless that is not wanted. A Fault if it is refused, or fails."""
+    """Submits the sweep, and follows it unless that is not wanted. A UserError if it is refused, or fails."""
     this = flow.ready(question, plan.planned)
     if this is None:
         return

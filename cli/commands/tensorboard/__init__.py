@@ -21,7 +21,7 @@ def command(name: str, stack: str, port: int | None, opens: bool, image: str | N
     """
     from cli.access import Access
     from cli.commands.tensorboard import query
-    from driver import terminal
+    from core import terminal
 
     access = Access.of(stack, None, options.context())
     query.run(access, name, terminal.console(), port=port, opens=opens, image=image)

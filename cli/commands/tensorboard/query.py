@@ -16,10 +16,10 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.jobs import pod_of_job
 from components.base.labels import COMPONENT, DOMAIN, NAME
+from core.errors import UserError
 from driver import advice
 from driver.runs.job_set import JobSet
-from embedded.fault import Fault
-from workloads.manifests import tensorboard
+from workloads.tensorboard import manifest as tensorboard_manifest
 
 _KIND = "tensorboard"
 _MEMORY = "1Gi"
@@ -53,7 +53,7 @@ def run(
         if opens:
             webbrowser.open(url)
         tunnel.keep(lambda: temporary_pod.runs(access.api, pod))
-        raise Fault(f"{name}: its pod has ended; run the same command again")
+        raise UserError(f"{name}: its pod has ended; run the same command again")
 
 
 @contextlib.contextmanager
@@ -63,7 +63,7 @@ def opened(
     """The address on this machine, as long as the context lasts, and the path of the pod in the API."""
     with (
         _board(access, name, image, console) as board,
-        tunnel.opened(access.api, board.pod, tensorboard.PORT, port) as local,
+        tunnel.opened(access.api, board.pod, tensorboard_manifest.PORT, port) as local,
     ):
         yield f"http://{tunnel.HOST}:{local}/{board.place}", board.pod
 
@@ -76,7 +76,7 @@ def _board(access: Access, name: str, image: str | None, console: Console) -> It
         yield _Board(_of_stack(access, name))
         return
     if kind not in (None, "trainingJob"):
-        raise Fault(f"{name}: is a {kind}; name a training job, or a workload of kind {_KIND}")
+        raise UserError(f"{name}: is a {kind}; name a training job, or a workload of kind {_KIND}")
     pod = of_job(access.job(name), image)
     console.print(Text(f"Starting a pod for {pod['metadata']['namespace']}/{name} …", style="dim"))
     with temporary_pod.running(access.api, pod) as found:
@@ -98,7 +98,7 @@ def _of_stack(access: Access, name: str) -> str:
     ]
     if not there:
         deploy = advice.deploy(access.stack, access.context)
-        raise Fault(f"{name}: is declared but has no pod in the cluster; deploy it with: {deploy}")
+        raise UserError(f"{name}: is declared but has no pod in the cluster; deploy it with: {deploy}")
     newest = max(there, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
     pod = f"{path}/{newest['metadata']['name']}"
     temporary_pod.ready(access.api, pod)
@@ -106,15 +106,15 @@ def _of_stack(access: Access, name: str) -> str:
 
 
 def of_job(job_set: Object, image: str | None = None) -> Object:
-    """A pod that shows the runs in the folder to which a job writes its event files. A Fault if it writes none."""
+    """A pod that shows the runs in the folder to which a job writes its event files. A UserError if it writes none."""
     folder = JobSet(job_set).value("TENSORBOARD_DIR")
     name = job_set["metadata"]["name"]
     if not folder:
         remedy = "set `tensorboard: {volume: …}` in its settings, or run it with --volume"
-        raise Fault(f"{name}: writes no event files; {remedy}")
+        raise UserError(f"{name}: writes no event files; {remedy}")
     parent, _, run_name = folder.rpartition("/")
-    container = {"readinessProbe": tensorboard.readiness(), **({"image": image} if image else {})}
-    pod = pod_of_job.reading(job_set, folder, _KIND, tensorboard.command(parent), memory=_MEMORY, **container)
+    container = {"readinessProbe": tensorboard_manifest.readiness(), **({"image": image} if image else {})}
+    pod = pod_of_job.reading(job_set, folder, _KIND, tensorboard_manifest.command(parent), memory=_MEMORY, **container)
     pod["metadata"]["annotations"] |= {_RUN: run_name}
     pod["spec"]["activeDeadlineSeconds"] = _MOST_SECONDS
     return pod

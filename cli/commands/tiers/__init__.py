@@ -17,6 +17,6 @@ def command(stack: str, as_json: bool) -> None:
     """
     from cli import stack_config
     from cli.commands.tiers import query
-    from driver import terminal
+    from core import terminal
 
     query.run(stack_config.file(stack), terminal.console(), as_json=as_json)

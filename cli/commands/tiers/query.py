@@ -12,20 +12,20 @@ from rich.console import Console
 from cli import stack_config
 from cli.commands.tiers import rows, tables
 from components import queues as queue
-from components.base import facts
+from components.base import outputs
+from core.errors import UserError
 from driver import advice
-from embedded.fault import Fault
 from stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
-    """Prints the tiers of a Pulumi.<stack>.yaml. A Fault with a line for each mistake in it."""
+    """Prints the tiers of a Pulumi.<stack>.yaml. A UserError with a line for each mistake in it."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
         shown = advice.make("preview", file.stem.removeprefix("Pulumi."))
-        raise Fault(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")
+        raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")
     queues = registered(stack_config.load(file))
     if not queues and not as_json:
-        raise Fault(f"{file.name}: no queues are declared; add tensorplane:queues (docs/queues.md)")
+        raise UserError(f"{file.name}: no queues are declared; add tensorplane:queues (docs/queues.md)")
     tiers, flavors = rows.tiers(queues), rows.flavors(queues)
     if as_json:
         print(json.dumps(plain(tiers, flavors), indent=2))
@@ -33,7 +33,7 @@ def run(file: Path, console: Console, *, as_json: bool) -> None:
         console.print(tables.render(tiers, flavors, console.width))
 
 
-def registered(resolved: ResolvedStack) -> dict[str, facts.Queue]:
+def registered(resolved: ResolvedStack) -> dict[str, outputs.Queue]:
     """What each queue of these settings will register."""
     queues = resolved.config.queues.items()
     return {name: queue.registered(args, resolved.quotas[name], resolved.flavors) for name, args in queues}

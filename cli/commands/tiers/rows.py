@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.output.numbers import count
-from components.base import facts
+from components.base import outputs
 from components.node_groups.labels import CPU
 from components.queues.lending import Lending
 
@@ -66,7 +66,7 @@ class Tier:
         return tuple(share.flavor for share in self.shares if not share.order)
 
 
-def tiers(queues: Mapping[str, facts.Queue]) -> list[Tier]:
+def tiers(queues: Mapping[str, outputs.Queue]) -> list[Tier]:
     """The queues from their inputs, the highest priority first."""
     lending = _lending((name, each["name"], each["lends"]) for name, queue in queues.items() for each in queue["kinds"])
     found = [_tier(name, queue, lending) for name, queue in queues.items()]
@@ -74,7 +74,7 @@ def tiers(queues: Mapping[str, facts.Queue]) -> list[Tier]:
     return sorted(found, key=lambda tier: (ranks.get(tier.priority, len(ranks)), tier.name))
 
 
-def flavors(queues: Mapping[str, facts.Queue]) -> list[Flavor]:
+def flavors(queues: Mapping[str, outputs.Queue]) -> list[Flavor]:
     """The flavors, from the oldest accelerator to the newest."""
     machines = next((queue["machines"] for queue in queues.values()), ())
     guaranteed: dict[str, float] = {}
@@ -120,7 +120,7 @@ def _lending(lent: Iterable[tuple[str, str, float]]) -> Lending[float]:
     return Lending[float](found, 0)
 
 
-def _tier(name: str, queue: facts.Queue, lending: Lending[float]) -> Tier:
+def _tier(name: str, queue: outputs.Queue, lending: Lending[float]) -> Tier:
     used = {each["name"]: (order, each) for order, each in enumerate(queue["kinds"], 1)}
     shares = [
         _share(name, *used[machine["name"]], lending) if machine["name"] in used else Share(machine["name"], 0)
@@ -129,7 +129,7 @@ def _tier(name: str, queue: facts.Queue, lending: Lending[float]) -> Tier:
     return Tier(name, queue["priority"], tuple(queue["teams"]), queue["cohort"], tuple(shares))
 
 
-def _share(queue: str, order: int, each: facts.QueueFlavor, lending: Lending[float]) -> Share:
+def _share(queue: str, order: int, each: outputs.QueueFlavor, lending: Lending[float]) -> Share:
     borrowable = each["borrowable"]
     lenders = tuple(lending.lenders(queue, each["name"])) if borrowable else ()
     return Share(each["name"], order, each["guaranteed"], borrowable, lenders, each["lends"])

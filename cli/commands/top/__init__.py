@@ -21,6 +21,6 @@ def command(stack: str, history: str, as_json: bool) -> None:
     Prometheus has the full history.
     """
     from cli.commands.top import query
-    from driver import terminal
+    from core import terminal
 
     query.run(query.Question(stack, options.context(), history, as_json), terminal.console())

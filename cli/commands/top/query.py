@@ -16,9 +16,9 @@ from cli.commands.top import history as queue_history
 from cli.commands.top import plot, rows, tables
 from cli.kueue import facts as queue_facts
 from cli.kueue import workloads
+from core.errors import UserError
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 
 _LONGEST = 24 * 90
 SEEN = (
@@ -81,5 +81,5 @@ def _hours(text: str) -> float:
     except ValueError:
         hours = -1
     if not 0 <= hours <= _LONGEST:
-        raise Fault(f"--history: {text!r} is not a number of hours; set 0 to {_LONGEST}")
+        raise UserError(f"--history: {text!r} is not a number of hours; set 0 to {_LONGEST}")
     return hours

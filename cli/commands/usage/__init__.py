@@ -18,6 +18,6 @@ def command(stack: str, month: str | None, as_json: bool) -> None:
     deleted. Costs are estimates at the list prices of the deployed stack.
     """
     from cli.commands.usage import query
-    from driver import terminal
+    from core import terminal
 
     query.run(query.Question(stack, options.context(), month, as_json), terminal.console())

@@ -19,10 +19,10 @@ from cli.kueue.facts import KUEUE
 from cli.output.numbers import spent
 from cli.output.tables import table
 from components.base.labels import COMPONENT
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 
 _HEADINGS = ("month", "team", "queue", "flavor", "GPU-hours", "estimate")
 _ALL = "all"
@@ -41,10 +41,10 @@ class Question:
 
 
 def run(question: Question, console: Console) -> None:
-    """Asks the stack's cluster, and prints. A Fault if the stack records no usage."""
+    """Asks the stack's cluster, and prints. A UserError if the stack records no usage."""
     month = question.month or f"{datetime.now(UTC):%Y-%m}"
     if month != _ALL and not _MONTH.fullmatch(month):
-        raise Fault(f"--month: {month!r} is not a month; set one such as {datetime.now(UTC):%Y-%m}, or all")
+        raise UserError(f"--month: {month!r} is not a month; set one such as {datetime.now(UTC):%Y-%m}, or all")
     target = Target.of(question.context, stack=question.stack)
     settings = StackSettings(question.stack, target.home)
     settings.source()
@@ -57,13 +57,13 @@ def run(question: Question, console: Console) -> None:
 
 
 def recorded(api: Kube, settings: StackSettings) -> list[Row]:
-    """Everything that the stack's agent recorded. A Fault if it recorded nothing yet."""
+    """Everything that the stack's agent recorded. A UserError if it recorded nothing yet."""
     namespace = settings.namespace
     maps = api.items(f"/api/v1/namespaces/{namespace}/configmaps", labelSelector=f"{COMPONENT}=usage")
     records = [one for one in maps if one["metadata"]["name"].startswith(PREFIX)]
     if not records:
         reason = f"stack {settings.of_platform.name}: the cluster has recorded no usage"
-        raise Fault(f"{reason}; it does once a stack with queues that have GPUs is deployed")
+        raise UserError(f"{reason}; it does once a stack with queues that have GPUs is deployed")
     teams = settings.section("teams").items()
     names = {(args or {}).get("namespace") or name: name for name, args in teams}
     return rows.of(records, api.items(f"{KUEUE}/resourceflavors"), names)

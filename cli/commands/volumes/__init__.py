@@ -40,7 +40,7 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
     With NAME, the snapshots of this volume.
     """
     from cli.commands.volumes import query
-    from driver import terminal
+    from core import terminal
 
     query.run(query.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
 

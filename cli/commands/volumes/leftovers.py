@@ -12,11 +12,11 @@ from agents.snapshots.manifest import PART_OF, REASON, VOLUME
 from cli.api_values import Object, moment
 from cli.commands.volumes.facts import Facts
 from components.base.quantities import size_bytes
+from core.errors import UserError
 from driver import advice
 from driver.stack_settings import STACK
 from embedded.cluster import csi
 from embedded.csi.contract import DRIVER
-from embedded.fault import Fault
 
 _PROVISIONED = "pv.kubernetes.io/provisioned-by"
 _GROUP = "snapshot.storage.k8s.io/v1"
@@ -128,7 +128,7 @@ def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
     handle = _handle(content) if content else None
     if content is None or handle is None or _is_bound(content, facts):
         have = ", ".join(one.name for one in _contents(facts, STACK)) or "none"
-        raise Fault(f"{name} is not a VolumeSnapshotContent without a VolumeSnapshot; choose one of {have}")
+        raise UserError(f"{name} is not a VolumeSnapshotContent without a VolumeSnapshot; choose one of {have}")
     spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
     snapshot, namespace = reference["name"], reference["namespace"]
     new = f"{namespace}-{snapshot}-back"

@@ -10,12 +10,12 @@ from cli import stack_config, temporary_pod
 from cli.access import Access
 from cli.api_values import Object
 from cli.commands.cp import volume_pod
-from driver.kube import Kube
+from core.errors import UserError
+from core.kube import Kube
 from driver.target import Target
 from embedded.cluster import pool
 from embedded.cluster.lock import only_one
 from embedded.cluster.places import Places
-from embedded.fault import Fault
 from stack import ResolvedStack
 
 
@@ -32,14 +32,14 @@ class Question:
 
 
 def run(question: Question) -> str:
-    """Mounts it, and says where. A Fault if the cluster is another one, or if the volume is not for this account."""
+    """Mounts it, and says where. UserError if the cluster is another one, or if the volume is not for this account."""
     resolved = stack_config.load(stack_config.file(question.stack))
     pod = volume_pod.of(resolved, question.name, question.account, read_only=question.read_only)
     target = Target.of(question.context, stack=question.stack)
     if not target.embedded:
-        raise Fault(_elsewhere(resolved, question.name))
+        raise UserError(_elsewhere(resolved, question.name))
     if os.geteuid() != 0:
-        raise Fault("mounting requires root; run the command with sudo")
+        raise UserError("mounting requires root; run the command with sudo")
     access = Access.of(question.stack, None, question.context)
     # As the API server judges a pod that mounts it, groups of users included.
     path = f"{temporary_pod.pods_of(access.namespace)}/{pod['metadata']['name']}"
@@ -62,22 +62,22 @@ def _elsewhere(resolved: ResolvedStack, name: str) -> str:
 
 
 def _folder(path: str) -> Path:
-    """The folder to mount at, created if it is missing. A Fault if it holds something."""
+    """The folder to mount at, created if it is missing. A UserError if it holds something."""
     folder = Path(path).expanduser().absolute()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if folder.is_mount() or any(folder.iterdir()):
-            raise Fault(f"{folder}: is not empty; name an empty folder, or one that does not exist")
+            raise UserError(f"{folder}: is not empty; name an empty folder, or one that does not exist")
     except OSError as error:
-        raise Fault(f"{folder}: {error.strerror}; name another folder") from None
+        raise UserError(f"{folder}: {error.strerror}; name another folder") from None
     return folder
 
 
 def _id(api: Kube, namespace: str, claim: str) -> str:
-    """The CSI driver's ID of a claim's volume. A Fault if it has none yet."""
+    """The CSI driver's ID of a claim's volume. A UserError if it has none yet."""
     found = api.get(f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{claim}")
     name = ((found or {}).get("spec") or {}).get("volumeName")
     volume: Object | None = api.get(f"/api/v1/persistentvolumes/{name}") if name else None
     if volume is None:
-        raise Fault(f"{claim}: the cluster has no such volume yet; deploy the stack with: make up")
+        raise UserError(f"{claim}: the cluster has no such volume yet; deploy the stack with: make up")
     return str(volume["spec"]["csi"]["volumeHandle"])

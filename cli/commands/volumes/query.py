@@ -11,10 +11,10 @@ from rich.console import Console
 from cli import cluster_api
 from cli.commands.volumes import facts as volume_facts
 from cli.commands.volumes import leftovers, rows, tables
+from core.errors import UserError
 from driver import advice, missing_claims
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded.fault import Fault
 from stack_file import dumping
 from stack_file.nearest import did_you_mean
 
@@ -66,7 +66,7 @@ def _named(volumes: list[rows.Volume], name: str, namespace: str) -> rows.Volume
     names = [one.name for one in volumes]
     if name not in names:
         have = ", ".join(names) or "none"
-        raise Fault(
+        raise UserError(
             f"{name}: namespace {namespace} has no such volume; choose one of {have}{did_you_mean(name, names)}"
         )
     return volumes[names.index(name)]

@@ -14,7 +14,7 @@ from cli.commands.why import nodes, pods
 from cli.commands.why.answer import Answer, some
 from cli.kueue.facts import Details, condition
 from components.base.labels import NAME
-from driver.kube import Kube
+from core.kube import Kube
 
 _JOBS = ("trainingJob", "notebook", "pipeline", "sweep")
 

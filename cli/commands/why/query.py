@@ -19,8 +19,8 @@ from cli.jobs.named import named
 from cli.kueue import facts as queue_facts
 from cli.kueue import quota_tree, workloads
 from cli.output.tables import table
+from core.kube import Kube
 from driver import advice
-from driver.kube import Kube
 from driver.stack_settings import STACK
 
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.clusters.check_groups import missing_groups
@@ -22,7 +22,7 @@ class Aks(AksSettings):
     def group_zones(self, shape: Shape) -> tuple[str, ...]:
         return zones_of(shape, self) or (NO_ZONE,)
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
         from components.clusters.aks import check_cluster, check_groups, check_network
 
@@ -36,7 +36,7 @@ class Aks(AksSettings):
 
         return create.connect(self, name, groups, opts)
 
-    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.aks import check_members
 
         yield from check_members.faults(members)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pulumi
 
 from components import catalog, versions
-from components.base.faults import Fault, did_you_mean
 from components.base.model import is_name
+from components.base.problems import Problem, did_you_mean
 from components.clusters import allowed_cidrs, cloud_tags, offered_versions
 from components.clusters.aks.object_ids import EXAMPLE, is_object_id
 from components.clusters.aks.settings import AksSettings
@@ -29,16 +29,16 @@ _TAGS = cloud_tags.Rules(
 _ADMIN_ROLE = "Azure Kubernetes Service RBAC Cluster Admin"
 
 
-def faults(args: AksSettings) -> Iterator[Fault]:
+def faults(args: AksSettings) -> Iterator[Problem]:
     """Every fault, a line each."""
     if importlib.util.find_spec(_SDK) is None:
         reason = "Azure's SDK for Pulumi is not installed; run python -m pip install -r requirements-aks.txt"
-        yield Fault(("cluster", "kind"), reason)
+        yield Problem(("cluster", "kind"), reason)
     yield from _name(args)
     yield from _region(args)
     if args.subscription and not is_object_id(args.subscription):
         remedy = f"use an id such as {EXAMPLE} (az account list)"
-        yield Fault(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {remedy}")
+        yield Problem(("cluster", "subscription"), f"{args.subscription!r} is not a subscription id; {remedy}")
     yield from _versions(args)
     yield from _zones(args)
     yield from _admins(args)
@@ -47,33 +47,33 @@ def faults(args: AksSettings) -> Iterator[Fault]:
         yield from allowed_cidrs.unreachable(args.endpoint, network="VNet", existing="network.subnet")
 
 
-def _name(args: AksSettings) -> Iterator[Fault]:
+def _name(args: AksSettings) -> Iterator[Problem]:
     name = args.cluster_name
     if not is_name(name) or len(name) > _NAME_LIMIT:
         found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
-        yield Fault(("cluster", "name"), f"{found} is not a valid name; use {_NAME_RULE}")
+        yield Problem(("cluster", "name"), f"{found} is not a valid name; use {_NAME_RULE}")
 
 
-def _region(args: AksSettings) -> Iterator[Fault]:
+def _region(args: AksSettings) -> Iterator[Problem]:
     known = catalog.regions("aks")
     if known and args.region not in known:
         plain = args.region.lower().replace(" ", "")
         near = did_you_mean(plain, known)
-        yield Fault(
+        yield Problem(
             ("cluster", "region"), f"unknown location {args.region!r}; choose one of {', '.join(sorted(known))}{near}"
         )
 
 
-def _versions(args: AksSettings) -> Iterator[Fault]:
+def _versions(args: AksSettings) -> Iterator[Problem]:
     control, nodes = _minor(args.version), _minor(args.node_version or args.version)
     for key, found, value in (("version", control, args.version), ("nodeVersion", nodes, args.node_version)):
         if value and found is None:
-            yield Fault(("cluster", key), f"{value!r} is not a Kubernetes version; use one such as 1.35 or 1.35.2")
+            yield Problem(("cluster", key), f"{value!r} is not a Kubernetes version; use one such as 1.35 or 1.35.2")
     if control is None or nodes is None:
         return
     for key, value, number in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
         if value and (wrong := offered_versions.problem(versions.OFFERED_BY_AKS, number)):
-            yield Fault(("cluster", key), f"{value} {wrong}")
+            yield Problem(("cluster", key), f"{value} {wrong}")
             return
     given = (("cluster", "version"),)
     if not 0 <= control - nodes <= _NODES_BEHIND:
@@ -81,10 +81,10 @@ def _versions(args: AksSettings) -> Iterator[Fault]:
             f"{args.node_version} does not work with control plane {args.version}; use "
             f"1.{control - _NODES_BEHIND} to 1.{control}"
         )
-        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+        yield Problem(("cluster", "nodeVersion"), reason, given=given)
     elif args.node_version and control == nodes and _patch(args.node_version) > _patch(args.version) >= 0:
         reason = f"{args.node_version} is newer than the control plane, {args.version}; use {args.version}"
-        yield Fault(("cluster", "nodeVersion"), reason, given=given)
+        yield Problem(("cluster", "nodeVersion"), reason, given=given)
     for key, value in (("version", args.version), ("nodeVersion", args.node_version or "")):
         if args.upgrades == "patch" and _patch(value) >= 0:
             minor = value.rsplit(".", 1)[0]
@@ -92,7 +92,7 @@ def _versions(args: AksSettings) -> Iterator[Fault]:
                 f"{value} names a patch version, but upgrades: patch moves the cluster off it; use {minor}, or "
                 f"upgrades: none"
             )
-            yield Fault(("cluster", key), reason, given=(("cluster", "upgrades"),))
+            yield Problem(("cluster", key), reason, given=(("cluster", "upgrades"),))
 
 
 def _minor(version: str) -> int | None:
@@ -106,25 +106,25 @@ def _patch(version: str) -> int:
     return int(found[2]) if found and found[2] else -1
 
 
-def _zones(args: AksSettings) -> Iterator[Fault]:
+def _zones(args: AksSettings) -> Iterator[Problem]:
     known = catalog.zones("aks", args.region) or ZONES
     for zone in args.zones or ():
         if zone not in known:
-            yield Fault(
+            yield Problem(
                 ("cluster", "zones"),
                 f"unknown zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}",
             )
 
 
-def _admins(args: AksSettings) -> Iterator[Fault]:
+def _admins(args: AksSettings) -> Iterator[Problem]:
     path = ("cluster", "admins")
     if not args.admins and not args.inherited_admins:
         reason = f"missing; without the role {_ADMIN_ROLE}, the API server refuses pulumi up with 403"
         remedy = f"name an Entra group that includes everyone who deploys ({{platform: {EXAMPLE}}})"
-        yield Fault(
+        yield Problem(
             path, f"{reason}; {remedy}, or set inheritedAdmins: true if the subscription already grants the role"
         )
     for name, group in args.admins.items():
         if not is_object_id(group):
             remedy = f"use the object id of an Entra group, such as {EXAMPLE}"
-            yield Fault((*path, name), f"{group!r} is not an object id; {remedy}")
+            yield Problem((*path, name), f"{group!r} is not an object id; {remedy}")

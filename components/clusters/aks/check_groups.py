@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.catalog import Accelerator, Machine
 from components.clusters.aks.check_cluster import ZONES
 from components.clusters.aks.pool_name import pool_name
@@ -27,7 +27,7 @@ _RESERVATION = re.compile(
 )
 
 
-def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _names(groups)
     yield from _sizes(groups)
@@ -39,7 +39,7 @@ def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
     yield from _system(args, groups)
 
 
-def _names(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _names(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name in groups:
         other = first.setdefault(pool_name(name), name)
@@ -47,32 +47,32 @@ def _names(groups: Mapping[str, Shape]) -> Iterator[Fault]:
             reason = (
                 f"has the same agent pool name as {other}, {pool_name(name)}; use a name that differs without dashes"
             )
-            yield Fault(("nodeGroups", name), reason, given=(("nodeGroups", other),))
+            yield Problem(("nodeGroups", name), reason, given=(("nodeGroups", other),))
 
 
-def _sizes(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _sizes(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     for name, shape in groups.items():
         if shape.args.max > _POOL_NODES:
             reason = f"{shape.args.max} exceeds the {_POOL_NODES} nodes of an AKS node pool; use several groups"
-            yield Fault(("nodeGroups", name, "max"), reason)
+            yield Problem(("nodeGroups", name, "max"), reason)
         if shape.args.disk_gib > _LARGEST_DISK:
             reason = f"{shape.args.disk_gib} GiB exceeds the largest node disk of AKS; set {_LARGEST_DISK} or less"
-            yield Fault(("nodeGroups", name, "diskGib"), reason)
+            yield Problem(("nodeGroups", name, "diskGib"), reason)
     nodes = sum(shape.args.max for shape in groups.values())
     if nodes > _CLUSTER_NODES:
-        yield Fault(
+        yield Problem(
             ("nodeGroups",),
             f"the groups have up to {nodes} nodes, but an AKS cluster has at most {_CLUSTER_NODES}; lower max",
         )
 
 
-def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[Fault]:
+def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[Problem]:
     if not catalog.zones("aks", args.region):
         # If the catalog has the location's zones, another check covers their names.
         for zone in shape.args.zones:
             if zone not in ZONES:
                 near = did_you_mean(zone.removeprefix(f"{args.region}-"), ZONES)
-                yield Fault(
+                yield Problem(
                     (*path, "zones"),
                     f"unknown zone {zone!r}; choose one of {', '.join(ZONES)}, as AKS numbers its zones{near}",
                 )
@@ -82,22 +82,22 @@ def _zones(path: tuple[str, ...], args: AksSettings, shape: Shape) -> Iterator[F
         if missing:
             reason = f"{shape.machine.name if shape.machine else ''} is not available in zone {', '.join(missing)}"
             whose = "of cluster.zones" if args.zones else "of this location"
-            yield Fault((*path, "zones"), f"{reason} {whose}; set zones to {', '.join(selling)}")
+            yield Problem((*path, "zones"), f"{reason} {whose}; set zones to {', '.join(selling)}")
 
 
-def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _sharing(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     sharing, accelerator = shape.args.sharing, shape.accelerator
     if not isinstance(sharing, Mig) or accelerator is None or sharing.profile not in accelerator.mig:
         return
     if accelerator.name not in _MIG:
         required = f"use {', '.join(_MIG)}, or sharing kind timeSlicing"
-        yield Fault((*path, "sharing"), f"AKS does not support MIG on {accelerator.name}; {required}")
+        yield Problem((*path, "sharing"), f"AKS does not support MIG on {accelerator.name}; {required}")
         return
     able = _profiles(accelerator)
     if sharing.profile not in able:
         listed = ", ".join(able)
         reason = f"AKS does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {listed}"
-        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
+        yield Problem((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
 def _profiles(accelerator: Accelerator) -> tuple[str, ...]:
@@ -114,16 +114,16 @@ def _memory(profile: str) -> int:
     return int(found[1]) if found else 0
 
 
-def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     reserved = shape.args.reserved
     if reserved and not _RESERVATION.fullmatch(reserved.id):
         required = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Compute/capacityReservationGroups/…"
-        yield Fault(
+        yield Problem(
             (*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation group; use {required}"
         )
 
 
-def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Faults of the system node pool."""
     fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
     if not fitting:
@@ -133,7 +133,7 @@ def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         reason = (
             f"missing, and several groups can be the system node pool; choose one of {listed} (it cannot change later)"
         )
-        yield Fault(path, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif args.system_group and args.system_group not in fitting:
         why = (
             "cannot be the system node pool (accelerator, taints or min 0)"
@@ -141,22 +141,22 @@ def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
             else "is not a node group"
         )
         reason = f"{args.system_group} {why}; choose one of {listed}{did_you_mean(args.system_group, fitting)}"
-        yield Fault(path, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif shape := system_group(groups, args.system_group):
         yield from _system_machine(shape)
 
 
-def _system_machine(shape: Shape) -> Iterator[Fault]:
+def _system_machine(shape: Shape) -> Iterator[Problem]:
     machine, path = shape.machine, ("nodeGroups", shape.name, "machine")
     if machine is None:
         return
     if machine.vcpus < _SYSTEM_VCPUS or machine.memory_gib < _SYSTEM_MEMORY_GIB:
         required = f"one with at least {_SYSTEM_VCPUS} vCPUs and {_SYSTEM_MEMORY_GIB} GiB"
         reason = f"{machine.name} is too small for the system node pool; use {required}"
-        yield Fault(path, reason + _larger(machine))
+        yield Problem(path, reason + _larger(machine))
     elif machine.name.startswith(_BURSTABLE):
         reason = f"AKS does not allow burstable machines such as {machine.name} in the system node pool"
-        yield Fault(path, f"{reason}; use another family, such as Standard_D4s_v5")
+        yield Problem(path, f"{reason}; use another family, such as Standard_D4s_v5")
 
 
 def _larger(machine: Machine) -> str:

@@ -3,22 +3,22 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.aks.object_ids import EXAMPLE, is_object_id
 
 _PRINCIPAL_NAME = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
-def faults(members: Mapping[Key, str]) -> Iterator[Fault]:
+def faults(members: Mapping[Key, str]) -> Iterator[Problem]:
     """Every fault, a line each."""
     for path, member in members.items():
         kind, _, name = member.partition(":")
         if is_object_id(name) and name != name.lower():
             # Subjects of RBAC are compared character by character.
             reason = f"{name!r} is not in lower case, as Entra writes object ids"
-            yield Fault(path, f"{reason}; use {kind}:{name.lower()}")
+            yield Problem(path, f"{reason}; use {kind}:{name.lower()}")
         elif kind == "group" and not is_object_id(name):
-            yield Fault(path, f"{name!r} is not the object id of an Entra group; use one such as group:{EXAMPLE}")
+            yield Problem(path, f"{name!r} is not the object id of an Entra group; use one such as group:{EXAMPLE}")
         elif not is_object_id(name) and not _PRINCIPAL_NAME.fullmatch(name):
             remedy = "use one such as user:ada@example.com, or the object id of a guest"
-            yield Fault(path, f"{name!r} is not the name of an Entra user; {remedy}")
+            yield Problem(path, f"{name!r} is not the name of an Entra user; {remedy}")

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from components.base.cidr import inner_network
-from components.base.faults import Fault
 from components.base.plural import counted
+from components.base.problems import Problem
 from components.clusters import allowed_cidrs
 from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_BITS, nodes_subnet
 from components.clusters.aks.settings import AksSettings
@@ -25,14 +25,14 @@ _SIZES = {"cidr": (8, 24), "podCidr": (8, 22), "serviceCidr": (12, 28)}
 _RESERVED_IN_SUBNET = 5
 
 
-def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _subnet(args)
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr in _cidrs(args).items():
         found = inner_network(cidr)
         if isinstance(found, str):
-            yield Fault((*_PATH, key), found)
+            yield Problem((*_PATH, key), found)
         else:
             ranges[key] = found
     yield from _sizes(ranges)
@@ -46,7 +46,7 @@ def _cidrs(args: AksSettings) -> dict[str, str]:
     return {**new, "podCidr": args.network.pod_cidr, "serviceCidr": args.network.service_cidr}
 
 
-def _subnet(args: AksSettings) -> Iterator[Fault]:
+def _subnet(args: AksSettings) -> Iterator[Problem]:
     network = args.network
     if network.subnet is None:
         if network.outbound == "routeTable":
@@ -54,34 +54,34 @@ def _subnet(args: AksSettings) -> Iterator[Fault]:
                 "routeTable needs a VNet with your own routes, but this stack creates the VNet; use "
                 "natGateway or loadBalancer"
             )
-            yield Fault((*_PATH, "outbound"), reason)
+            yield Problem((*_PATH, "outbound"), reason)
         return
     if network.cidr:
-        yield Fault((*_PATH, "cidr"), "applies to a new VNet, but subnet names an existing one; remove one of them")
+        yield Problem((*_PATH, "cidr"), "applies to a new VNet, but subnet names an existing one; remove one of them")
     if not _SUBNET.fullmatch(network.subnet):
         shape = "/subscriptions/…/resourceGroups/…/providers/Microsoft.Network/virtualNetworks/…/subnets/…"
-        yield Fault((*_PATH, "subnet"), f"{network.subnet!r} is not the resource id of a subnet; use {shape}")
+        yield Problem((*_PATH, "subnet"), f"{network.subnet!r} is not the resource id of a subnet; use {shape}")
 
 
-def _sizes(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Fault]:
+def _sizes(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Problem]:
     for key, network in ranges.items():
         largest, smallest = _SIZES[key]
         if not largest <= network.prefixlen <= smallest:
-            yield Fault((*_PATH, key), f"invalid size of {network}; use /{largest} to /{smallest}")
+            yield Problem((*_PATH, key), f"invalid size of {network}; use /{largest} to /{smallest}")
 
 
-def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Fault]:
+def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Problem]:
     for (one, first), (other, second) in combinations(ranges.items(), 2):
         if first.overlaps(second):
             reason = f"{second} overlaps {one} ({first}); use a range that does not overlap"
-            yield Fault((*_PATH, other), reason, given=((*_PATH, one),))
+            yield Problem((*_PATH, other), reason, given=((*_PATH, one),))
     for key, network in ranges.items():
         for used in _AKS_USES:
             if network.overlaps(used):
-                yield Fault((*_PATH, key), f"{network} overlaps {used}, which AKS reserves; use another range")
+                yield Problem((*_PATH, key), f"{network} overlaps {used}, which AKS reserves; use another range")
 
 
-def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Faults of ranges that are too small: each node takes a /24 for pods and an address of the subnet."""
     nodes = sum(shape.args.max for shape in groups.values())
     given = tuple(("nodeGroups", name) for name in groups)
@@ -89,7 +89,7 @@ def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shap
     if pods and pods.prefixlen <= NODE_BITS and nodes > 1 << (NODE_BITS - pods.prefixlen):
         room = 1 << (NODE_BITS - pods.prefixlen)
         reason = f"{pods} has addresses for {counted(room, 'node')} (256 each), but the groups have up to {nodes}"
-        yield Fault((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
+        yield Problem((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
     if vnet and vnet.prefixlen <= _SIZES["cidr"][1]:
         room = ipaddress.IPv4Network(nodes_subnet(str(vnet))).num_addresses - _RESERVED_IN_SUBNET
         if nodes > room:
@@ -97,4 +97,4 @@ def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shap
                 f"the node subnet, a quarter of {vnet}, has addresses for {counted(room, 'node')}, but the groups have "
                 f"up to {nodes}"
             )
-            yield Fault((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)
+            yield Problem((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)

@@ -14,7 +14,7 @@ from components.clusters.aks.effects import EFFECTS
 from components.clusters.effects import Effects
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
-from components.node_groups.site import NodeTraits
+from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.taint import Taint
 
 _CLASSES_OF_AKS = (

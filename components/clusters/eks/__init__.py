@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault, Key, without_consequences
+from components.base.problems import Key, Problem, without_consequences
 from components.clusters.check_groups import missing_groups
 from components.clusters.connection import Connection
 from components.clusters.eks import principals
@@ -22,7 +22,7 @@ class Eks(EksSettings):
     def group_zones(self, shape: Shape) -> tuple[str, ...]:
         return zones_of(shape, self)
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
         from components.clusters.eks import check_cluster, check_groups, check_network
 
@@ -39,7 +39,7 @@ class Eks(EksSettings):
 
         return create.connect(self, name, groups, opts)
 
-    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.eks import check_members
 
         yield from check_members.faults(self, members)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from components import versions
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters.eks.settings import EksSettings
 
 ADDONS_BEFORE_NODES = ("vpc-cni", "kube-proxy", "eks-pod-identity-agent")
@@ -20,23 +20,23 @@ _PROXY = "kube-proxy"
 _PROXY_BEHIND = 3
 
 
-def faults(args: EksSettings) -> Iterator[Fault]:
+def faults(args: EksSettings) -> Iterator[Problem]:
     """Every fault, a line each."""
     known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES, *ADDONS_OF_VOLUMES)
     for name, version in args.addons.items():
         path = ("cluster", "addons", name)
         written = _VERSION.fullmatch(version)
         if name not in known:
-            yield Fault(path, f"unknown add-on; choose one of {', '.join(known)}{did_you_mean(name, known)}")
+            yield Problem(path, f"unknown add-on; choose one of {', '.join(known)}{did_you_mean(name, known)}")
         elif not written and version != DEFAULT:
             like = _pinned(args, name) or _EXAMPLE
-            yield Fault(path, f"{version!r} is not a version of an EKS add-on; use {DEFAULT}, or one such as {like}")
+            yield Problem(path, f"{version!r} is not a version of an EKS add-on; use {DEFAULT}, or one such as {like}")
         elif name == _PROXY and written:
             yield from _skew(path, args, written)
 
 
-def _skew(path: tuple[str, ...], args: EksSettings, written: re.Match[str]) -> Iterator[Fault]:
-    """Fault of a kube-proxy that is newer than the API server, or more than three minor versions older."""
+def _skew(path: tuple[str, ...], args: EksSettings, written: re.Match[str]) -> Iterator[Problem]:
+    """Problem of a kube-proxy that is newer than the API server, or more than three minor versions older."""
     minors = re.findall(r"^1\.(\d{1,4})$", args.version)
     if not minors:
         return
@@ -46,7 +46,7 @@ def _skew(path: tuple[str, ...], args: EksSettings, written: re.Match[str]) -> I
         reason = (
             f"{written[0]} does not work with Kubernetes {args.version}; use v1.{newest - _PROXY_BEHIND} to v1.{newest}"
         )
-        yield Fault(path, f"{reason}, such as {near}", given=(("cluster", "version"),))
+        yield Problem(path, f"{reason}, such as {near}", given=(("cluster", "version"),))
 
 
 def _pinned(args: EksSettings, name: str) -> str | None:

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pulumi
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
 from components.base.model import NAME_RULE, is_name
+from components.base.problems import Problem, did_you_mean
 from components.clusters import cloud_tags
 from components.clusters.eks import check_addons, principals
 from components.clusters.eks.settings import EksSettings
@@ -29,7 +29,7 @@ _TAGS = cloud_tags.Rules(
 )
 
 
-def faults(args: EksSettings) -> Iterator[Fault]:
+def faults(args: EksSettings) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _name(args)
     yield from _region(args)
@@ -40,25 +40,25 @@ def faults(args: EksSettings) -> Iterator[Fault]:
     yield from cloud_tags.faults(args.tags, _TAGS)
 
 
-def _name(args: EksSettings) -> Iterator[Fault]:
+def _name(args: EksSettings) -> Iterator[Problem]:
     if not is_name(args.cluster_name):
         reason = (
             f"missing, and the default from stack {pulumi.get_stack()!r}, {args.cluster_name}, is not a valid "
             f"name; use {NAME_RULE}"
         )
-        yield Fault(("cluster", "name"), reason)
+        yield Problem(("cluster", "name"), reason)
 
 
-def _region(args: EksSettings) -> Iterator[Fault]:
+def _region(args: EksSettings) -> Iterator[Problem]:
     known = catalog.regions("eks")
     if known and args.region not in known:
         near = did_you_mean(args.region, known)
-        yield Fault(
+        yield Problem(
             ("cluster", "region"), f"unknown region {args.region!r}; choose one of {', '.join(sorted(known))}{near}"
         )
 
 
-def _versions(args: EksSettings) -> Iterator[Fault]:
+def _versions(args: EksSettings) -> Iterator[Problem]:
     path = ("cluster", "version")
     if args.version not in VERSIONS:
         yield _no_version(path, args.version)
@@ -73,36 +73,36 @@ def _versions(args: EksSettings) -> Iterator[Fault]:
     if not 0 <= behind <= _NODES_BEHIND:
         oldest = VERSIONS[max(0, VERSIONS.index(args.version) - _NODES_BEHIND)]
         reason = f"{args.node_version} does not work with control plane {args.version}; use {oldest} to {args.version}"
-        yield Fault(path, reason, given=(("cluster", "version"),))
+        yield Problem(path, reason, given=(("cluster", "version"),))
 
 
-def _support(args: EksSettings) -> Iterator[Fault]:
+def _support(args: EksSettings) -> Iterator[Problem]:
     if args.support == "standard" and args.version in _PAST_STANDARD_SUPPORT:
         oldest = next(version for version in VERSIONS if version not in _PAST_STANDARD_SUPPORT)
         reason = (
             f"Kubernetes {args.version} has left standard support; set support: extended, or version {oldest} or newer"
         )
-        yield Fault(("cluster", "support"), reason, given=(("cluster", "version"),))
+        yield Problem(("cluster", "support"), reason, given=(("cluster", "version"),))
 
 
-def _no_version(path: tuple[str, ...], found: str) -> Fault:
+def _no_version(path: tuple[str, ...], found: str) -> Problem:
     minor = _MINOR_VERSION.search(found)
     oldest, newest = (int(version.split(".")[1]) for version in (VERSIONS[0], VERSIONS[-1]))
     near = f" (did you mean 1.{min(max(int(minor[1]), oldest), newest)}?)" if minor else ""
-    return Fault(
+    return Problem(
         path, f"{found!r} is not a Kubernetes version that EKS offers; use {VERSIONS[0]} to {VERSIONS[-1]}{near}"
     )
 
 
-def _admins(args: EksSettings) -> Iterator[Fault]:
+def _admins(args: EksSettings) -> Iterator[Problem]:
     first: dict[str, str] = {}
     for name, arn in args.admins.items():
         other = first.setdefault(arn, name)
         if other != name:
-            yield Fault(("cluster", "admins", name), f"the same principal as {other}; list each role or user once")
+            yield Problem(("cluster", "admins", name), f"the same principal as {other}; list each role or user once")
         elif not principals.is_role_or_user(arn):
             remedy = "use one such as arn:aws:iam::123456789012:role/platform"
-            yield Fault(("cluster", "admins", name), f"{arn!r} is not the ARN of an IAM role or user; {remedy}")
+            yield Problem(("cluster", "admins", name), f"{arn!r} is not the ARN of an IAM role or user; {remedy}")
 
 
 def _fits_a_tag(character: str) -> bool:

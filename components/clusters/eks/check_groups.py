@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters.eks.placement import uses_efa
 from components.clusters.eks.scale_from_zero_tags import LABEL, TAG_KEY_LIMIT, TAINT
 from components.clusters.eks.settings import EksSettings
@@ -19,24 +19,24 @@ _LEAST_MEMORY = 2
 """GiB. Smaller machines have addresses for four pods, but the add-ons alone have five DaemonSets."""
 
 
-def faults(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every fault, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         room = _NAME_LIMIT - _ADDED_TO_NAMES
         if len(name) > room:
             reason = f"the name has {len(name)} characters; shorten it to {room}, because EKS resources append a suffix"
-            yield Fault(path, reason)
+            yield Problem(path, reason)
         yield from _zones(path, args, shape)
         if shape.machine and shape.machine.memory_gib < _LEAST_MEMORY:
             reason = f"{shape.machine.name} is too small for the pods that EKS runs on each node"
-            yield Fault((*path, "machine"), f"{reason}; use one with at least {_LEAST_MEMORY} GiB")
+            yield Problem((*path, "machine"), f"{reason}; use one with at least {_LEAST_MEMORY} GiB")
         yield from _capacity(path, shape)
         yield from _automatic(path, shape)
         yield from _keys(path, shape)
 
 
-def _zones(path: tuple[str, ...], args: EksSettings, shape: Shape) -> Iterator[Fault]:
+def _zones(path: tuple[str, ...], args: EksSettings, shape: Shape) -> Iterator[Problem]:
     setting = "cluster.network.subnets" if args.network.subnets else "cluster.zones"
     listed = ", ".join(args.subnet_zones)
     outside = [zone for zone in shape.args.zones if zone not in args.subnet_zones]
@@ -45,47 +45,47 @@ def _zones(path: tuple[str, ...], args: EksSettings, shape: Shape) -> Iterator[F
     for zone in (zone for zone in outside if not known or zone in known):
         near = did_you_mean(zone, args.subnet_zones)
         reason = f"{zone} is not a zone of the cluster; choose one of {listed}{near}, or add {zone} to {setting}"
-        yield Fault((*path, "zones"), reason, given=_GIVEN)
+        yield Problem((*path, "zones"), reason, given=_GIVEN)
     if uses_efa(shape) and len(shape.args.zones) > 1:
         reason = f"EFA connects machines of one zone only; choose one of {', '.join(shape.args.zones)}"
-        yield Fault((*path, "zones"), f"{reason}, or declare a group for each")
+        yield Problem((*path, "zones"), f"{reason}, or declare a group for each")
     if not outside and shape.machine and not zones_of(shape, args):
         reason = (
             f"{shape.machine.name} is not available in any zone of the cluster ({listed}); add a zone that has "
             f"it to {setting}"
         )
-        yield Fault(path, reason, given=_GIVEN)
+        yield Problem(path, reason, given=_GIVEN)
 
 
-def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     reserved = shape.args.reserved
     if reserved is None:
         return
     if not reserved.id.startswith("cr-"):
-        yield Fault((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation; use cr-…")
+        yield Problem((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a capacity reservation; use cr-…")
     if len(shape.args.zones) != 1:
-        yield Fault((*path, "zones"), "a capacity reservation is in one zone; set zones to that zone alone")
+        yield Problem((*path, "zones"), "a capacity reservation is in one zone; set zones to that zone alone")
     if reserved.capacity_block and not shape.accelerator:
-        yield Fault((*path, "reserved", "capacityBlock"), "is set on a group without accelerator; set it to false")
+        yield Problem((*path, "reserved", "capacityBlock"), "is set on a group without accelerator; set it to false")
 
 
-def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     if shape.args.provisioner == "automatic" and shape.args.min:
         reason = f"min is {shape.args.min}, but provisioner automatic starts nodes only for waiting pods; set min: 0"
-        yield Fault((*path, "min"), reason)
+        yield Problem((*path, "min"), reason)
     if shape.args.provisioner == "automatic" and shape.args.sharing:
         # Karpenter counts whole GPUs, and would start a machine for each pod that shares one.
         reason = (
             "conflicts with provisioner automatic, because Karpenter schedules whole GPUs only; set provisioner: group"
         )
-        yield Fault((*path, "sharing"), reason)
+        yield Problem((*path, "sharing"), reason)
 
 
-def _keys(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _keys(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     for key in shape.args.labels:
         if len(LABEL) + len(key) > TAG_KEY_LIMIT:
             room = TAG_KEY_LIMIT - len(LABEL)
-            yield Fault(
+            yield Problem(
                 (*path, "labels", key),
                 f"the key has {len(key)} characters; shorten it to {room}, so that it fits into an AWS tag",
             )
@@ -93,9 +93,9 @@ def _keys(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
     for index, taint in enumerate(shape.args.taints):
         if len(taint.key) > limit:
             reason = f"the key has {len(taint.key)} characters; shorten it to {limit}, the limit of EKS"
-            yield Fault((*path, "taints", str(index), "key"), reason)
+            yield Problem((*path, "taints", str(index), "key"), reason)
     if len(shape.declared_taints) > _TAINTS_LIMIT:
-        yield Fault(
+        yield Problem(
             (*path, "taints"),
             f"{len(shape.declared_taints)} taints are set; set at most {_TAINTS_LIMIT}, the limit of EKS",
         )

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.eks import principals
 from components.clusters.eks.settings import EksSettings
 
@@ -12,7 +12,7 @@ _OF_NODES = re.compile(r"cluster-(karpenter-)?node-[0-9a-f]{7}")
 """Names that Pulumi gives to the roles of the cluster's nodes."""
 
 
-def faults(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Fault]:
+def faults(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
     """Every fault, a line each. Only ARNs are checked."""
     admins = {principals.identity(arn): name for name, arn in args.admins.items()}
     for path, member in members.items():
@@ -23,14 +23,14 @@ def faults(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Fault]:
         admin = admins.get(who)
         if who[1:2] == ("group",):
             reason = f"{arn!r} is an IAM group, to which EKS gives no access; name a role that its users assume"
-            yield Fault(path, f"{reason}, such as {_EXAMPLE}")
+            yield Problem(path, f"{reason}, such as {_EXAMPLE}")
         elif kind == "group" or not principals.is_role_or_user(arn):
-            yield Fault(path, f"{member!r} is not an IAM role or user; use one such as {_EXAMPLE}{_meant(arn, who)}")
+            yield Problem(path, f"{member!r} is not an IAM role or user; use one such as {_EXAMPLE}{_meant(arn, who)}")
         elif admin is not None:
             reason = f"is an administrator already (cluster.admins.{admin}), and EKS has one access entry for each"
-            yield Fault(path, f"{reason}; remove it here, or there", given=(("cluster", "admins", admin),))
+            yield Problem(path, f"{reason}; remove it here, or there", given=(("cluster", "admins", admin),))
         elif _OF_NODES.fullmatch(who[-1]):
-            yield Fault(path, f"{who[-1]} is the role of the cluster's own nodes; name one that people assume")
+            yield Problem(path, f"{who[-1]} is the role of the cluster's own nodes; name one that people assume")
 
 
 def _meant(arn: str, who: tuple[str, ...]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from components import catalog
 from components.base.cidr import inner_network
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters import allowed_cidrs
 from components.clusters.eks.addresses import DEFAULT_CIDR, LARGEST, SMALLEST, ZONE_LETTERS, addresses_of_a_zone
 from components.clusters.eks.settings import EksSettings
@@ -21,7 +21,7 @@ _EACH_NODE = 3
 """Minimum addresses per node: its own, the CSI driver's pod, and one workload pod."""
 
 
-def faults(args: EksSettings) -> Iterator[Fault]:
+def faults(args: EksSettings) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _default_zones(args)
     yield from _network(args)
@@ -32,8 +32,8 @@ def faults(args: EksSettings) -> Iterator[Fault]:
     yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
 
 
-def _default_zones(args: EksSettings) -> Iterator[Fault]:
-    """Fault of missing `zones`, if the region's first three may be unsupported."""
+def _default_zones(args: EksSettings) -> Iterator[Problem]:
+    """Problem of missing `zones`, if the region's first three may be unsupported."""
     if args.zones or args.network.subnets:
         return
     refused = _REFUSED_ZONES.get(args.region)
@@ -45,66 +45,66 @@ def _default_zones(args: EksSettings) -> Iterator[Fault]:
         return
     listing = f"aws ec2 describe-availability-zones --region {args.region}"
     remedy = f"name at least two {'other ' if refused else ''}zones ({listing} lists names and ids)"
-    yield Fault(("cluster", "zones"), f"missing, and {why}; {remedy}", given=(("cluster", "region"),))
+    yield Problem(("cluster", "zones"), f"missing, and {why}; {remedy}", given=(("cluster", "region"),))
 
 
-def _network(args: EksSettings) -> Iterator[Fault]:
+def _network(args: EksSettings) -> Iterator[Problem]:
     network, path = args.network, ("cluster", "network")
     if network.subnets:
         of_new = (((*path, "cidr"), network.cidr), (("cluster", "zones"), args.zones), ((*path, "nat"), network.nat))
         for where, value in of_new:
             if value:
-                yield Fault(where, "applies to a new VPC, but subnets names existing ones; remove one of them")
+                yield Problem(where, "applies to a new VPC, but subnets names existing ones; remove one of them")
     where = (*path, "subnets") if network.subnets else ("cluster", "zones")
     zones = list(network.subnets or args.zones)
     if len(zones) == 1:
-        yield Fault(where, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
+        yield Problem(where, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
     known = catalog.zones("eks", args.region) or tuple(f"{args.region}{letter}" for letter in ZONE_LETTERS)
     for zone in zones:
         if zone not in known:
             near = did_you_mean(zone, known)
             reason = f"unknown zone {zone!r} in {args.region}; choose one of {', '.join(known)}{near}"
-            yield Fault(where, reason, given=(("cluster", "region"),))
+            yield Problem(where, reason, given=(("cluster", "region"),))
 
 
-def _subnets(args: EksSettings) -> Iterator[Fault]:
+def _subnets(args: EksSettings) -> Iterator[Problem]:
     path = ("cluster", "network", "subnets")
     first: dict[str, str] = {}
     for zone, subnet in args.network.subnets.items():
         other = first.setdefault(subnet, zone)
         if other != zone:
-            yield Fault((*path, zone), f"the same subnet as {other}; use a subnet of each zone")
+            yield Problem((*path, zone), f"the same subnet as {other}; use a subnet of each zone")
         elif not subnet.startswith("subnet-"):
-            yield Fault((*path, zone), f"{subnet!r} is not the id of a subnet; use subnet-…")
+            yield Problem((*path, zone), f"{subnet!r} is not the id of a subnet; use subnet-…")
 
 
-def _addresses(args: EksSettings) -> Iterator[Fault]:
+def _addresses(args: EksSettings) -> Iterator[Problem]:
     path = ("cluster", "network")
     vpc, services = None, None
     if not args.network.subnets:
         vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
         if isinstance(vpc, str):
-            yield Fault((*path, "cidr"), vpc)
+            yield Problem((*path, "cidr"), vpc)
         elif not LARGEST <= vpc.prefixlen <= SMALLEST:
             reason = (
                 f"invalid size of {vpc}; use /{LARGEST} to /{SMALLEST}, for the subnets of three zones and their pods"
             )
-            yield Fault((*path, "cidr"), reason)
+            yield Problem((*path, "cidr"), reason)
             vpc = None
     services = inner_network(args.network.service_cidr)
     if isinstance(services, str):
-        yield Fault((*path, "serviceCidr"), services)
+        yield Problem((*path, "serviceCidr"), services)
     elif not (12 <= services.prefixlen <= 24 and any(services.subnet_of(private) for private in _SERVICE_RANGES)):
         reason = f"invalid range {services}; use a /12 to /24 within {', '.join(map(str, _SERVICE_RANGES))}"
-        yield Fault((*path, "serviceCidr"), reason)
+        yield Problem((*path, "serviceCidr"), reason)
     elif isinstance(vpc, ipaddress.IPv4Network) and services.overlaps(vpc):
         others = next(range_ for range_ in _USUAL_SERVICES if not range_.overlaps(vpc))
         reason = f"{services} overlaps the VPC's {vpc}; use another range, such as {others}"
-        yield Fault((*path, "serviceCidr"), reason, given=((*path, "cidr"),))
+        yield Problem((*path, "serviceCidr"), reason, given=((*path, "cidr"),))
 
 
-def room(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
-    """Fault of full groups without room in their zones. The size of existing subnets is unknown."""
+def room(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Problem of full groups without room in their zones. The size of existing subnets is unknown."""
     vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
     if args.network.subnets or isinstance(vpc, str) or not LARGEST <= vpc.prefixlen <= SMALLEST:
         return
@@ -118,7 +118,7 @@ def room(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
             nodes = f"up to {needed // _EACH_NODE} nodes of {', '.join(inside)} in {', '.join(sorted(among))}"
             reason = f"{nodes} and their pods take at least {needed:,} addresses, but {vpc} has {room:,} there"
             given = (("cluster", "zones"), ("cluster", "region"), *(("nodeGroups", name) for name in inside))
-            yield Fault(_PATH, f"{reason}; {_remedy(needed, sorted(among))}", given=given)
+            yield Problem(_PATH, f"{reason}; {_remedy(needed, sorted(among))}", given=given)
             return
 
 

@@ -16,8 +16,8 @@ from components.clusters.eks.addresses import DEFAULT_CIDR
 from components.clusters.eks.effects import EFFECTS
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
+from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.shape import Shape
-from components.node_groups.site import NodeTraits
 
 _ZONES = 3
 

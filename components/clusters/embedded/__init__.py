@@ -10,15 +10,15 @@ import pulumi_kubernetes as k8s
 from pydantic import Field
 
 from components import versions
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
 from components.gateway_class import GATEWAY_CLASS
+from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
-from components.node_groups.site import NodeTraits
 
 NODE = "tensorplane"
 """Name of the cluster's first node that runs pods. It belongs to no node group; further ones are NODE-2 and so on."""
@@ -60,15 +60,15 @@ class Embedded(ClusterArgs):
     def storage_classes(self) -> tuple[str, ...]:
         return ("tensorplane-embedded",)
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         for name, shape in groups.items():
             if name == NODE and (self.nodes or 1) > 1:
-                yield Fault(("nodeGroups", name), "the cluster's own nodes have names like this; choose another name")
+                yield Problem(("nodeGroups", name), "the cluster's own nodes have names like this; choose another name")
             # The node's name is also the value of a label.
             longest = f"{name}-{simulated_nodes.count(shape) - 1}"
             if len(longest) > _NODE_NAME_LIMIT:
                 room = _NODE_NAME_LIMIT - len(longest) + len(name)
-                yield Fault(
+                yield Problem(
                     ("nodeGroups", name),
                     f"the name has {len(name)} characters; shorten it to {room}, so that its node names stay valid",
                 )

@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.faults import Fault, Key, Note
+from components.base.problems import Key, Note, Problem
 from components.clusters.check_groups import missing_groups
 from components.clusters.connection import Connection
 from components.clusters.gke.settings import GkeSettings
@@ -21,7 +21,7 @@ class Gke(GkeSettings):
     def group_zones(self, shape: Shape) -> tuple[str, ...]:
         return zones_of(shape, self)
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
         from components.clusters.gke import (
             check_cluster,
@@ -50,7 +50,7 @@ class Gke(GkeSettings):
 
         return create.connect(self, name, groups, opts)
 
-    def check_members(self, members: Mapping[Key, str]) -> Iterator[Fault]:
+    def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.gke import check_members
 
         yield from check_members.faults(self, members)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pulumi
 
 from components import catalog, versions
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters import offered_versions
 from components.clusters.gke.settings import GkeSettings
 
@@ -28,7 +28,7 @@ _WEEKENDS_IN_32_DAYS = 4
 _HOURS_IN_32_DAYS = 48
 
 
-def faults(args: GkeSettings) -> Iterator[Fault]:
+def faults(args: GkeSettings) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _names(args)
     yield from _place(args)
@@ -37,35 +37,35 @@ def faults(args: GkeSettings) -> Iterator[Fault]:
     yield from _encryption_key(args)
 
 
-def _names(args: GkeSettings) -> Iterator[Fault]:
+def _names(args: GkeSettings) -> Iterator[Problem]:
     name = args.cluster_name
     if not _NAME.fullmatch(name) or len(name) > NAME_LIMIT:
         remedy = f"use lower-case letters, digits and dashes, beginning with a letter, at most {NAME_LIMIT} characters"
         found = f"{name!r}" if args.name else f"missing, and the default from stack {pulumi.get_stack()!r}, {name},"
-        yield Fault(("cluster", "name"), f"{found} is not a valid name; {remedy}")
+        yield Problem(("cluster", "name"), f"{found} is not a valid name; {remedy}")
     if not re.fullmatch(PROJECT, args.project):
         remedy = "use 6 to 30 lower-case letters, digits and dashes, beginning with a letter"
-        yield Fault(("cluster", "project"), f"{args.project!r} is not a project id; {remedy}")
+        yield Problem(("cluster", "project"), f"{args.project!r} is not a project id; {remedy}")
     if len(args.labels) > _LABELS_LIMIT:
         reason = f"{len(args.labels)} labels are set; Google Cloud allows 64, and tensorplane and GKE use some of them"
-        yield Fault(("cluster", "labels"), f"{reason}; set at most {_LABELS_LIMIT}")
+        yield Problem(("cluster", "labels"), f"{reason}; set at most {_LABELS_LIMIT}")
     for key, value in args.labels.items():
         if not _LABEL.fullmatch(key):
             remedy = "use lower-case letters, digits, dashes and underscores, beginning with a letter, at most 63"
-            yield Fault(("cluster", "labels", key), f"not a valid key of a Google Cloud label; {remedy}")
+            yield Problem(("cluster", "labels", key), f"not a valid key of a Google Cloud label; {remedy}")
         if not _LABEL_VALUE.fullmatch(value):
             remedy = "use lower-case letters, digits, dashes and underscores, at most 63"
-            yield Fault(("cluster", "labels", key), f"invalid value {value!r}; {remedy}")
+            yield Problem(("cluster", "labels", key), f"invalid value {value!r}; {remedy}")
 
 
-def _place(args: GkeSettings) -> Iterator[Fault]:
+def _place(args: GkeSettings) -> Iterator[Problem]:
     regions = catalog.regions("gke")
     if regions and args.region not in regions:
         region = args.region.rsplit("-", 1)[0]
         listed = f"unknown region {args.region!r}; choose one of {', '.join(sorted(regions))}"
         near = did_you_mean(args.region, regions)
         zone = f"{args.region!r} is a zone, not a region; use its region {region}"
-        yield Fault(("cluster", "region"), zone if region in regions else f"{listed}{near}")
+        yield Problem(("cluster", "region"), zone if region in regions else f"{listed}{near}")
         return
     known = catalog.zones("gke", args.region)
     for zone in args.zones:
@@ -73,28 +73,28 @@ def _place(args: GkeSettings) -> Iterator[Fault]:
             reason = (
                 f"unknown zone {zone!r} in {args.region}; choose one of {', '.join(known)}{did_you_mean(zone, known)}"
             )
-            yield Fault(("cluster", "zones"), reason)
+            yield Problem(("cluster", "zones"), reason)
 
 
-def _version(args: GkeSettings) -> Iterator[Fault]:
+def _version(args: GkeSettings) -> Iterator[Problem]:
     if args.version is None:
         return
     match = VERSION.fullmatch(args.version)
     if match is None:
-        yield Fault(
+        yield Problem(
             ("cluster", "version"), f"{args.version!r} is not a GKE version; use one such as 1.35 or 1.35.2-gke.1485000"
         )
     elif int(match[1]) < OLDEST_MINOR:
         reason = f"{args.version} has no JobSet metrics; use 1.{OLDEST_MINOR} or newer"
-        yield Fault(("cluster", "version"), reason)
+        yield Problem(("cluster", "version"), reason)
     elif newer := offered_versions.too_new(versions.OFFERED_BY_GKE, int(match[1])):
-        yield Fault(("cluster", "version"), f"{args.version} {newer}")
+        yield Problem(("cluster", "version"), f"{args.version} {newer}")
     elif args.lustre and int(match[1]) < _OLDEST_LUSTRE:
         reason = f"nodes of {args.version} cannot load Lustre's kernel modules; use 1.{_OLDEST_LUSTRE} or newer"
-        yield Fault(("cluster", "version"), reason, given=(("cluster", "lustre"),))
+        yield Problem(("cluster", "version"), reason, given=(("cluster", "lustre"),))
 
 
-def _maintenance(args: GkeSettings) -> Iterator[Fault]:
+def _maintenance(args: GkeSettings) -> Iterator[Problem]:
     window = args.maintenance
     days = len(set(window.days))
     hours = days * _WEEKENDS_IN_32_DAYS * window.hours
@@ -104,16 +104,18 @@ def _maintenance(args: GkeSettings) -> Iterator[Fault]:
             f"the window has {hours} hours in 32 days, but GKE requires {_HOURS_IN_32_DAYS}; set hours to "
             f"{hours_needed}, or add days"
         )
-        yield Fault(("cluster", "maintenance"), reason)
+        yield Problem(("cluster", "maintenance"), reason)
 
 
-def _encryption_key(args: GkeSettings) -> Iterator[Fault]:
+def _encryption_key(args: GkeSettings) -> Iterator[Problem]:
     if args.encryption_key is None:
         return
     path = ("cluster", "encryptionKey")
     match = _KEY.fullmatch(args.encryption_key)
     if match is None:
         remedy = "use projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY"
-        yield Fault(path, f"{args.encryption_key!r} is not the id of a Cloud KMS key; {remedy}")
+        yield Problem(path, f"{args.encryption_key!r} is not the id of a Cloud KMS key; {remedy}")
     elif match[1] != args.region:
-        yield Fault(path, f"the key is in {match[1]}, but the cluster is in {args.region}; use a key of {args.region}")
+        yield Problem(
+            path, f"the key is in {match[1]}, but the cluster is in {args.region}; use a key of {args.region}"
+        )

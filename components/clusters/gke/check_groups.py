@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters.gke import slices
 from components.clusters.gke.settings import GkeSettings
 from components.clusters.gke.zones import one_zone, zones_of
@@ -25,14 +25,14 @@ _NO_PARTITIONS: Mapping[str, frozenset[str]] = {
 """MIG profiles of GPUs that GKE does not support (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every fault, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         room = _NAME_LIMIT - _ADDED_TO_NAMES
         if len(name) > room:
             reason = f"the name has {len(name)} characters; shorten it to {room}, because GKE resources append a suffix"
-            yield Fault(path, reason)
+            yield Problem(path, reason)
         yield from _zones(path, shape, args)
         yield from _slice(path, shape)
         yield from _capacity(path, shape)
@@ -41,20 +41,20 @@ def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
             if args.lustre and not (shape.accelerator and shape.accelerator.kind == "gpu"):
                 # On automatically provisioned nodes without GPUs, the kernel does not load third-party modules.
                 reason = "nodes without GPUs cannot mount Lustre under provisioner automatic; set provisioner: group"
-                yield Fault((*path, "provisioner"), reason, given=(("cluster", "lustre"),))
+                yield Problem((*path, "provisioner"), reason, given=(("cluster", "lustre"),))
 
 
-def _zones(path: tuple[str, ...], shape: Shape, args: GkeSettings) -> Iterator[Fault]:
+def _zones(path: tuple[str, ...], shape: Shape, args: GkeSettings) -> Iterator[Problem]:
     zones, machine = zones_of(shape, args), shape.machine
     selling = catalog.sold("gke", machine, args.region) if machine else None
     known = set(args.usual_zones) <= set(catalog.zones("gke", args.region))
     if machine and selling and not zones and known:
         reason = f"{machine.name} is not available in any zone of the cluster ({', '.join(args.usual_zones)})"
-        yield Fault((*path, "zones"), f"{reason}; choose one of {', '.join(selling)}", given=(("cluster", "zones"),))
+        yield Problem((*path, "zones"), f"{reason}; choose one of {', '.join(selling)}", given=(("cluster", "zones"),))
     elif selling != () and known and one_zone(shape, args) and len(zones) != 1:
         found = f"lists {len(zones)} zones" if shape.args.zones else "missing"
         which = f"choose one of {', '.join(zones)}" if zones else "name its zone"
-        yield Fault((*path, "zones"), f"{found}, but {_why_one(shape)}; {which}")
+        yield Problem((*path, "zones"), f"{found}, but {_why_one(shape)}; {which}")
 
 
 def _why_one(shape: Shape) -> str:
@@ -65,18 +65,18 @@ def _why_one(shape: Shape) -> str:
     return f"GPUDirect connects {shape.machine.name if shape.machine else 'such'} machines of one zone only"
 
 
-def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     topology, where = shape.args.topology, (*path, "topology")
     if topology is None:
         return
     if shape.accelerator is None or shape.accelerator.kind != "tpu":
-        yield Fault(where, "is set on a group without TPUs; remove it")
+        yield Problem(where, "is set on a group without TPUs; remove it")
         return
     like = (shape.machine and shape.machine.topology) or topology
     if not slices.is_topology(topology, like):
         known = slices.examples(like)
         near = did_you_mean(topology, known)
-        yield Fault(
+        yield Problem(
             where, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
         )
         return
@@ -86,38 +86,38 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
             f"{topology} spans several machines, but {shape.accelerator.name} machines are not interconnected; "
             f"use {like}"
         )
-        yield Fault(where, reason)
+        yield Problem(where, reason)
     elif machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
         reason = (
             f"is {shape.per_node}, but machines of a multi-host slice ({topology}) have 4 chips each; set perNode: 4"
         )
-        yield Fault((*path, "perNode"), reason)
+        yield Problem((*path, "perNode"), reason)
     elif machines < 1:
-        yield Fault(
+        yield Problem(
             where, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
         )
     elif args.max != machines:
-        yield Fault(
+        yield Problem(
             (*path, "max"), f"is {args.max}, but a {topology} slice has {machines} machines; set max: {machines}"
         )
     elif args.min not in (0, machines):
-        yield Fault(
+        yield Problem(
             (*path, "min"),
             f"is {args.min}, but the machines of a slice start and stop together; set min to 0 or {machines}",
         )
 
 
-def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     reserved, sharing = shape.args.reserved, shape.args.sharing
     if reserved and not _RESERVATION.fullmatch(reserved.id):
         remedy = "use its name, or projects/PROJECT/reservations/NAME"
-        yield Fault((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a reservation; {remedy}")
+        yield Problem((*path, "reserved", "id"), f"{reserved.id!r} is not the id of a reservation; {remedy}")
     if isinstance(sharing, TimeSlicing) and sharing.replicas > _CLIENTS_LIMIT:
         reason = (
             f"{sharing.replicas} exceeds the {_CLIENTS_LIMIT} pods that can share a GPU on GKE; set "
             f"{_CLIENTS_LIMIT} or less"
         )
-        yield Fault((*path, "sharing", "replicas"), reason)
+        yield Problem((*path, "sharing", "replicas"), reason)
     accelerator = shape.accelerator
     if (
         isinstance(sharing, Mig)
@@ -128,16 +128,16 @@ def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
         reason = (
             f"GKE does not offer MIG profile {sharing.profile} on {accelerator.name}; choose one of {', '.join(able)}"
         )
-        yield Fault((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
+        yield Problem((*path, "sharing", "profile"), reason + did_you_mean(sharing.profile, able))
 
 
-def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Fault]:
+def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
     """Faults of settings that node auto-provisioning does not support."""
     args = shape.args
     if args.min:
-        yield Fault((*path, "min"), f"min is {args.min}, but provisioner automatic keeps no idle nodes; set min: 0")
+        yield Problem((*path, "min"), f"min is {args.min}, but provisioner automatic keeps no idle nodes; set min: 0")
     for key, given in (("reserved", args.reserved), ("sharing", args.sharing)):
         if given:
-            yield Fault((*path, key), "is not supported by provisioner automatic; set provisioner: group")
+            yield Problem((*path, key), "is not supported by provisioner automatic; set provisioner: group")
     if args.topology:
-        yield Fault((*path, "topology"), "is not supported by provisioner automatic; set provisioner: group")
+        yield Problem((*path, "topology"), "is not supported by provisioner automatic; set provisioner: group")

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.clusters.gke import identities
 from components.clusters.gke.settings import GkeSettings
 
 _DOMAIN = ("cluster", "groupsDomain")
 
 
-def faults(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Fault]:
+def faults(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
     """Every fault of members, a line each."""
     groups: dict[Key, str] = {}
     for path, member in members.items():
@@ -20,29 +20,29 @@ def faults(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Fault]:
             lower = name.lower()
             near = f" (did you mean {kind}:{lower}?)" if identities.is_email(lower) else ""
             reason = f"{name!r} is not an e-mail address in lower case, by which GKE knows users and groups"
-            yield Fault(path, f"{reason}; use one such as {kind}:vision@example.com{near}")
+            yield Problem(path, f"{reason}; use one such as {kind}:vision@example.com{near}")
         elif kind == "group":
             groups[path] = name
     yield from _of_domain(args, groups)
 
 
-def _of_domain(args: GkeSettings, groups: Mapping[Key, str]) -> Iterator[Fault]:
+def _of_domain(args: GkeSettings, groups: Mapping[Key, str]) -> Iterator[Problem]:
     if groups and args.groups_domain is None:
         first = next(iter(groups.values()))
         domain = first.rpartition("@")[2]
         reason = f"missing, but GKE looks up groups such as {first} only in the domain that it names"
-        yield Fault(_DOMAIN, f"{reason}; set {domain}, and add the groups to gke-security-groups@{domain}")
+        yield Problem(_DOMAIN, f"{reason}; set {domain}, and add the groups to gke-security-groups@{domain}")
         return
     for path, name in groups.items():
         if name.rpartition("@")[2] != args.groups_domain:
             reason = f"{name} is not a group of {args.groups_domain}, the only domain in which GKE looks up groups"
             remedy = "use a group of that domain, or another cluster.groupsDomain"
-            yield Fault(path, f"{reason}; {remedy}", given=(_DOMAIN,))
+            yield Problem(path, f"{reason}; {remedy}", given=(_DOMAIN,))
 
 
-def of_domain(args: GkeSettings) -> Iterator[Fault]:
+def of_domain(args: GkeSettings) -> Iterator[Problem]:
     """Faults of the domain itself."""
     if args.groups_domain is not None and not identities.DOMAIN.fullmatch(args.groups_domain):
         meant = args.groups_domain.rpartition("@")[2].lower()
         near = f" (did you mean {meant}?)" if identities.DOMAIN.fullmatch(meant) else ""
-        yield Fault(_DOMAIN, f"{args.groups_domain!r} is not a domain; use one such as example.com{near}")
+        yield Problem(_DOMAIN, f"{args.groups_domain!r} is not a domain; use one such as example.com{near}")

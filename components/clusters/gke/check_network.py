@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from components.base.cidr import inner_network, network_of
-from components.base.faults import Fault
 from components.base.plural import counted
+from components.base.problems import Problem
 from components.clusters import allowed_cidrs
 from components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
 from components.clusters.gke.check_cluster import PROJECT
@@ -23,37 +23,39 @@ _LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
 _LARGEST_NODES, _SMALLEST_NODES = 8, 29
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Every fault, a line each."""
     yield from _network(args)
     yield from _room(args, groups)
     yield from _endpoint(args)
 
 
-def _network(args: GkeSettings) -> Iterator[Fault]:
+def _network(args: GkeSettings) -> Iterator[Problem]:
     network, path = args.network, ("cluster", "network")
     if network.existing:
         given = network.model_fields_set & {"cidr", "pod_cidr", "service_cidr"}
         for field in sorted(given):
             key = type(network).model_fields[field].alias or field
-            yield Fault((*path, key), "conflicts with existing, whose subnetwork has its own range; remove one of them")
+            yield Problem(
+                (*path, key), "conflicts with existing, whose subnetwork has its own range; remove one of them"
+            )
         yield from _existing(network.existing, args.region)
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr, largest, smallest in _ranges(network):
         found = inner_network(cidr)
         if isinstance(found, str):
-            yield Fault((*path, key), found)
+            yield Problem((*path, key), found)
         elif not largest <= found.prefixlen <= smallest:
             remedy = f"/{largest}" if largest == smallest else f"/{largest} to /{smallest}"
-            yield Fault((*path, key), f"invalid size of {cidr}; use {remedy}")
+            yield Problem((*path, key), f"invalid size of {cidr}; use {remedy}")
         else:
             ranges[key] = found
     for (one, first), (other, second) in itertools.combinations(ranges.items(), 2):
         if first.overlaps(second):
-            yield Fault((*path, other), f"{second} overlaps {one} ({first}); use a range that does not overlap")
+            yield Problem((*path, other), f"{second} overlaps {one} ({first}); use a range that does not overlap")
 
 
-def _existing(mine: GkeSubnet, region: str) -> Iterator[Fault]:
+def _existing(mine: GkeSubnet, region: str) -> Iterator[Problem]:
     """Faults of invalid names, and of a subnetwork in another region."""
     at = ("cluster", "network", "existing")
     for key, value, form, like in (
@@ -63,10 +65,10 @@ def _existing(mine: GkeSubnet, region: str) -> Iterator[Fault]:
         ("servicesRange", mine.services_range, _RESOURCE, "the name of a secondary range, such as services"),
     ):
         if not re.fullmatch(form, value):
-            yield Fault((*at, key), f"{value!r} is not a valid name; use {like}")
+            yield Problem((*at, key), f"{value!r} is not a valid name; use {like}")
         elif (found := re.search("/regions/([^/]+)/", value)) and found[1] != region:
             reason = f"is in region {found[1]}, but the cluster is in {region}; use a subnetwork of {region}"
-            yield Fault((*at, key), reason, given=(("cluster", "region"),))
+            yield Problem((*at, key), reason, given=(("cluster", "region"),))
 
 
 def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
@@ -79,7 +81,7 @@ def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
         yield "controlPlaneCidr", network.control_plane_cidr, _CONTROL_PLANE_PREFIX, _CONTROL_PLANE_PREFIX
 
 
-def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Faults of ranges that are too small for full groups."""
     network, given = args.network, (("nodeGroups",),)
     nodes = sum(shape.args.max for shape in groups.values())
@@ -93,30 +95,30 @@ def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
             remedy = (
                 f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
             )
-            yield Fault(("cluster", "network", "podCidr"), f"{reason}; {remedy}", given=given)
+            yield Problem(("cluster", "network", "podCidr"), f"{reason}; {remedy}", given=given)
     if not isinstance(network_of(network.cidr), str):
         room = nodes_by_addresses(network.cidr)
         if nodes > room:
             reason = f"{network.cidr} has addresses for {counted(room, 'node')}, but the groups have up to {nodes}"
             remedy = f"use a /{_prefix_for(nodes + 5)} or larger"
-            yield Fault(("cluster", "network", "cidr"), f"{reason}; {remedy}", given=given)
+            yield Problem(("cluster", "network", "cidr"), f"{reason}; {remedy}", given=given)
 
 
 def _prefix_for(addresses: int) -> int:
     return 32 - (addresses - 1).bit_length()
 
 
-def _endpoint(args: GkeSettings) -> Iterator[Fault]:
+def _endpoint(args: GkeSettings) -> Iterator[Problem]:
     endpoint, path = args.endpoint, ("cluster", "endpoint")
     found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
-    yield from (Fault((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
+    yield from (Problem((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
     if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
-        yield Fault((*path, "allowedCidrs"), f"allows {who}; list only the networks of your organisation")
+        yield Problem((*path, "allowedCidrs"), f"allows {who}; list only the networks of your organisation")
     else:
         inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
-        yield from (Fault((*path, "allowedCidrs"), fault) for fault in inner if isinstance(fault, str))
+        yield from (Problem((*path, "allowedCidrs"), fault) for fault in inner if isinstance(fault, str))
     if endpoint.public and not endpoint.allowed_cidrs:
-        yield Fault(
+        yield Problem(
             (*path, "allowedCidrs"),
             "missing, but endpoint.public is true; list the networks that may reach the API server",
         )

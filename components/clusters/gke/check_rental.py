@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.node_groups.shape import Shape
 
 # cloud.google.com/compute/docs/accelerator-optimized-machines, the notes of each series. Flex-start, for
@@ -18,7 +18,7 @@ _RENTED: Mapping[str, tuple[str, ...]] = {
 _NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
 
 
-def faults(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """A fault for each group whose machines are not available with its consumption option."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
@@ -26,7 +26,9 @@ def faults(groups: Mapping[str, Shape]) -> Iterator[Fault]:
         if ways and shape.machine and asked not in ways:
             key = "reserved" if asked == "reserved" else "spot"
             options = " or ".join(_NEEDED[way] for way in ways)
-            yield Fault(("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}")
+            yield Problem(
+                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}"
+            )
 
 
 def _as(way: str) -> str:

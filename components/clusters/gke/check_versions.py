@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.gke.check_cluster import OLDEST_MINOR, VERSION
 from components.clusters.gke.settings import GkeSettings
 from components.node_groups.shape import Shape
@@ -30,7 +30,7 @@ _ARM_POOL = _Least("1.35.0-gke.2141000", "adds a taint to all Arm nodes")
 _ARM_CLASS = _Least("1.36.2-gke.1498000", "adds a taint to all Arm nodes that it provisions automatically", named=True)
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """One fault, for the group that requires the newest version."""
     found = _parts(args.version) if args.version and VERSION.fullmatch(args.version) else None
     if args.version and (found is None or found[0] < OLDEST_MINOR):
@@ -44,7 +44,7 @@ def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Fault]:
         minimum, name = max(lacking, key=lambda each: _parts(each[0].least))
         found_version = args.version or "missing, and the default version"
         reason = f"{found_version} {minimum.what}; set {minimum.least} or newer for node group {name}"
-        yield Fault(("cluster", "version"), reason, given=(("nodeGroups", name),))
+        yield Problem(("cluster", "version"), reason, given=(("nodeGroups", name),))
 
 
 def _minimum(shape: Shape) -> _Least | None:

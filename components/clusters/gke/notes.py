@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Note
+from components.base.problems import Note
 from components.clusters.gke import slices
 from components.clusters.gke.settings import GkeSettings
 from components.clusters.gke.zones import begin, has_gpudirect

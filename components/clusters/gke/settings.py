@@ -14,7 +14,7 @@ from components.clusters.effects import Effects
 from components.clusters.gke.effects import EFFECTS
 from components.clusters.gpu_support import GpuSupport
 from components.clusters.settings import ClusterArgs
-from components.node_groups.site import NodeTraits
+from components.node_groups.cluster_properties import NodeTraits
 
 _USUAL_ZONES = 3
 _CLASSES_OF_GKE = (

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault
 from components.base.labels import FLAVOR, NODE_GROUP
+from components.base.problems import Problem
 from components.node_groups.shape import Shape
 from components.node_groups.taint import keeps_out
 
 
-def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Fault]:
+def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Problem]:
     """Every fault, a line each.
 
     Args:
@@ -22,7 +22,7 @@ def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> It
         yield from _system_pods(groups)
 
 
-def _twins(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _twins(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Groups that the scheduler cannot distinguish, so that pods would run on either."""
     first: dict[object, str] = {}
     for name, shape in groups.items():
@@ -31,7 +31,7 @@ def _twins(groups: Mapping[str, Shape]) -> Iterator[Fault]:
             given = (("nodeGroups", name), ("nodeGroups", other))
             reason = f"the scheduler cannot distinguish it from {other}"
             remedy = "change its machine, zones, labels or taints, or merge the two groups"
-            yield Fault(("nodeGroups", name), f"{reason}; {remedy}", given=given)
+            yield Problem(("nodeGroups", name), f"{reason}; {remedy}", given=given)
 
 
 def _identity(shape: Shape) -> object:
@@ -43,7 +43,7 @@ def _identity(shape: Shape) -> object:
     return (*seen, frozenset(shape.taints), frozenset(args.zones), args.reserved)
 
 
-def _flavors(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _flavors(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Groups whose taint makes their name a flavor that another group already has."""
     first: dict[str, Shape] = {}
     for shape in groups.values():
@@ -52,7 +52,7 @@ def _flavors(groups: Mapping[str, Shape]) -> Iterator[Fault]:
             named, like = (shape, other) if shape.own_taint else (other, shape)
             given = (("nodeGroups", shape.name), ("nodeGroups", other.name))
             reason = f"its taint makes it flavor {shape.flavor}, which {like.name} is too; rename the group"
-            yield Fault(("nodeGroups", named.name), reason, given=given)
+            yield Problem(("nodeGroups", named.name), reason, given=given)
 
 
 def _flavor(shape: Shape) -> object:
@@ -61,12 +61,12 @@ def _flavor(shape: Shape) -> object:
     return (accelerator, accelerator and shape.args.spot, shape.args.sharing, shape.name if shape.own_taint else None)
 
 
-def _system_pods(groups: Mapping[str, Shape]) -> Iterator[Fault]:
+def _system_pods(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """System pods, such as the cluster's DNS, tolerate no taints: a new cluster must have nodes for them."""
     if not any(not _keeps_pods_out(shape) and shape.args.min > 0 for shape in groups.values()):
         reason = "no group can run the cluster's system pods"
         remedy = "add one without accelerator, spot and taints, with min 1 or more"
-        yield Fault(("nodeGroups",), f"{reason}; {remedy}", given=(("nodeGroups",),))
+        yield Problem(("nodeGroups",), f"{reason}; {remedy}", given=(("nodeGroups",),))
 
 
 def _keeps_pods_out(shape: Shape) -> bool:

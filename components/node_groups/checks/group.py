@@ -2,48 +2,48 @@
 
 from collections.abc import Iterator
 
-from components.base.faults import Fault, Key
 from components.base.label_syntax import LABEL_VALUE_LIMIT, is_label_value
+from components.base.problems import Key, Problem
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 
 _BY_KIND = (("cluster", "kind"),)
 
 
-def counts(path: Key, args: NodeGroupArgs) -> Iterator[Fault]:
+def counts(path: Key, args: NodeGroupArgs) -> Iterator[Problem]:
     if args.min > args.max:
-        yield Fault((*path, "min"), f"min is {args.min} but max is {args.max}; set min to {args.max} or less")
+        yield Problem((*path, "min"), f"min is {args.min} but max is {args.max}; set min to {args.max} or less")
     elif args.expected is not None and not args.min <= args.expected <= args.max:
         reason = f"{args.expected:g} is not between min, {args.min}, and max, {args.max}"
-        yield Fault((*path, "expected"), f"{reason}; set it to {max(args.min, min(args.expected, args.max)):g}")
+        yield Problem((*path, "expected"), f"{reason}; set it to {max(args.min, min(args.expected, args.max)):g}")
 
 
-def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Fault]:
+def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Problem]:
     if args.reserved and args.spot:
-        yield Fault(
+        yield Problem(
             (*path, "spot"), "conflicts with reserved, because reserved machines are never spot; remove one of them"
         )
     if args.reserved and args.reserved.capacity_block and not site.traits.capacity_blocks:
         where = (*path, "reserved", "capacityBlock")
         reason = f"cluster kind {site.kind} has no capacity blocks; set it to false"
-        yield Fault(where, reason, given=_BY_KIND)
+        yield Problem(where, reason, given=_BY_KIND)
     if args.topology and not site.traits.slices:
         reason = f"cluster kind {site.kind} has no TPU slices; leave it out"
-        yield Fault((*path, "topology"), reason, given=_BY_KIND)
+        yield Problem((*path, "topology"), reason, given=_BY_KIND)
     if args.max_age_days and not (site.traits.replaces_by_age and args.provisioner == "automatic"):
         remedy = "set provisioner: automatic, or leave it out" if site.traits.replaces_by_age else "leave it out"
         which = "of a group of fixed machines" if site.traits.replaces_by_age else f"on cluster kind {site.kind}"
         reason = f"nodes {which} are not replaced by their age; {remedy}"
-        yield Fault((*path, "maxAgeDays"), reason, given=(*_BY_KIND, (*path, "provisioner")))
+        yield Problem((*path, "maxAgeDays"), reason, given=(*_BY_KIND, (*path, "provisioner")))
     if args.provisioner == "automatic" and not site.traits.provisioner:
         reason = f"cluster kind {site.kind} has no automatic provisioner; set it to group"
-        yield Fault((*path, "provisioner"), reason, given=_BY_KIND)
+        yield Problem((*path, "provisioner"), reason, given=_BY_KIND)
 
 
-def name(path: Key, shape: Shape) -> Iterator[Fault]:
-    """Fault of a name that makes the flavor too long for a label."""
+def name(path: Key, shape: Shape) -> Iterator[Problem]:
+    """Problem of a name that makes the flavor too long for a label."""
     if not is_label_value(shape.flavor):
         room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
         reason = f"flavor {shape.flavor} exceeds the {LABEL_VALUE_LIMIT} characters of a label"
-        yield Fault(path, f"{reason}; use a name of at most {room} characters")
+        yield Problem(path, f"{reason}; use a name of at most {room} characters")

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from components.base.faults import Fault, Key
 from components.base.label_syntax import LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
 from components.base.labels import DOMAIN
+from components.base.problems import Key, Problem
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.taint import Taint
 
@@ -24,19 +24,19 @@ _RESERVED_FOR_TAINTS = (
 """Domains of taints that tensorplane sets, or that reflect a node's state."""
 
 
-def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Fault]:
+def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Problem]:
     """Faults of `labels`. `domains`: those that clouds reserve."""
     for key, value in args.labels.items():
         where = (*path, "labels", key)
         if not is_label_key(key):
-            yield Fault(where, f"invalid label key; use {LABEL_KEY_RULE}{_near_key(key)}")
+            yield Problem(where, f"invalid label key; use {LABEL_KEY_RULE}{_near_key(key)}")
         elif _is_of(key, (*_RESERVED, *domains)):
             reason = "reserved for labels that the cluster, the cloud and tensorplane set"
-            yield Fault(where, f"{reason}; use a prefix of your own")
+            yield Problem(where, f"{reason}; use a prefix of your own")
         yield from _value(where, value)
 
 
-def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Fault]:
+def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Problem]:
     """Faults of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
     # Kubernetes refuses a second taint with the same key and effect.
     first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
@@ -44,20 +44,22 @@ def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collec
         where = (*path, "taints", str(index))
         already = first.setdefault((taint.key, taint.effect), f"taints.{index} sets it")
         if not is_label_key(taint.key):
-            yield Fault((*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_RULE}{_near_key(taint.key)}")
+            yield Problem(
+                (*where, "key"), f"invalid taint key {taint.key!r}; use {LABEL_KEY_RULE}{_near_key(taint.key)}"
+            )
         elif not already.startswith(f"taints.{index} "):
-            yield Fault(
+            yield Problem(
                 (*where, "key"), f"duplicate taint {taint.key} with effect {taint.effect}, {already}; remove one"
             )
         elif _is_of(taint.key, (*_RESERVED_FOR_TAINTS, *domains)):
             reason = f"{taint.key} is reserved for taints that the cluster, the cloud and tensorplane set"
-            yield Fault((*where, "key"), f"{reason}; use a key of your own")
+            yield Problem((*where, "key"), f"{reason}; use a key of your own")
         yield from _value((*where, "value"), taint.value)
 
 
-def _value(where: Key, value: str) -> Iterator[Fault]:
+def _value(where: Key, value: str) -> Iterator[Problem]:
     if not is_label_value(value):
-        yield Fault(where, f"invalid value {value!r}; use {LABEL_VALUE_RULE}{_near(nearest_label(value))}")
+        yield Problem(where, f"invalid value {value!r}; use {LABEL_VALUE_RULE}{_near(nearest_label(value))}")
 
 
 def _is_of(key: str, domains: tuple[str, ...]) -> bool:

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterator, Sequence
 
-from components.base.faults import Fault, Key
 from components.base.model import Resources
+from components.base.problems import Key, Problem
 from components.node_groups import node_size
 from components.node_groups.node_capacity import how_many, is_chosen_by_cloud, runs_on_real_node
 from components.node_groups.shape import Shape
 
 
-def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Fault]:
+def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:
     """Faults of requests that no node of the pod's groups can meet; none if a node's size is unknown.
 
     The node's own reservation is unknown, so a pod of exactly the machine's size is accepted.
@@ -29,11 +29,11 @@ def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[F
     ):
         if asked > has:
             reason = f"{asked:g} {unit} do not fit on any node: the largest, of {largest}, has {has:g}"
-            yield Fault((*at, key), f"{reason}; request less, or use a larger machine", given=(("nodeGroups",), at))
+            yield Problem((*at, key), f"{reason}; request less, or use a larger machine", given=(("nodeGroups",), at))
 
 
-def count_faults(resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]) -> Iterator[Fault]:
-    """Fault of more simultaneous pods than the full groups have room for.
+def count_faults(resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:
+    """Problem of more simultaneous pods than the full groups have room for.
 
     `at`: the path of the pods' resources. `where`: the path of their number.
     """
@@ -43,4 +43,4 @@ def count_faults(resources: Resources, count: int, at: Key, where: Key, shapes: 
     if 0 < room < count:
         groups = ", ".join(shape.name for shape in shapes)
         reason = f"{count} pods do not fit: full node groups {groups} hold {room} of them"
-        yield Fault(where, f"{reason}; set {room} or less, or raise max there", given=(("nodeGroups",), at))
+        yield Problem(where, f"{reason}; set {room} or less, or raise max there", given=(("nodeGroups",), at))

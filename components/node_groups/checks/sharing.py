@@ -3,35 +3,35 @@
 from collections.abc import Iterator
 
 from components import catalog
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.problems import Key, Problem, did_you_mean
 from components.catalog import Accelerator
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs
-from components.node_groups.site import Site
 
 _MPS_CLIENTS_OF_OLD = 16
 """Maximum number of pods that can share an older GPU by MPS."""
 
 
-def faults(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Fault]:
+def faults(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Problem]:
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
         return
     if accelerator is None or accelerator.kind != "gpu":
-        yield Fault(where, "only GPUs can be shared; set accelerator to a GPU, or remove sharing")
+        yield Problem(where, "only GPUs can be shared; set accelerator to a GPU, or remove sharing")
     elif isinstance(sharing, Mig):
         if not accelerator.mig:
             able = [other.name for other in catalog.ACCELERATORS.values() if other.mig]
-            yield Fault(
+            yield Problem(
                 where, f"{accelerator.name} does not support MIG; use kind timeSlicing, or one of {', '.join(able)}"
             )
         elif sharing.profile not in accelerator.mig:
             near = did_you_mean(sharing.profile, accelerator.mig)
             reason = f"{accelerator.name} has no profile {sharing.profile}"
-            yield Fault((*where, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
+            yield Problem((*where, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
     elif isinstance(sharing, Mps):
         old = float(accelerator.compute_capability or 0) < site.traits.mps_of_old_gpus
         if not accelerator.mps:
-            yield Fault(where, f"{accelerator.name} does not support MPS; use kind timeSlicing")
+            yield Problem(where, f"{accelerator.name} does not support MPS; use kind timeSlicing")
         elif old and sharing.replicas > _MPS_CLIENTS_OF_OLD:
             reason = f"by MPS at most {_MPS_CLIENTS_OF_OLD} pods can share a {accelerator.name}"
-            yield Fault((*where, "replicas"), f"{reason}; set replicas to {_MPS_CLIENTS_OF_OLD} or less")
+            yield Problem((*where, "replicas"), f"{reason}; set replicas to {_MPS_CLIENTS_OF_OLD} or less")

@@ -3,20 +3,20 @@
 from collections.abc import Iterator
 
 from components import catalog
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.problems import Key, Problem, did_you_mean
 from components.catalog import Machine
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 
 
-def faults(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Fault]:
+def faults(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Problem]:
     if site.cloud is None or site.region is None:
         return
     known = catalog.zones(site.cloud, site.region)
     for zone in args.zones if known else ():
         if zone not in known:
             reason = f"{site.region} has no zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}"
-            yield Fault((*path, "zones"), reason)
+            yield Problem((*path, "zones"), reason)
     if not machines:
         return
     key = (*path, "machine" if args.machine else "accelerator")
@@ -25,8 +25,10 @@ def faults(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: 
     if selling == ():
         others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, machines[0], r)]
         elsewhere = f"; it is sold in {', '.join(others[:6])}" if others else ""
-        yield Fault(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
+        yield Problem(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
     elif selling:
         for zone in args.zones:
             if zone in known and zone not in selling:
-                yield Fault((*path, "zones"), f"{name} is not sold in zone {zone}; it is sold in {', '.join(selling)}")
+                yield Problem(
+                    (*path, "zones"), f"{name} is not sold in zone {zone}; it is sold in {', '.join(selling)}"
+                )

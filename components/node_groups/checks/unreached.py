@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
-from components.base.faults import Note
+from components.base.problems import Note
 from components.node_groups.fleet import Fleet
 
 

@@ -5,7 +5,7 @@ from typing import Literal
 
 import pulumi
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.streams import traffic
 from components.streams.access import Access
 from components.streams.broker import Request, StreamBroker
@@ -20,7 +20,7 @@ class Managed(StreamBroker):
     endpoint: Endpoint
     """How clients connect to it."""
 
-    def check(self, path: Key) -> Iterator[Fault]:
+    def check(self, path: Key) -> Iterator[Problem]:
         yield from self.endpoint.check((*path, "endpoint"))
 
     def access(self, stream: str, client: str, namespace: str) -> Access:

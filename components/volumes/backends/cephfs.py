@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
 from components.base.model import Name, NonEmptyStr, ObjectName
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Backend, Request
@@ -73,16 +73,16 @@ class CephFs(Backend):
         # Ceph-CSI's shallow volumes do not support a StorageClass with a pool.
         return self.pool is None
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if args.encrypted and self.kms_id is None:
             reason = "missing, but encrypted: true requires it; set the driver's KMS configuration, or encrypted: false"
-            yield Fault(("backend", "kmsId"), reason, given=(("encrypted",),))
+            yield Problem(("backend", "kmsId"), reason, given=(("encrypted",),))
         only_read = args.source and args.source.snapshot and args.access_modes == ["ReadOnlyMany"]
         if args.mirror and args.mirror.to.peer and only_read and self.reads_snapshots:
             reason = (
                 "is not supported for a shallow read-only volume, which has no directory of its own; mirror its origin"
             )
-            yield Fault(("mirror", "to", "peer"), reason, given=(("accessModes",),))
+            yield Problem(("mirror", "to", "peer"), reason, given=(("accessModes",),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters = {

@@ -7,9 +7,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components.base.faults import Fault
 from components.base.host import is_host
 from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Backend, Request
@@ -96,13 +96,13 @@ class Ezmeral(Backend):
         secret = storage_class_per_volume.secret("snapshotter", self.provisioner_secret, self.secret_namespace)
         return {"restServers": " ".join(self.rest_servers), "cluster": self.cluster, **secret}
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.security == "secure" and self.ticket_secret is None:
             reason = "missing, but a secure data fabric requires a ticket; set the Secret that has CONTAINER_TICKET"
-            yield Fault(("backend", "ticketSecret"), reason, given=(("backend", "security"),))
+            yield Problem(("backend", "ticketSecret"), reason, given=(("backend", "security"),))
         if self.advisory_quota_gib and self.advisory_quota_gib > args.size_gib:
             reason = f"{self.advisory_quota_gib} is not below the volume's {args.size_gib:g} GiB; set less"
-            yield Fault(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
+            yield Problem(("backend", "advisoryQuotaGib"), reason, given=(("sizeGib",),))
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         asked = {

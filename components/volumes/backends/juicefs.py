@@ -7,8 +7,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.faults import Fault
 from components.base.model import Line, Name, ObjectName, refuse
+from components.base.problems import Problem
 from components.base.quantities import MIB_PER_GIB
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
@@ -63,9 +63,9 @@ class JuiceFs(Backend):
     def snapshot_parameters(self) -> Mapping[str, str]:
         return storage_class_per_volume.secret("snapshotter", self.secret, self.secret_namespace)
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if args.cache and args.cache.size_gib * MIB_PER_GIB < 1:
-            yield Fault(("cache", "sizeGib"), f"{args.cache.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
+            yield Problem(("cache", "sizeGib"), f"{args.cache.size_gib:g} GiB is less than 1 MiB; set 0.001 or more")
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         parameters: dict[str, str] = {}

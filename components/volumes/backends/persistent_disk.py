@@ -8,9 +8,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.base.faults import Fault
 from components.base.labels import GKE_ZONE
 from components.base.model import NonEmptyStr
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Backend, Request
@@ -73,7 +73,7 @@ class PersistentDisk(Backend):
         # `_read_only` checks the source.
         return True
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster)
         if self.kms_key:
             yield from google_key.faults(self.kms_key, "kmsKey", str(cluster.place))
@@ -81,10 +81,10 @@ class PersistentDisk(Backend):
             yield from self._ml(args.size_gib)
         elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:
             reason = f"{self.throughput_mib} exceeds the limit of {self.type}; set {_FASTEST:,} or less"
-            yield Fault(("backend", "throughputMib"), reason, given=(("backend", "type"),))
+            yield Problem(("backend", "throughputMib"), reason, given=(("backend", "type"),))
         elif self.type == _HYPERDISK and self.iops and math.ceil(args.size_gib) < _LEAST_WITH_IOPS:
             reason = f"is {self.iops}, but IOPS of a {self.type} below {_LEAST_WITH_IOPS} GiB follow from its size"
-            yield Fault(("backend", "iops"), f"{reason}; remove it", given=(("sizeGib",),))
+            yield Problem(("backend", "iops"), f"{reason}; remove it", given=(("sizeGib",),))
         by_size = [("iops", self.iops)] if self.type != _HYPERDISK else []
         if not self.type.startswith("hyperdisk"):
             by_size.insert(0, ("throughputMib", self.throughput_mib))
@@ -94,31 +94,31 @@ class PersistentDisk(Backend):
                     f"is not configurable for {self.type}, where it follows from the size; remove it, or set "
                     f"type {_HYPERDISK}"
                 )
-                yield Fault(("backend", key), reason, given=(("backend", "type"),))
+                yield Problem(("backend", key), reason, given=(("backend", "type"),))
         if self.type.startswith("hyperdisk") and args.size_gib < _LEAST_OF_HYPERDISK:
             reason = f"{args.size_gib:g} GiB is too small for {self.type}; set {_LEAST_OF_HYPERDISK} or more"
-            yield Fault(("sizeGib",), reason, given=(("backend", "type"),))
+            yield Problem(("sizeGib",), reason, given=(("backend", "type"),))
         if args.access_modes and "ReadOnlyMany" in args.access_modes:
             yield from self._read_only(args)
 
-    def _ml(self, size: float) -> Iterator[Fault]:
+    def _ml(self, size: float) -> Iterator[Problem]:
         least, most = max(_SLOWEST_ML, math.ceil(size * _SLOWEST_ML_EACH)), int(size * _FASTEST_ML_EACH)
         if self.throughput_mib and not least <= self.throughput_mib <= most:
             reason = (
                 f"invalid throughput {self.throughput_mib} for a {self.type} of {size:g} GiB; use {least:,} to {most:,}"
             )
-            yield Fault(("backend", "throughputMib"), reason, given=(("sizeGib",),))
+            yield Problem(("backend", "throughputMib"), reason, given=(("sizeGib",),))
 
-    def _read_only(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _read_only(self, args: VolumeSettings) -> Iterator[Problem]:
         """Only hyperdisk-ml can be attached to several nodes, read-only, so its data must come from a snapshot."""
         at = ("accessModes",)
         if self.type != _READ_ONLY:
             reason = f"{self.type} does not support ReadOnlyMany; set type {_READ_ONLY}"
-            yield Fault(at, reason, given=(("backend", "type"),))
+            yield Problem(at, reason, given=(("backend", "type"),))
         elif args.access_modes != ["ReadOnlyMany"]:
-            yield Fault(at, "mixes ReadOnlyMany with another mode, which a disk does not support; choose one")
+            yield Problem(at, "mixes ReadOnlyMany with another mode, which a disk does not support; choose one")
         elif args.source is None or args.source.snapshot is None:
-            yield Fault(
+            yield Problem(
                 ("from",), "missing, but a ReadOnlyMany disk cannot be written to; set the snapshot that it restores"
             )
 

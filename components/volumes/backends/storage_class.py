@@ -6,8 +6,8 @@ from typing import ClassVar, Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault, Note
 from components.base.model import ObjectName
+from components.base.problems import Note, Problem
 from components.clusters import storage_class_names
 from components.clusters.settings import ClusterArgs
 from components.volumes.backend import Backend, Request
@@ -58,19 +58,19 @@ class StorageClass(Backend):
         # The initial content of volumes of a custom class is unknown.
         return True
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if args.snapshots and args.snapshots.group and self.group_snapshot_class is None:
             reason = "missing, but group snapshots require it; choose one from kubectl get volumegroupsnapshotclasses"
-            yield Fault(("backend", "groupSnapshotClass"), reason, given=(("snapshots", "group"),))
+            yield Problem(("backend", "groupSnapshotClass"), reason, given=(("snapshots", "group"),))
         if self.name is None and cluster.default_disks and not self.for_one_node(args):
             reason = (
                 f"{', '.join(args.access_modes or ())} is not supported by the default StorageClass "
                 f"({cluster.default_disks})"
             )
             remedy = "which is ReadWriteOnce; set another class or kind in backend"
-            yield Fault(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
+            yield Problem(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
         if self.name and (wrong := storage_class_names.fault(self.name, cluster)):
-            yield Fault(("backend", "name"), wrong, given=(("cluster",),))
+            yield Problem(("backend", "name"), wrong, given=(("cluster",),))
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
         # If `driver` is set, the user has installed it, together with its class.

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from components import catalog
-from components.base.faults import Fault, did_you_mean
+from components.base.problems import Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import google_key
 
 
-def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None) -> Iterator[Fault]:
+def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None) -> Iterator[Problem]:
     """Faults of the region and of both keys. Paths are relative to the volume."""
     if key and cluster.place:
         yield from google_key.faults(key, "kmsKey", cluster.place)
@@ -17,14 +17,14 @@ def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_
     if region is None:
         if copy_key:
             reason = "is set, but the volume has no mirror; remove it, or set mirror"
-            yield Fault(("backend", "mirrorKmsKey"), reason)
+            yield Problem(("backend", "mirrorKmsKey"), reason)
         return
     regions = catalog.regions("gke")
     if region == cluster.place:
-        yield Fault(("mirror", "to", "region"), f"{region} is the region of the volume itself; choose another region")
+        yield Problem(("mirror", "to", "region"), f"{region} is the region of the volume itself; choose another region")
     elif regions and region not in regions:
         near = did_you_mean(region, regions)
-        yield Fault(
+        yield Problem(
             ("mirror", "to", "region"), f"unknown region {region!r}; choose one of {', '.join(sorted(regions))}{near}"
         )
     elif copy_key:
@@ -32,4 +32,4 @@ def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_
     elif key:
         # Refused, because the copy would silently use a Google-managed key.
         reason = f"missing, but kmsKey is set and works in its own region only; set a key for the copy in {region}"
-        yield Fault(("backend", "mirrorKmsKey"), reason, given=(("backend", "kmsKey"),))
+        yield Problem(("backend", "mirrorKmsKey"), reason, given=(("backend", "kmsKey"),))

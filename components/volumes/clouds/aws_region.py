@@ -3,26 +3,26 @@
 from collections.abc import Iterator
 
 from components import catalog
-from components.base.faults import Fault, Key, did_you_mean
+from components.base.problems import Key, Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
 
 _MIRROR = ("mirror", "to", "region")
 
 
-def faults(region: str, path: Key) -> Iterator[Fault]:
+def faults(region: str, path: Key) -> Iterator[Problem]:
     """A region that AWS does not have."""
     known = catalog.regions("eks")
     if known and region not in known:
-        yield Fault(
+        yield Problem(
             path, f"unknown region {region!r}; choose one of {', '.join(sorted(known))}{did_you_mean(region, known)}"
         )
 
 
-def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
     """Faults of a mirror's region. Paths are relative to the volume."""
     region = args.mirror.to.region if args.mirror else None
     if region and region == cluster.place:
-        yield Fault(_MIRROR, f"{region} is the region of the volume itself; choose another region")
+        yield Problem(_MIRROR, f"{region} is the region of the volume itself; choose another region")
     elif region:
         yield from faults(region, _MIRROR)

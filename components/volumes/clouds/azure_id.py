@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 
 DISK_ENCRYPTION_SET = "Microsoft.Compute/diskEncryptionSets"
 DNS_ZONE = "Microsoft.Network/privateDnsZones"
@@ -21,8 +21,8 @@ def parts(value: str, kind: str) -> tuple[str, ...] | None:
     return found.groups() if found else None
 
 
-def faults(path: Key, value: str, kind: str) -> Iterator[Fault]:
-    """Fault of an id that is invalid or of another type."""
+def faults(path: Key, value: str, kind: str) -> Iterator[Problem]:
+    """Problem of an id that is invalid or of another type."""
     if parts(value, kind) is None:
         form = f"/subscriptions/…/resourceGroups/…/providers/{kind}/…"
-        yield Fault(path, f"{value!r} is not a valid resource id; use {form}")
+        yield Problem(path, f"{value!r} is not a valid resource id; use {form}")

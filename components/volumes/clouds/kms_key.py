@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from components.base.faults import Fault
 from components.base.model import refuse
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
 
@@ -25,33 +25,33 @@ KmsKey = Annotated[str, AfterValidator(_arn)]
 """ARN of a KMS key."""
 
 
-def faults(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Fault]:
-    """Fault of a key in another region than the volume. Paths are relative to the volume."""
+def faults(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Problem of a key in another region than the volume. Paths are relative to the volume."""
     if key and cluster.place:
         yield from elsewhere(key, cluster.place, "kmsKey")
 
 
 def of_mirror(
     args: VolumeSettings, cluster: ClusterArgs, key: KmsKey | None, copy_key: KmsKey | None
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     """Faults of the key of a copy in another region. Paths are relative to the volume."""
     region, path = (args.mirror.to.region if args.mirror else None), ("backend", "mirrorKmsKey")
     if region == cluster.place:
         return  # reported by another check
     if copy_key and region is None:
-        yield Fault(path, "is set, but the volume has no mirror; remove it, or set mirror.to.region")
+        yield Problem(path, "is set, but the volume has no mirror; remove it, or set mirror.to.region")
     elif copy_key and region:
         yield from elsewhere(copy_key, region, "mirrorKmsKey")
     elif region and key:
         # Refused, because the copy would silently use an AWS-managed key.
         reason = f"missing, but kmsKey is set and works in its own region only; set a key of {region}"
-        yield Fault(path, reason, given=(("backend", "kmsKey"),))
+        yield Problem(path, reason, given=(("backend", "kmsKey"),))
 
 
-def elsewhere(key: KmsKey, region: str, setting: str) -> Iterator[Fault]:
-    """Fault of a key in another region than the data."""
+def elsewhere(key: KmsKey, region: str, setting: str) -> Iterator[Problem]:
+    """Problem of a key in another region than the data."""
     written = _ARN.fullmatch(key)
     if written and written[1] != region:
-        yield Fault(
+        yield Problem(
             ("backend", setting), f"the key is in {written[1]}, but the data is in {region}; use a key of {region}"
         )

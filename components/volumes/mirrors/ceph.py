@@ -12,8 +12,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
-from components.base import agent_facts, facts, interval
+from components.agent.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
+from components.base import agent_outputs, interval, outputs
 from components.base.labels import labels
 from components.namespace import Namespace
 from components.volumes.backends.cephfs import CephFs
@@ -106,7 +106,7 @@ class CephMirrors(pulumi.ComponentResource):
         self.rook = rook
         self.namespace = namespace
         self._scoped = f"{self.account}-{rook}"
-        super().__init__(facts.CEPH_MIRRORS, self._scoped, dict(agent_facts.CephMirrors(clusterId=rook)), opts)
+        super().__init__(outputs.CEPH_MIRRORS, self._scoped, dict(agent_outputs.CephMirrors(clusterId=rook)), opts)
         self._inside = pulumi.ResourceOptions(parent=self)
         self.agent = Agent(
             "ceph_mirror",

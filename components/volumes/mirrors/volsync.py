@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import facts, interval, pod_security
+from components.base import interval, outputs, pod_security
 from components.base.labels import COMPONENT, PART_OF, labels
 from components.namespace import Namespace
 from components.volumes import storage_class_per_volume
@@ -78,7 +78,7 @@ class Movers(pulumi.ComponentResource):
         needed: Iterable[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
-        super().__init__(facts.MOVERS, ACCOUNT, {}, opts)
+        super().__init__(outputs.MOVERS, ACCOUNT, {}, opts)
         self.namespace = namespace
         self.needed = list(needed)
         inside = pulumi.ResourceOptions(parent=self)

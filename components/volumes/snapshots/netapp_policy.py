@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from components.base import cron
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
 
 Rhythm = Literal["hourly", "daily", "weekly", "monthly"]
@@ -46,18 +46,18 @@ def kept(snapshots: SnapshotsArgs) -> int:
     return snapshots.keep or KEPT
 
 
-def faults(snapshots: SnapshotsArgs) -> Iterator[Fault]:
+def faults(snapshots: SnapshotsArgs) -> Iterator[Problem]:
     """Faults of settings that a snapshot policy does not support. Paths are relative to the volume."""
     if schedule(snapshots.schedule) is None:
         reason = f"a snapshot policy of NetApp Files cannot run at {snapshots.schedule!r}; use {_SUPPORTED}"
-        yield Fault(("snapshots", "schedule"), reason)
+        yield Problem(("snapshots", "schedule"), reason)
     if snapshots.expire is not None:
-        yield Fault(
+        yield Problem(
             ("snapshots", "expire"),
             "is set, but a snapshot policy of NetApp Files keeps snapshots by number only; remove it, and set keep",
         )
     if kept(snapshots) > _MOST_KEPT:
-        yield Fault(
+        yield Problem(
             ("snapshots", "keep"),
             f"{snapshots.keep} exceeds the {_MOST_KEPT} snapshots of a NetApp volume; set {_MOST_KEPT} or less",
         )

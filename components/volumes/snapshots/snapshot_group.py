@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes.settings import VolumeArgs
 from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
@@ -17,22 +17,22 @@ def groups(volumes: Mapping[str, VolumeArgs]) -> dict[str, list[str]]:
     return found
 
 
-def faults(volumes: Mapping[str, VolumeArgs], names: set[str], cluster: ClusterArgs) -> Iterator[Fault]:
+def faults(volumes: Mapping[str, VolumeArgs], names: set[str], cluster: ClusterArgs) -> Iterator[Problem]:
     """Faults of each group. `names` has the names of all volumes, valid or not."""
     for group, members in groups(volumes).items():
         first, *others = members
         path = ("volumes", first, "snapshots", "group")
         if group in names:
-            yield Fault(path, f"{group} is the name of a volume; use another name for the group")
+            yield Problem(path, f"{group} is the name of a volume; use another name for the group")
         if len(group) > NAME_LIMIT:
-            yield Fault(path, f"the name has {len(group)} characters; shorten it to {NAME_LIMIT}")
+            yield Problem(path, f"the name has {len(group)} characters; shorten it to {NAME_LIMIT}")
         for name in others:
             yield from _differences(group, first, name, volumes, cluster)
 
 
 def _differences(
     group: str, first: str, name: str, volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs
-) -> Iterator[Fault]:
+) -> Iterator[Problem]:
     given = (("volumes", first),)
     at = ("volumes", name, "snapshots")
     one, other = volumes[first].snapshots, volumes[name].snapshots
@@ -41,8 +41,8 @@ def _differences(
         if mine != theirs:
             found = f"is {mine}" if mine else "missing"
             other_has = f"volume {first} of the same group {group} has {theirs or 'none'}"
-            yield Fault((*at, key), f"{found}, but {other_has}; set the same for both", given=given)
+            yield Problem((*at, key), f"{found}, but {other_has}; set the same for both", given=given)
     ours, shared = (volumes[which].backend_on(cluster).group_class for which in (name, first))
     if ours and shared and ours != shared:
         reason = f"is {group}, but volume {first} of that group is on another driver or file system; use another group"
-        yield Fault((*at, "group"), reason, given=given)
+        yield Problem((*at, "group"), reason, given=given)

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import JOB_NAME
+from components.agent.agent import JOB_NAME
 from components.volumes.snapshots.settings import SnapshotsArgs
 from components.volumes.snapshots.snapshot_class import SnapshotClass
 from components.volumes.snapshots.snapshotter import Snapshotter

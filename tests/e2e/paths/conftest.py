@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli import members_kubeconfig
-from components.queues import members
+from components.teams import members
 from embedded.cluster import kubeconfig
 from embedded.cluster.places import Places
 from tests.e2e import canary_server

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 import yaml
 
-from driver.kube import Kube
-from embedded.paths import PROJECT
+from core.kube import Kube
+from core.paths import PROJECT
 from tests.e2e.paths.conftest import TEAM
 from tests.e2e.stacks import OwnStack
 from tests.support.documented import blocks, commands

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import yaml
 
+from core.paths import PROJECT
 from driver import sweep_image
-from embedded.images import package_layer
-from embedded.paths import PROJECT
+from images import package_layer
 from stack_file import sweep_packages
 from tests.e2e.paths.conftest import TEAM
 from tests.e2e.stacks import OwnStack

@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from cli.commands.cp import query as cp
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.pipelines import deployed as pipelines

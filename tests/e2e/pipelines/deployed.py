@@ -27,12 +27,12 @@ from cli.commands.runs import start, tables
 from cli.pipelines import listed
 from cli.pipelines.listed import Run
 from components.base.settings import Settings
+from core.kube import Kube
 from driver.deploy import Stack
-from driver.kube import Kube
 from stack import ResolvedStack
 from stack_file import read
 from tests.support.waiting import PATIENT_SECONDS, eventually
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 _QUIET = Console(quiet=True)
 _NUMBERS = itertools.count()

@@ -7,7 +7,7 @@ from typing import Any
 
 import promql_parser
 
-from components import agent_alerts
+from components.agent import alerts as agent_alerts
 from tests.support import goldens
 from tests.support.faults import dev
 from tests.support.rendered_files import rendered_tree

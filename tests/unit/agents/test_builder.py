@@ -10,8 +10,8 @@ from typing import Any
 import pulumi
 import pytest
 
-from components import agent
-from components.agent import TO_API_SERVER, Agent, Resources, Rights
+from components.agent import agent as agent_agent
+from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
 from tests.support import rendering
 from tests.support.rendering import PROJECT, Rendered
 
@@ -66,8 +66,8 @@ def test_its_modules_are_found_where_the_pod_mounts_them(program: str, tmp_path:
 
 def test_other_code_is_another_config_map(monkeypatch: pytest.MonkeyPatch) -> None:
     before = _made().one("ConfigMap").inputs["metadata"]["name"]
-    code = agent.files("snapshots")
-    monkeypatch.setattr(agent, "files", lambda _: {**code, "agents/api.py": "fresh"})
+    code = agent_agent.files("snapshots")
+    monkeypatch.setattr(agent_agent, "files", lambda _: {**code, "agents/api.py": "fresh"})
     assert _made().one("ConfigMap").inputs["metadata"]["name"] != before
 
 

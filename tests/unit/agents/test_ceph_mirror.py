@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from agents.ceph_mirror import __main__ as program
-from components import agent
+from components.agent import agent as agent_agent
 from components.volumes.mirrors import ceph
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -151,7 +151,7 @@ def place(installed: Place, monkeypatch: pytest.MonkeyPatch) -> Place:
 
 
 def test_the_code_is_of_ceph_s_image_s_python() -> None:
-    for text in agent.files("ceph_mirror").values():
+    for text in agent_agent.files("ceph_mirror").values():
         ast.parse(text, feature_version=(3, 9))
 
 

@@ -18,7 +18,7 @@ from agents.triggers.kept import Kept
 from components.base import labels
 from tests.support import counts
 from tests.support.trigger_world import World, settle
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 FRESH: Mapping[str, Any] = {"counts": "versions"}
 

@@ -11,7 +11,7 @@ from packaging.utils import canonicalize_name
 
 from components import versions
 from components.base.image import is_reference
-from embedded.images import cusolver, training
+from images import cusolver, training
 from tests.support.faults import dev, faults_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
 

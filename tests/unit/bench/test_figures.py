@@ -12,7 +12,7 @@ from rich.console import Console
 from bench import __main__ as main
 from bench import endless_gang, figure, memory, quiet, rate, training
 from bench.figure import Figure, Measured
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 def _figure(goal: str) -> Figure:
@@ -130,7 +130,7 @@ def test_a_busy_machine_is_waited_for() -> None:
 
 def test_a_machine_that_stays_busy_is_a_fault() -> None:
     slept: list[float] = []
-    with pytest.raises(Fault, match=r"load 3\.0 for 1 minutes"):
+    with pytest.raises(UserError, match=r"load 3\.0 for 1 minutes"):
         quiet.wait_for_low_load(lambda: 3.0, slept.append, patience=60)
     assert sum(slept) == 60
 
@@ -152,7 +152,7 @@ def test_a_rate_leaves_the_warm_up_out_and_the_checkpoints_in() -> None:
 
 def test_a_log_without_steady_lines_is_a_fault() -> None:
     lines = [training.stamped(line) for line in LOG.splitlines()]
-    with pytest.raises(Fault, match="1 lines after step 300"):
+    with pytest.raises(UserError, match="1 lines after step 300"):
         rate.steps_per_second(lines, warm_up=300)
 
 

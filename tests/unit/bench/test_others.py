@@ -12,7 +12,7 @@ import pytest
 from bench import quiet
 from bench.others import Others
 from embedded.cluster import cgroups
-from embedded.paths import Instance
+from embedded.instance import Instance
 from tests.support.waiting import eventually
 
 SECONDS = 0.6

@@ -12,7 +12,7 @@ import pytest
 from cli import __main__ as tensorplane
 from cli import commands, registry
 from cli.commands.preview import order, sections
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 
 PLAIN = """
 import click

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from kubernetes import client
 
-from driver import kube
-from driver.kube import Kube
-from embedded.fault import Fault
+from core import kube
+from core.errors import UserError
+from core.kube import Kube
 
 _UNASKED = 'Internal error occurred: failed calling webhook "mjobset.kb.io": dial tcp: connect: connection refused'
 _DENIED = 'admission webhook "vjobset.kb.io" denied the request: spec: Forbidden'
@@ -63,7 +63,7 @@ def test_a_webhook_that_restarts_is_waited_for() -> None:
 
 def test_a_webhook_that_stays_away_is_named_with_the_place_to_look(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kube, "_WEBHOOK_SECONDS", 0)
-    with _answering([(500, {"message": _UNASKED})]) as (api, _), pytest.raises(Fault) as fault:
+    with _answering([(500, {"message": _UNASKED})]) as (api, _), pytest.raises(UserError) as fault:
         api.apply("/jobsets/train", _JOB_SET, "test")
     (line,) = fault.value.lines
     assert line == (
@@ -74,6 +74,9 @@ def test_a_webhook_that_stays_away_is_named_with_the_place_to_look(monkeypatch: 
 @pytest.mark.parametrize("answer", [(403, _DENIED), (500, "etcdserver: request timed out")])
 def test_another_refusal_is_said_at_once(answer: tuple[int, str]) -> None:
     status, message = answer
-    with _answering([(status, {"message": message})]) as (api, asked), pytest.raises(Fault, match=r"^JobSet train: "):
+    with (
+        _answering([(status, {"message": message})]) as (api, asked),
+        pytest.raises(UserError, match=r"^JobSet train: "),
+    ):
         api.apply("/jobsets/train", _JOB_SET, "test")
     assert len(asked) == 1

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from components.agent_health import OUTAGES
+from components.agent.health import OUTAGES
+from core.errors import UserError
+from core.kube import Kube
 from driver import agent_states, status_tables
 from driver.agent_states import DEAD, FAILING, WAITING, WORKING, Agents
-from driver.kube import Kube
 from driver.status_tables import Facts
-from embedded.fault import Fault
 from tests.support.rendering import PROJECT
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
@@ -110,7 +110,7 @@ def test_who_may_not_list_leases_sees_the_rest() -> None:
 
         def items(self, path: str, **query: str) -> list[Object]:
             if "leases" in path:
-                raise Fault(f"GET {path}: leases.coordination.k8s.io is forbidden")
+                raise UserError(f"GET {path}: leases.coordination.k8s.io is forbidden")
             return [_deployment()]
 
     assert agent_states.gather(Refusing()) == Agents()

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from core.step import Step
 from driver.deploy import Stack, diagnostics
 from driver.stack_settings import StackSettings
-from embedded.step import Step
 
 _FAILED = """\
 Updating (dev):

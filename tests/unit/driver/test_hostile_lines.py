@@ -7,20 +7,20 @@ from pathlib import Path
 import pytest
 
 from cli import __main__ as tensorplane
+from core.errors import UserError
+from core.kube import Kube
 from driver import exit_codes
-from driver.kube import Kube
-from embedded.fault import Fault
 
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[2Ja", "\u202eevil", "a\rb", "\u2028", "\udcff", "\x00"])
 def test_a_line_about_a_hostile_name_shows_its_characters(name: str) -> None:
-    (line,) = exit_codes.lines("tensorplane x", Fault(f"{name}: no dataset has this name; choose one of raw"))
+    (line,) = exit_codes.lines("tensorplane x", UserError(f"{name}: no dataset has this name; choose one of raw"))
     assert line == f"{repr(name)[1:-1]}: no dataset has this name; choose one of raw"
     assert line.isprintable()
 
 
 def test_a_line_about_an_endless_name_can_be_read() -> None:
-    (line,) = exit_codes.lines("tensorplane x", Fault(f"{'x' * 5000}: no dataset has this name; choose one of raw"))
+    (line,) = exit_codes.lines("tensorplane x", UserError(f"{'x' * 5000}: no dataset has this name; choose one of raw"))
     assert line == f"{'x' * 1000}… no dataset has this name; choose one of raw"
 
 
@@ -50,7 +50,7 @@ def test_a_file_that_is_no_kubeconfig_is_one_line_with_its_path(
 ) -> None:
     file = tmp_path / "kubeconfig"
     file.write_text(content)
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         Kube.of(file, context)
     (line,) = exit_codes.lines("tensorplane jobs", raised.value)
     assert line.startswith(f"kubeconfig {file}, {f'context {context}' if context else 'its current context'}: ")

@@ -9,15 +9,15 @@ import time
 
 import pytest
 
-from embedded.paths import PROJECT
+from core.paths import PROJECT
 from tests.support.waiting import eventually
 
 _STUCK = """
 import sys, time
 from concurrent.futures import ThreadPoolExecutor
 from driver import __main__ as commands
-from embedded.progress import Progress
-from embedded.tasks import Task, run_all
+from core.progress import Progress
+from core.tasks import Task, run_all
 
 def waits(step):
     # As the cluster's start does: a pool, whose thread waits for something.

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.paths import PROJECT
+from core.step import Step
 from driver import locks
 from driver.deploy import Stack
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.paths import PROJECT
-from embedded.step import Step
 from tests.support.state_locks import dead_process, locked_by
 
 
@@ -37,7 +37,7 @@ def test_the_lock_of_a_live_pulumi_stays_and_is_named(tmp_path: Path) -> None:
         try:
             assert child.stdout and child.stdout.readline()  # its command line can be read once it runs
             lock = locked_by(tmp_path, child.pid)
-            with pytest.raises(Fault, match=f"process {child.pid} on .* is updating it"):
+            with pytest.raises(UserError, match=f"process {child.pid} on .* is updating it"):
                 locks.break_stale(tmp_path, "dev")
             assert lock.exists()
         finally:
@@ -46,7 +46,7 @@ def test_the_lock_of_a_live_pulumi_stays_and_is_named(tmp_path: Path) -> None:
 
 def test_the_lock_of_another_machine_stays(tmp_path: Path) -> None:
     lock = locked_by(tmp_path, os.getpid(), "elsewhere")
-    with pytest.raises(Fault, match="on elsewhere"):
+    with pytest.raises(UserError, match="on elsewhere"):
         locks.break_stale(tmp_path, "dev")
     assert lock.exists()
 
@@ -84,7 +84,7 @@ def test_the_engines_refusal_of_a_locked_stack_is_the_documented_line(tmp_path: 
     stack.settings.folder.mkdir()
     said = f"stack dev: process 4242 on {socket.gethostname()} is updating it since 2026-11-22T20:00:00Z; wait until it"
     for command in (lambda: stack.destroy(Step("destroy")), stack.outputs):
-        with pytest.raises(Fault) as raised:
+        with pytest.raises(UserError) as raised:
             command()
         (line,) = raised.value.lines
         assert line.startswith(said)
@@ -101,7 +101,7 @@ def test_the_second_of_two_concurrent_runs_names_the_first(tmp_path: Path) -> No
         try:
             assert first.stdout and first.stdout.readline()
             said = rf"^stack dev: process {first.pid} on \S+ is updating it since 20"
-            with pytest.raises(Fault, match=said), locks.alone(tmp_path, "dev"):
+            with pytest.raises(UserError, match=said), locks.alone(tmp_path, "dev"):
                 pytest.fail("both hold it")
             with locks.alone(tmp_path, "prod"):
                 pass

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import PROJECT
 from driver import __main__ as commands
-from embedded.paths import PROJECT
 
 
 def test_a_wrong_instance_is_one_line() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
 from driver.missing_claims import CLAIMS, gone, missing
-from embedded.fault import Fault
 
 STATE = {
     "deployment": {
@@ -31,7 +31,7 @@ class Api:
             return [{"metadata": {"name": "there", "namespace": "ml", **self._deletion}}]
         assert path == "/api/v1/persistentvolumes"
         if not self._may:
-            raise Fault("GET persistentvolumes: forbidden")
+            raise UserError("GET persistentvolumes: forbidden")
         return list(self._volumes)
 
 

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from agents.rollout.kept import Kept
+from core.kube import Kube
 from driver import next_steps
-from driver.kube import Kube
 
 OUTPUTS = {
     "namespace": "ml",

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from core.paths import PROJECT
 from driver import package_sets
 from driver.stack_settings import StackSettings
-from embedded.paths import PROJECT
 from stack_file import package_lock, sweep_packages
 from stack_file.package_lock import PackageLock
 

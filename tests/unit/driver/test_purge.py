@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
 from driver import purge
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 _CLAIM = {"type": "kubernetes:core/v1:PersistentVolumeClaim", "id": "tensorplane-dev/models"}
 
@@ -56,7 +56,7 @@ def test_what_is_not_on_the_cluster_stays(instance: Instance, capsys: pytest.Cap
 
 
 def test_it_lists_what_goes_before_anything_goes(instance: Instance, capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(Fault, match=r"Nothing was deleted. Confirm with: \.venv/bin/python -m driver purge --yes"):
+    with pytest.raises(UserError, match=r"Nothing was deleted. Confirm with: \.venv/bin/python -m driver purge --yes"):
         purge.purge(instance, confirmed=False)  # nobody can answer
     said = capsys.readouterr().out.splitlines()
     assert str(instance.home) in said[1]
@@ -73,6 +73,6 @@ def test_it_asks_for_the_name(instance: Instance, monkeypatch: pytest.MonkeyPatc
     if goes:
         purge.purge(instance, confirmed=False)
     else:
-        with pytest.raises(Fault):
+        with pytest.raises(UserError):
             purge.purge(instance, confirmed=False)
     assert instance.home.exists() != goes

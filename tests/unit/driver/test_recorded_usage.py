@@ -13,9 +13,9 @@ import pytest
 from agents.usage.record import PREFIX, Record
 from components.base import recorded_usage as handed
 from components.base.recorded_usage import VARIABLE, Used
+from core.errors import UserError
 from driver import recorded_usage
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 SUMS = {"2026-10": {"research": {"t4": 36000.0}}, "2026-11": {"research": {"t4": 3600.0, "a100": 1800.0}}}
@@ -49,7 +49,7 @@ def _settings(folder: Path, teams: dict[str, Any]) -> StackSettings:
 
 
 def _refuse() -> None:
-    raise Fault("no cluster")
+    raise UserError("no cluster")
 
 
 def test_the_cluster_is_asked_only_for_teams_with_a_budget(tmp_path: Path) -> None:

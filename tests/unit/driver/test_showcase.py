@@ -8,11 +8,11 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
 from driver import showcase, stack_settings
-from driver.kube import Kube
 from driver.watch import Outputs
-from embedded.fault import Fault
-from embedded.paths import PROJECT
 
 OUTPUTS = Outputs("ns", "ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
 
@@ -69,7 +69,7 @@ def test_a_model_of_something_else_is_not_asked_for_digits(status: int, row: Any
 
 
 def test_a_server_in_trouble_is_a_fault_in_its_own_words() -> None:
-    with pytest.raises(Fault, match="503: the server's own words"):
+    with pytest.raises(UserError, match="503: the server's own words"):
         _ask(503, None)
 
 

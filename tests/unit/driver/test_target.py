@@ -11,13 +11,14 @@ import pytest
 import yaml
 
 from cli import cluster_api
+from core.errors import UserError
+from core.paths import context_home
 from driver import cloud_kubeconfig, stack_settings, target
 from driver.target import Target
 from embedded import cluster
-from embedded.fault import Fault
-from embedded.hosts.environment import pulumi_environment
-from embedded.paths import Instance, context_home
+from embedded.instance import Instance
 from tests.support.ports import refusing
+from toolchain.pulumi_environment import pulumi_environment
 
 
 @pytest.fixture(autouse=True)
@@ -125,7 +126,7 @@ def test_an_activated_shell_does_not_mix_the_states_of_two_clusters(
 
 def test_a_file_that_is_no_yaml_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _settings(monkeypatch, tmp_path, "config:\n  a: [1,\n  b: }\n")
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         Target.of("", Instance())
     (line,) = raised.value.lines
     assert line.startswith("Pulumi.dev.yaml, line 3: ")
@@ -153,7 +154,7 @@ def _says(monkeypatch: pytest.MonkeyPatch, outputs: str) -> None:
         assert argv[1:] == ["stack", "output", "--json", "--show-secrets", "--stack", "prod"]
         if outputs.startswith("{"):
             return outputs
-        raise Fault(outputs)
+        raise UserError(outputs)
 
     monkeypatch.setattr(cloud_kubeconfig, "call", called)
     monkeypatch.setattr("driver.cloud_kubeconfig.toolchain.tools", lambda: SimpleNamespace(path=Path))
@@ -165,7 +166,7 @@ def test_a_clouds_stack_is_asked_in_its_own_cluster(monkeypatch: pytest.MonkeyPa
     with refusing() as port:
         _says(monkeypatch, json.dumps({"kubeconfig": _kubeconfig(f"http://127.0.0.1:{port}")}))
         line = rf"^stack prod: .*127\.0\.0\.1:{port}: .* Look with: tensorplane kubeconfig --stack prod"
-        with pytest.raises(Fault, match=line):
+        with pytest.raises(UserError, match=line):
             cluster_api.reached(Target("", Instance(), cloud="eks", stack="prod"))
 
 
@@ -175,23 +176,25 @@ def test_a_clouds_stack_that_was_never_deployed_is_one_line(
 ) -> None:
     _says(monkeypatch, outputs)
     with pytest.raises(
-        Fault, match=r"^stack prod: its cluster does not exist yet; create it with: make up STACK=prod$"
+        UserError, match=r"^stack prod: its cluster does not exist yet; create it with: make up STACK=prod$"
     ):
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 
 def test_an_unreadable_state_is_reported_with_pulumis_message(monkeypatch: pytest.MonkeyPatch, state: Path) -> None:
     _says(monkeypatch, "pulumi stack output: incorrect passphrase")
-    with pytest.raises(Fault, match="incorrect passphrase"):
+    with pytest.raises(UserError, match="incorrect passphrase"):
         Target("", Instance(), cloud="eks", stack="prod").api()
 
 
 def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.MonkeyPatch, away: Path) -> None:
     monkeypatch.setattr(cluster, "is_running", lambda _: False)  # whatever runs on this machine
     own = Target("mine", Instance(), away)
-    with pytest.raises(Fault, match=r"^context mine: The cluster does not answer .* Look with: kubectl cluster-info$"):
+    with pytest.raises(
+        UserError, match=r"^context mine: The cluster does not answer .* Look with: kubectl cluster-info$"
+    ):
         cluster_api.reached(own)
-    with pytest.raises(Fault, match=r"The embedded cluster is stopped; start it with: make up"):
+    with pytest.raises(UserError, match=r"The embedded cluster is stopped; start it with: make up"):
         cluster_api.reached(Target("", Instance()))
 
 
@@ -223,6 +226,6 @@ def test_its_kubeconfig_is_that_of_the_stack_which_has_the_cluster(
     monkeypatch.setattr(cloud_kubeconfig, "of_stack", of_stack)
     found = Target.of("", Instance(), stack="vision")
     assert found.cloud == "eks"
-    with pytest.raises(Fault):
+    with pytest.raises(UserError):
         found.api()
     assert asked == ["dev"]

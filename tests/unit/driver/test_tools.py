@@ -8,9 +8,9 @@ import pytest
 
 from driver import tools
 from driver.target import Target
-from embedded.hosts.stand_ins import CLOUDS, Cloud
-from embedded.paths import Instance
-from embedded.toolchain import python_packages
+from embedded.instance import Instance
+from plugins.hosts.stand_ins import CLOUDS, Cloud
+from toolchain import python_packages
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,8 @@ import re
 import pytest
 from kubernetes import client
 
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support.ports import refusing
 
 
@@ -17,7 +17,7 @@ def test_a_stopped_cluster_is_one_line_without_names_of_pythons_objects(scheme: 
     with refusing() as port:
         settings = client.Configuration(host=f"{scheme}://127.0.0.1:{port}")
         settings.retries = 0
-        with pytest.raises(Fault) as fault:
+        with pytest.raises(UserError) as fault:
             Kube(client.ApiClient(settings), "Start it").get("/version")
     (line,) = fault.value.lines
     assert re.fullmatch(r"The cluster does not answer \([^()<>]*\)\. Start it", line), line

@@ -16,9 +16,9 @@ import pytest
 from cli import __main__ as tensorplane
 from cli import registry
 from cli.commands.preview import events
+from core.paths import PROJECT, cache
 from driver import __main__ as driver
 from driver import unforeseen
-from embedded.paths import PROJECT, cache
 
 
 class Odd(Exception):

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from core.errors import UserError
+from core.paths import PROJECT
+from core.progress import Progress
 from driver import showcase, stack_settings, up, watch
 from driver.policy_pack import Policies
 from driver.target import Target
-from embedded.fault import Fault
-from embedded.paths import PROJECT, Instance
-from embedded.progress import Progress
+from embedded.instance import Instance
 
 CLOUD = Target("", Instance("test"), cloud="eks", stack="prod")
 DIGITS = stack_settings.read(PROJECT / "Pulumi.dev.yaml").section("workloads")
@@ -41,9 +42,9 @@ def test_a_preview_that_refuses_stops_the_update(monkeypatch: pytest.MonkeyPatch
         return subprocess.CompletedProcess([], 1, "A policy refuses this update\n", "")
 
     monkeypatch.setattr(up, "_tensorplane", refuses)
-    with pytest.raises(Fault, match="A policy refuses this update"):
+    with pytest.raises(UserError, match="A policy refuses this update"):
         up._previewed(CLOUD, Policies.RUN)
-    with pytest.raises(Fault):
+    with pytest.raises(UserError):
         up._previewed(CLOUD, Policies.SKIP)
     assert asked == [("prod", "preview", "--policies", "run"), ("prod", "preview", "--policies", "skip")]
 
@@ -52,11 +53,11 @@ def test_a_cluster_in_a_cloud_that_does_not_answer_stops_no_update(monkeypatch: 
     """The update may be what makes the cluster, or what lets this machine reach it."""
 
     def fails(self: Target) -> None:
-        raise Fault("stack prod: its cluster does not exist yet")
+        raise UserError("stack prod: its cluster does not exist yet")
 
     monkeypatch.setattr(Target, "api", fails)
     assert up._api(CLOUD) is None
-    with pytest.raises(Fault, match="its cluster does not exist yet"):
+    with pytest.raises(UserError, match="its cluster does not exist yet"):
         up._api(Target("mine", Instance("test")))
 
 

@@ -7,11 +7,11 @@ import io
 import pytest
 from rich.console import Console
 
+from core.progress import Progress
 from driver import up, watch
 from driver.target import Target
 from driver.watch import Outputs, has_job_and_server
-from embedded.paths import Instance
-from embedded.progress import Progress
+from embedded.instance import Instance
 
 _JOB, _SERVER = {"digits": {"kind": "trainingJob"}}, {"digits-server": {"kind": "modelServer"}}
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
+from core.step import Step
 from driver import watch
 from driver.runs.job_set import JobSet
-from embedded.fault import Fault
-from embedded.step import Step
 from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, api_of, exited, job_set_of, pod_of, unpulled
 
 _OUTPUTS = {
@@ -23,7 +23,7 @@ _OUTPUTS = {
 
 
 def test_an_update_that_changes_nothing_still_tells_of_failed_jobs_and_of_those_that_are_gone() -> None:
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         watch.jobs(api_of({RUN: job_set_of("Failed")}, pod_of(**exited(1, TRACEBACK))), _OUTPUTS)
     lines = raised.value.lines
     assert lines[0] == f"training job {RUN} failed:"
@@ -77,13 +77,13 @@ def test_a_gang_with_a_pod_that_no_node_takes_says_so_whatever_its_chief_has_sai
 @pytest.mark.usefixtures("clock")
 def test_one_that_waits_in_its_queue_is_left_with_what_to_look_at() -> None:
     with pytest.raises(
-        Fault, match=r"waiting in queue q \(no pod of it has run for 900 s\).*make why.*to follow it again"
+        UserError, match=r"waiting in queue q \(no pod of it has run for 900 s\).*make why.*to follow it again"
     ):
         watch.training(api_of({RUN: job_set_of()}), _FOLLOWED, Step("training"))
 
 
 def test_an_image_that_cannot_be_pulled_is_not_waited_for_as_long(clock: list[float]) -> None:
-    with pytest.raises(Fault, match=f"training job {RUN} cannot start: {UNPULLED}. Correct `image`"):
+    with pytest.raises(UserError, match=f"training job {RUN} cannot start: {UNPULLED}. Correct `image`"):
         watch.training(api_of({RUN: job_set_of()}, unpulled()), _FOLLOWED, Step("training"))
     assert clock[0] <= 120
 
@@ -92,7 +92,7 @@ def test_an_image_that_cannot_be_pulled_is_not_waited_for_as_long(clock: list[fl
 def test_every_job_of_the_stack_is_followed_until_it_begins(clock: list[float], queued: bool) -> None:
     """Also where a server waits for none of them, and where the first is still waiting in its queue."""
     first = {**job_set_of(), "spec": {"suspend": True}} if queued else job_set_of("Completed")
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         watch.wait_for_start(api_of({RUN: first, "other-1": job_set_of()}, unpulled()), _OUTPUTS, Step("jobs"))
     (line,) = raised.value.lines
     assert line.startswith(f"training job other-1 cannot start: {UNPULLED}. Correct `image`")
@@ -137,12 +137,12 @@ def test_a_registry_that_comes_back_is_no_fault(clock: list[float]) -> None:
 def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: str) -> None:
     pod = pod_of(phase="Pending")
     pod["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": said}]
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         watch.serving(api_of({"d": {"status": {}}}, pod), _FOLLOWED, Step("serving"))
     assert raised.value.lines == (f"model server d: not Ready: {told} (after 180 s). Look at: make status",)
 
 
 def test_a_server_whose_image_cannot_be_pulled_fails_as_soon(clock: list[float]) -> None:
-    with pytest.raises(Fault, match=f"model server d cannot start: {UNPULLED}. Correct `image`"):
+    with pytest.raises(UserError, match=f"model server d cannot start: {UNPULLED}. Correct `image`"):
         watch.serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
     assert clock[0] <= 120

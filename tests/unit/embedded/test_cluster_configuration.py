@@ -15,7 +15,7 @@ import yaml
 
 from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
 from embedded.cluster.places import Places
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 @pytest.fixture

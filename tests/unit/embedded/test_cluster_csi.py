@@ -11,7 +11,7 @@ import yaml
 from embedded.cluster import components, configuration, csi, pki, pool
 from embedded.cluster.places import Places
 from embedded.csi.contract import DRIVER
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 @pytest.fixture

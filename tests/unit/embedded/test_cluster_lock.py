@@ -12,15 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
+from core.paths import PROJECT
 from embedded.cluster import lock
 from embedded.cluster.lock import only_one
-from embedded.fault import Fault
-from embedded.paths import PROJECT, Instance
+from embedded.instance import Instance
 
 _HOLD = """
 import pathlib, sys
 from embedded.cluster import lock
-from embedded.paths import Instance
+from embedded.instance import Instance
 lock._OF_ROOT = pathlib.Path(sys.argv[1])
 with lock.only_one(Instance("bench")):
     print("held", flush=True)
@@ -44,7 +45,7 @@ def test_a_second_process_names_the_holder_and_gets_the_lock_after_its_kill(fold
         assert holder.stdout
         assert holder.stdout.readline() == "held\n"
         with (
-            pytest.raises(Fault, match=f"process {holder.pid} is starting or stopping it"),
+            pytest.raises(UserError, match=f"process {holder.pid} is starting or stopping it"),
             only_one(Instance("bench"), timeout=0.2),
         ):
             pass

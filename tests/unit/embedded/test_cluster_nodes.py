@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from components.clusters.embedded import NODE, Embedded
+from core.errors import UserError
 from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
 from embedded.cluster.node_volumes import Seen
 from embedded.cluster.nodes import MOST, Node
@@ -21,8 +22,7 @@ from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.csi.names import identifier
 from embedded.csi.refusal import Refusal
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 EVERY = [Node(Instance("dev"), number) for number in range(1, MOST + 1)]
 
@@ -121,7 +121,9 @@ def test_a_range_of_a_further_node_that_is_in_use_is_one_line(monkeypatch: pytes
     routes = [{"dst": "10.200.1.0/24", "dev": "vpn"}]
     monkeypatch.setattr(node_network, "run", lambda *_: json.dumps(routes))
     node_network.check_addresses(EVERY[2:])
-    with pytest.raises(Fault, match=r"^10\.200\.1\.0/24: the embedded cluster requires this range, but .* on vpn uses"):
+    with pytest.raises(
+        UserError, match=r"^10\.200\.1\.0/24: the embedded cluster requires this range, but .* on vpn uses"
+    ):
         node_network.check_addresses(EVERY[1:])
 
 

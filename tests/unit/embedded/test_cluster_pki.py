@@ -10,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import InvalidSignature
 
 from embedded.cluster import pki
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 LEAVES = pki.leaves(Instance("test"))
 NOW = datetime.datetime(2026, 1, 1, tzinfo=datetime.UTC)

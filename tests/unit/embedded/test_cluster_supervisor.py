@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.errors import UserError
 from embedded.cluster import supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import CrashWatch, State, Supervisor
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 class Recorded(Supervisor):
@@ -40,7 +40,7 @@ def _up(pid: int) -> State:
 
 def test_what_supervisord_gave_up_on_is_a_fault(at: Places) -> None:
     watch = CrashWatch(at, Recorded(State("etcd", "FATAL", 1, 0)))
-    with pytest.raises(Fault, match=r"^etcd keeps crashing: panic: no disk \(log: .*/etcd.log\)$"):
+    with pytest.raises(UserError, match=r"^etcd keeps crashing: panic: no disk \(log: .*/etcd.log\)$"):
         watch.check()
 
 
@@ -48,7 +48,7 @@ def test_what_comes_up_again_and_again_is_a_fault(at: Places) -> None:
     watch = CrashWatch(at, Recorded(*(_up(pid) for pid in (1, 1, 2, 3, 4))))
     for _ in range(4):
         watch.check()
-    with pytest.raises(Fault, match="etcd keeps crashing"):
+    with pytest.raises(UserError, match="etcd keeps crashing"):
         watch.check()
 
 

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 import pytest
 
+from core.errors import UserError
 from embedded import preflight
-from embedded.fault import Fault
+from embedded.instance import Instance
 from embedded.machine import Machine, Route, routes
-from embedded.paths import Instance
 from embedded.preflight import CONTROLLERS, FIRST_MIB, MEMORY_MIB, faults
 
 FIT = Machine(controllers=frozenset(CONTROLLERS), memory_mib=MEMORY_MIB, free_mib={"/": FIRST_MIB})
@@ -96,7 +96,7 @@ def test_the_kernels_routing_table_is_read() -> None:
 
 def test_the_check_ends_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(preflight, "probe", lambda *_: replace(FIT, is_root=False))
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         preflight.check(DEV)
     assert len(caught.value.lines) == 3
     assert caught.value.lines[-1].endswith("make up CONTEXT=kind-dev")

@@ -14,10 +14,10 @@ from components.gpu_runtime import GpuRuntimeArgs
 from components.gpu_runtime.operator import Operator
 from components.gpu_runtime.plugin import Plugin
 from components.node_groups import fleet
+from components.node_groups.cluster_properties import Site
 from components.node_groups.fleet import Fleet
 from components.node_groups.labels import plugin_config
 from components.node_groups.settings import Effect, NodeGroupArgs
-from components.node_groups.site import Site
 from tests.support.rendered_files import rendered_tree
 
 SHARING: dict[str, dict[str, Any] | None] = {

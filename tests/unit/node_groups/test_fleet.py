@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from components.base.faults import Fault, Note
 from components.base.model import Resources
+from components.base.problems import Note, Problem
 from components.clusters.aks import Aks
 from components.clusters.eks import Eks
 from components.clusters.gke import Gke
 from components.node_groups import fleet, placement
 from components.node_groups.checks import pods, unreached
+from components.node_groups.cluster_properties import Site
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 from tests.support.faults import faults_of
 
 OWN = Site("existing", None, None)
@@ -45,7 +45,7 @@ def made(groups: dict[str, dict[str, Any]], site: Site = OWN) -> tuple[Fleet, li
     return found, [str(fault).removeprefix("tensorplane:") for fault in faults]
 
 
-def lines(faults: Iterable[Fault | Note]) -> list[str]:
+def lines(faults: Iterable[Problem | Note]) -> list[str]:
     """Faults as people read them."""
     return [str(fault).removeprefix("tensorplane:") for fault in faults]
 

@@ -8,10 +8,10 @@ import pytest
 
 from components import catalog
 from components.node_groups import kops
+from components.node_groups.cluster_properties import Site
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 from tests.support import kops_schema
 
 SITE = Site("existing", "eks", "us-east-1")

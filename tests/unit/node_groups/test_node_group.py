@@ -10,10 +10,10 @@ from components import catalog
 from components.base.label_syntax import is_label_key, is_label_value
 from components.clusters.eks import Eks
 from components.clusters.gke import Gke
+from components.node_groups.cluster_properties import Site
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
-from components.node_groups.site import Site
 
 EKS = Eks(region="us-west-2").site
 GKE = Gke(project="project", region="us-central1").site

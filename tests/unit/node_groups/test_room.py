@@ -11,8 +11,8 @@ from components.clusters.eks import Eks
 from components.clusters.embedded import Embedded
 from components.node_groups import fleet
 from components.node_groups.checks import pods
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 
 EKS = Eks(region="us-west-2").site
 GROUPS: dict[str, Any] = {

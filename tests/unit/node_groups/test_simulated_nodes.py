@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
+import images
+import toolchain
 from components import catalog
 from components.base.labels import SIMULATED
 from components.base.model import Resources
@@ -15,14 +17,14 @@ from components.clusters.embedded import NODE, Embedded, simulated_nodes
 from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet, of
 from components.node_groups.settings import NodeGroupArgs
+from core.step import Step
 from driver import up
 from driver.stack_settings import StackSettings
 from driver.target import Target
-from embedded import cluster, images, toolchain
+from embedded import cluster
 from embedded.cluster import kwok
 from embedded.cluster.places import Places
-from embedded.paths import Instance
-from embedded.step import Step
+from embedded.instance import Instance
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered, Rendered
 

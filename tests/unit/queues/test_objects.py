@@ -19,14 +19,15 @@ from components.clusters.aks import Aks
 from components.clusters.eks import Eks
 from components.node_groups import fleet
 from components.node_groups.checks import pods as pod_checks
+from components.node_groups.cluster_properties import Site
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
-from components.queues import check, flavors, lending, quota, room, team
+from components.queues import check, flavors, lending, quota, room
 from components.queues.flavors import Flavor
 from components.queues.quota import Quota
 from components.queues.room import PodSet
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
+from components.teams import team as teams_team
 from tests.support import counts
 
 STACK = "lab"
@@ -252,7 +253,7 @@ def test_the_limit_of_a_namespace_is_what_its_queues_can_hold_and_no_more_than_t
                 if owner is None or owner in args.teams:
                     allowed[each["name"]] += int(gpus["nominalQuota"]) + int(gpus.get("borrowingLimit", 0))
         most = sum(min(allowed[name], sure[name]) for name in allowed)
-        assert team.gpus_at_most(found.queues, found.quotas, owner) == most
+        assert teams_team.gpus_at_most(found.queues, found.quotas, owner) == most
         capacities = [kind.gpus_max for kind in found.kinds.values() if kind.is_gpu]
         assert most <= sum(gpus or 0 for gpus in capacities) or "any" in found.kinds
 

@@ -15,8 +15,8 @@ from components.clusters.existing import Existing
 from components.clusters.settings import ClusterArgs
 from components.volumes.backend import Backend
 from tests.support.faults import dev, faults_of, keys_of, put, spoil
-from workloads.base import WorkloadArgs
-from workloads.strategies import Strategy
+from workloads.family import WorkloadArgs
+from workloads.training_job.strategies import Strategy
 
 FAMILIES = {"clusters": ClusterArgs, "backends": Backend, "workloads": WorkloadArgs, "strategies": Strategy}
 

@@ -6,7 +6,7 @@ import re
 import pytest
 
 from components import versions
-from components.base import facts
+from components.base import outputs
 from tests.support.rendered_files import rendered_anew, rendered_tree
 from tests.support.rendering import PROJECT, Echo, settings_of
 
@@ -115,6 +115,6 @@ def test_every_component_registers_its_outputs() -> None:
 def test_the_gpu_quota_knows_every_workload_there_is() -> None:
     """A policy imports nothing of the stack: it names the components that it counts."""
     sources = "".join(path.read_text() for path in (PROJECT / "workloads").rglob("*.py"))
-    built = {getattr(facts, token) for token in re.findall(r"super\(\).__init__\(registered\.([A-Z_]+)", sources)}
+    built = {getattr(outputs, token) for token in re.findall(r"super\(\).__init__\(registered\.([A-Z_]+)", sources)}
     assert {"tensorplane:index:ModelServer", "tensorplane:index:TrainingJob"} <= built
     assert built <= set(re.findall(r'"(tensorplane:index:\w+)"', (PROJECT / "policies/gpu_usage/usage.py").read_text()))

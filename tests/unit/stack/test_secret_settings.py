@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.base.faults import Key
+from components.base.problems import Key
 from tests.support.faults import CPU, EKS, dev, faults_of
 
 

@@ -1,4 +1,4 @@
-"""Each agent is run by one component, through `components/agent.py`, and needs only what its pods have."""
+"""Each agent is run by one component, through `components/agent/agent.py`, and needs only what its pods have."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from components import agent_code
+from components.agent import code as agent_code
 from tests.support.rendering import PROJECT
 
 IMAGE_HOLDS = {"steps": {"tensorplane"}, "sweep": {"optuna"}, "topics": {"confluent_kafka"}}
 """Packages in the pods of agents besides the standard library: of their images, and the library that `steps` mounts."""
-_BUILDER = Path("components/agent_code.py")
+_BUILDER = Path("components/agent/code.py")
 
 
 def problems(project: Path) -> Iterator[str]:
@@ -37,8 +37,9 @@ def problems(project: Path) -> Iterator[str]:
 
 
 def _components(project: Path) -> Iterator[tuple[Path, str]]:
-    for path in sorted((project / "components").rglob("*.py")):
-        yield path.relative_to(project), path.read_text()
+    for part in ("components", "workloads"):
+        for path in sorted((project / part).rglob("*.py")):
+            yield path.relative_to(project), path.read_text()
 
 
 def _users(project: Path) -> Iterator[tuple[Path, str]]:
@@ -117,7 +118,7 @@ def test_the_documentation_lists_each_agent_and_its_component() -> None:
 def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The agents and components as they are; a test that changes something takes it back."""
     made = tmp_path_factory.mktemp("copied")
-    for folder in ("agents", "components"):
+    for folder in ("agents", "components", "workloads"):
         shutil.copytree(PROJECT / folder, made / folder, ignore=shutil.ignore_patterns("__pycache__", "data"))
     return made
 
@@ -140,7 +141,7 @@ def copied(tmp_path_factory: pytest.TempPathFactory) -> Path:
         (
             "components/queues/again.py",
             'COMMAND = ["python3", "-m", "agents.topics"]',
-            "components/queues/again.py has 'agents.topics': only components/agent_code.py names the agents' code",
+            "components/queues/again.py has 'agents.topics': only components/agent/code.py names the agents' code",
         ),
         (
             "agents/snapshots/fresh.py",

@@ -13,7 +13,7 @@ import pytest
 
 from components import catalog
 from components.clusters.settings import ClusterArgs
-from embedded.hosts import stand_ins
+from plugins.hosts import stand_ins
 from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -157,12 +157,12 @@ TOY = '''
 from collections.abc import Iterator, Mapping
 from typing import ClassVar, Literal
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.clusters.gpu_support import GpuSupport
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
-from components.node_groups.site import NodeTraits
+from components.node_groups.cluster_properties import NodeTraits
 
 
 class Toy(ClusterArgs):
@@ -182,9 +182,9 @@ class Toy(ClusterArgs):
     def group_zones(self, shape: Shape) -> tuple[str, ...]:
         return ("here-1",)
 
-    def check(self, groups: Mapping[str, Shape]) -> Iterator[Fault]:
+    def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         if self.region != "here":
-            yield Fault(("cluster", "region"), f"no region {self.region!r}; set it to here")
+            yield Problem(("cluster", "region"), f"no region {self.region!r}; set it to here")
 '''
 
 STACK = """
@@ -207,12 +207,12 @@ components.clusters.__path__.append(sys.argv[1])
 load_family("components.clusters", [sys.argv[1]])
 
 from cli import stack_config
-from embedded.fault import Fault
+from core.errors import UserError
 
 def said(file: str) -> list[str]:
     try:
         resolved = stack_config.load(Path(file))
-    except Fault as fault:
+    except UserError as fault:
         return list(fault.lines)
     return sorted(str(taint) for taint in resolved.fleet.groups["cheap"].taints)
 

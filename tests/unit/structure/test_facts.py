@@ -10,7 +10,7 @@ from typing import Any, is_typeddict
 
 import pytest
 
-from components.base import facts
+from components.base import outputs
 from tests.unit.structure import imports, sources
 
 PROJECT = Path(__file__).resolve().parents[3]
@@ -20,11 +20,11 @@ _EMBEDDED = frozenset({"driver", "embedded", "policies"})
 
 
 def tokens() -> set[str]:
-    return {value for name, value in vars(facts).items() if isinstance(value, str) and value.startswith(_TOKEN)}
+    return {value for name, value in vars(outputs).items() if isinstance(value, str) and value.startswith(_TOKEN)}
 
 
 def shapes() -> dict[str, Any]:
-    return {name: value for name, value in vars(facts).items() if is_typeddict(value)}
+    return {name: value for name, value in vars(outputs).items() if is_typeddict(value)}
 
 
 def wrong_registrations(root: Path) -> list[str]:
@@ -32,7 +32,7 @@ def wrong_registrations(root: Path) -> list[str]:
     return sorted(
         f"{module}: {problem}"
         for module, path in imports.modules(root).items()
-        if imports.part_of(module) in {"cli", "components", "workloads", "stack"} and module != facts.__name__
+        if imports.part_of(module) in {"cli", "components", "workloads", "stack"} and module != outputs.__name__
         for problem in _problems(sources.tree(path))
     )
 
@@ -99,7 +99,7 @@ def test_workloads_that_the_gpu_quota_counts_register_gpus() -> None:
         if isinstance(node.left, ast.Name) and node.left.id == "name"
     }
     assert read == {"gpus"}
-    for shape in (facts.ModelServer, facts.TrainingJob):
+    for shape in (outputs.ModelServer, outputs.TrainingJob):
         assert read <= set(shape.__annotations__)
 
 
@@ -116,5 +116,5 @@ def test_policies_read_the_version_that_components_register() -> None:
         if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
         if isinstance(node.value, ast.Constant)
     }
-    assert read == {"VERSION": facts.VERSION, "_CLUSTER": facts.CLUSTER, "_KEY": facts.VERSION_KEY}
-    assert facts.VERSION_KEY in facts.Cluster.__annotations__
+    assert read == {"VERSION": outputs.VERSION, "_CLUSTER": outputs.CLUSTER, "_KEY": outputs.VERSION_KEY}
+    assert outputs.VERSION_KEY in outputs.Cluster.__annotations__

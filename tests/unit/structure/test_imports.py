@@ -13,18 +13,23 @@ from tests.unit.structure import imports
 PROJECT = Path(__file__).resolve().parents[3]
 
 _STACK = {"components", "stack", "stack_file", "workloads"}
+_MACHINE = {"images", "plugins", "toolchain"}
 MAY_IMPORT: Mapping[str, set[str]] = {
     "__main__": {"stack"},
     "agents": set(),
-    "cli": {*_STACK, "agents", "driver", "embedded"},
-    "components": {"agents", "stack_file"},
-    "driver": {*_STACK, "embedded"},
-    "embedded": {"stack_file"},
+    "cli": {*_STACK, *_MACHINE, "agents", "core", "driver", "embedded"},
+    "components": {"agents", "core", "stack_file"},
+    "core": set(),
+    "driver": {*_STACK, *_MACHINE, "core", "embedded"},
+    "embedded": {*_MACHINE, "core"},
+    "images": {"core", "stack_file", "toolchain"},
+    "plugins": {"core", "stack_file", "toolchain"},
     "policies": set(),
     "runtime": set(),
     "stack": {"components", "stack_file", "workloads"},
     "stack_file": set(),
-    "workloads": {"components", "stack_file"},
+    "toolchain": {"core"},
+    "workloads": {"agents", "components", "stack_file"},
 }
 """The other parts that each top-level part may import."""
 

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support.rendering import PROJECT
 
-KINDS = Path("workloads/kinds")
-FACTS = Path("components/base/facts.py")
+KINDS = "workloads/*/component.py"
+FACTS = Path("components/base/outputs.py")
 QUOTA = Path("policies/gpu_usage/usage.py")
 _TOKEN = "tensorplane:index:"
 
@@ -20,15 +20,15 @@ def uncounted(root: Path) -> Iterator[str]:
     """Kinds of workloads whose GPUs the quota would not see, a line each."""
     constants, fields = _facts(root)
     counted = set(_texts(ast.parse((root / QUOTA).read_text())))
-    for path in sorted((root / KINDS).glob("[!_]*.py")):
+    for path in sorted(root.glob(KINDS)):
         tokens = [constants.get(name, name) for name in _registered(ast.parse(path.read_text()))]
         if not tokens:
-            yield f"{path.name} registers no token"
+            yield f"{path.parent.name} registers no token"
         for token in tokens:
             if token not in counted:
-                yield f"{path.name} registers {token}, which {QUOTA} does not count"
+                yield f"{path.parent.name} registers {token}, which {QUOTA} does not count"
             if "gpus" not in fields.get(token.removeprefix(_TOKEN), set()):
-                yield f"{path.name} registers {token}, whose type in {FACTS} has no gpus"
+                yield f"{path.parent.name} registers {token}, whose type in {FACTS} has no gpus"
 
 
 def _registered(tree: ast.AST) -> Iterator[str]:
@@ -45,7 +45,7 @@ def _facts(root: Path) -> tuple[dict[str, str], dict[str, set[str]]]:
         ast.unparse(node.targets[0]): text for node in body if isinstance(node, ast.Assign) for text in _texts(node)
     }
     # The larger types are in files of their own, which that file imports.
-    others = [node for path in (root / FACTS).parent.glob("*_facts.py") for node in ast.parse(path.read_text()).body]
+    others = [node for path in (root / FACTS).parent.glob("*_outputs.py") for node in ast.parse(path.read_text()).body]
     fields = {
         node.name: {ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)}
         for node in (*body, *others)
@@ -61,7 +61,7 @@ def _texts(tree: ast.AST) -> Iterator[str]:
 
 
 def test_the_quota_counts_every_kind() -> None:
-    assert {path.name for path in (PROJECT / KINDS).glob("*.py")} >= {"model_server.py", "training_job.py"}
+    assert {path.parent.name for path in PROJECT.glob(KINDS)} >= {"model_server", "training_job"}
     assert list(uncounted(PROJECT)) == []
 
 
@@ -71,7 +71,7 @@ def test_the_quota_counts_every_kind() -> None:
         ("super().__init__(registered.SWEEP, name, {}, opts)", True, True, []),
         ("super().__init__(SWEEP, name, {}, opts)", True, True, []),
         ("super().__init__(registered.SWEEP, name, {}, opts)", False, True, ["which policies/gpu_usage/usage.py"]),
-        ("super().__init__(registered.SWEEP, name, {}, opts)", True, False, ["components/base/facts.py has no gpus"]),
+        ("super().__init__(registered.SWEEP, name, {}, opts)", True, False, ["components/base/outputs.py has no gpus"]),
         ("pass", True, True, ["registers no token"]),
     ],
 )
@@ -79,8 +79,9 @@ def test_a_planted_kind_that_the_quota_does_not_know_is_found(
     tmp_path: Path, kind: str, counts: bool, gpus: bool, found: list[str]
 ) -> None:
     texts = {
-        KINDS / "__init__.py": "",
-        KINDS / "sweep.py": f"class Sweep(Workload):\n    def __init__(self, name, opts):\n        {kind}\n",
+        Path(
+            KINDS.replace("*", "sweep")
+        ): f"class Sweep(Workload):\n    def __init__(self, name, opts):\n        {kind}\n",
         FACTS: f'SWEEP = "{_TOKEN}Sweep"\nclass Sweep(TypedDict):\n    {"gpus" if gpus else "pods"}: int\n',
         QUOTA: f'WORKLOADS = {{"{_TOKEN}{"Sweep" if counts else "TrainingJob"}"}}\n',
     }

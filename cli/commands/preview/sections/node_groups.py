@@ -16,7 +16,7 @@ from cli.output import markdown as md
 from cli.output.numbers import NOTHING, cost, span
 from cli.output.tables import table
 from cli.output.texts import before_after
-from components.base import facts
+from components.base import outputs
 from components.base.labels import PLUGIN_CONFIG
 
 _HEADINGS = ("node group", "machine", "accelerator", "sharing", "nodes", "devices", "$/h")
@@ -32,8 +32,8 @@ class Group:
     """A node group as its component registers it. `old` is empty if it is new, `new` if it is deleted."""
 
     name: str
-    old: facts.NodeGroup
-    new: facts.NodeGroup
+    old: outputs.NodeGroup
+    new: outputs.NodeGroup
 
     @property
     def cells(self) -> tuple[str, ...]:
@@ -55,7 +55,7 @@ class Group:
 def groups(report: Report) -> tuple[Group, ...]:
     """The stack's node groups, by name."""
     return tuple(
-        Group(name, cast(facts.NodeGroup, old), cast(facts.NodeGroup, new))
+        Group(name, cast(outputs.NodeGroup, old), cast(outputs.NodeGroup, new))
         for name, (old, new) in sorted(report.registered("NodeGroup").items())
     )
 
@@ -126,7 +126,7 @@ def _machine(group: Group) -> str:
     return f"{group.name} ({' '.join(filter(None, words))})" if any(words) else group.name
 
 
-def _cells(group: facts.NodeGroup) -> tuple[str, ...]:
+def _cells(group: outputs.NodeGroup) -> tuple[str, ...]:
     if not group:
         return ()
     accelerator, nodes = group["accelerator"], group["maxNodes"]
@@ -141,7 +141,7 @@ def _cells(group: facts.NodeGroup) -> tuple[str, ...]:
     )
 
 
-def _accelerators(group: facts.NodeGroup) -> float:
+def _accelerators(group: outputs.NodeGroup) -> float:
     return float(group["gpusMax"] + group["tpusMax"])
 
 

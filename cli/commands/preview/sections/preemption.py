@@ -15,7 +15,7 @@ from cli.commands.tiers import rows
 from cli.commands.tiers.rows import Share
 from cli.output import alike
 from cli.output.tables import table
-from components.base import facts
+from components.base import outputs
 from components.base.plural import counted
 
 _HEADINGS = ("job", "borrowable", "preempted for", "saves first", "loses at most")
@@ -103,10 +103,10 @@ def stakes(report: Report) -> list[Stake]:
     tiers = rows.tiers(queues.after(report))
     shares = {(tier.name, share.flavor): share for tier in tiers for share in tier.shares}
     jobs = sorted((name, new) for name, (_, new) in report.registered("TrainingJob").items())
-    return [_stake(name, cast(facts.TrainingJob, new), shares) for name, new in jobs if new.get("mayBeStopped")]
+    return [_stake(name, cast(outputs.TrainingJob, new), shares) for name, new in jobs if new.get("mayBeStopped")]
 
 
-def _stake(name: str, job: facts.TrainingJob, shares: Mapping[tuple[str, str], Share]) -> Stake:
+def _stake(name: str, job: outputs.TrainingJob, shares: Mapping[tuple[str, str], Share]) -> Stake:
     stake, queue = job["mayBeStopped"], job["queue"]
     borrowed = (shares.get((queue or "", flavor)) for flavor in stake["borrowed"])
     owners = dict.fromkeys(lender for share in borrowed if share for lender in share.lenders)

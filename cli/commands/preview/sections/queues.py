@@ -11,7 +11,7 @@ from cli.commands.preview.report import Facts, Report
 from cli.commands.tiers import drawing, tables, text
 from cli.commands.tiers.rows import flavors, tiers
 from cli.output.markdown import details, fenced, full_table, table
-from components.base import facts
+from components.base import outputs
 
 _UNIT = "one block is 1 GPU or core"
 _MANY = 20
@@ -20,19 +20,19 @@ _WIDTH = 110
 """Characters of the drawing in Markdown."""
 
 
-def before(report: Report) -> dict[str, facts.Queue]:
+def before(report: Report) -> dict[str, outputs.Queue]:
     """The deployed queues."""
     return _complete({name: old for name, (old, _) in report.registered("Queue").items()})
 
 
-def after(report: Report) -> dict[str, facts.Queue]:
+def after(report: Report) -> dict[str, outputs.Queue]:
     """The queues after the update."""
     return _complete({name: new for name, (_, new) in report.registered("Queue").items()})
 
 
-def _complete(queues: Mapping[str, Facts]) -> dict[str, facts.Queue]:
+def _complete(queues: Mapping[str, Facts]) -> dict[str, outputs.Queue]:
     """Without those of version 0.1.0, which did not register the flavors."""
-    return {name: cast(facts.Queue, queue) for name, queue in queues.items() if "machines" in queue}
+    return {name: cast(outputs.Queue, queue) for name, queue in queues.items() if "machines" in queue}
 
 
 def terminal(report: Report, width: int) -> Iterator[RenderableType]:
@@ -57,7 +57,7 @@ def markdown(report: Report) -> Iterator[str]:
         yield from _blocks(old, new)
 
 
-def _blocks(old: Mapping[str, facts.Queue], new: Mapping[str, facts.Queue]) -> Iterator[str]:
+def _blocks(old: Mapping[str, outputs.Queue], new: Mapping[str, outputs.Queue]) -> Iterator[str]:
     planned = tiers(new)
     yield full_table(text.HEADINGS, text.rows(tiers(old), planned))
     yield table(text.FLAVOR_HEADINGS, text.flavor_rows(flavors(old), flavors(new)))

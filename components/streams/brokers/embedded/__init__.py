@@ -5,7 +5,7 @@ from typing import ClassVar, Literal
 
 import pulumi
 
-from components.base.faults import Fault, Key
+from components.base.problems import Key, Problem
 from components.streams import traffic
 from components.streams.access import Access
 from components.streams.base_settings import StreamSettings
@@ -30,16 +30,16 @@ class EmbeddedBroker(StreamBroker):
     def services(self, stream: str) -> tuple[str, ...]:
         return (deployment.service(stream),)
 
-    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         if len(name := path[-1]) > NAME_LIMIT:
-            yield Fault(
+            yield Problem(
                 path,
                 f"the name has {len(name)} characters; shorten it to {NAME_LIMIT}, the limit of broker kind embedded",
             )
 
-    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         reason = "broker kind embedded cannot mirror, because it is a single broker on this machine; use kind strimzi"
-        yield Fault(path, reason, given=((*path[:-1], "broker"),))
+        yield Problem(path, reason, given=((*path[:-1], "broker"),))
 
     def access(self, stream: str, client: str, namespace: str) -> Access:
         return Access(deployment.address(stream, namespace))

@@ -5,7 +5,7 @@ import json
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.agent import Agent, Resources
+from components.agent.agent import Agent, Resources
 from components.base.names import digest
 from components.streams.access import client_label
 from components.streams.broker import Request

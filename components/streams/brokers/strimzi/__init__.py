@@ -7,9 +7,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base.faults import Fault, Key
 from components.base.labels import labels
 from components.base.model import Name
+from components.base.problems import Key, Problem
 from components.streams import traffic
 from components.streams.access import Access
 from components.streams.base_settings import StreamSettings
@@ -67,13 +67,13 @@ class Strimzi(StreamBroker):
         """Labels that select the pods of the Kafka cluster."""
         return {_CLUSTER: self.cluster}
 
-    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_names(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         if self.brokers and len(self.cluster) > _CLUSTER_LIMIT:
             reason = (
                 f"the name has {len(self.cluster)} characters; shorten it to {_CLUSTER_LIMIT}, the limit for a "
                 f"new Kafka cluster"
             )
-            yield Fault((*path, "broker", "cluster"), reason)
+            yield Problem((*path, "broker", "cluster"), reason)
         for section, clients in (("groups", args.groups), ("producers", args.producers)):
             for client in clients:
                 if len(user := f"{path[-1]}-{client}") > _USER_LIMIT:
@@ -81,9 +81,9 @@ class Strimzi(StreamBroker):
                         f"its KafkaUser {user} has {len(user)} characters; shorten the name, so that it has at "
                         f"most {_USER_LIMIT}"
                     )
-                    yield Fault((*path, section, client), reason)
+                    yield Problem((*path, section, client), reason)
                 elif user in self._secrets:
-                    yield Fault(
+                    yield Problem(
                         (*path, section, client),
                         f"its KafkaUser would be {user}, the name of a Secret of that Kafka; use another name",
                     )
@@ -101,10 +101,10 @@ class Strimzi(StreamBroker):
     def users(self, args: StreamSettings, stream: str) -> tuple[str, ...]:
         return tuple(f"{stream}-{one}" for one in (*args.groups, *args.producers, *([MIRROR] if args.mirror else ())))
 
-    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Fault]:
+    def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
         for section, clients in (("groups", args.groups), ("producers", args.producers)):
             if MIRROR in clients:
-                yield Fault((*path[:-1], section, MIRROR), "is the name of the mirror's own user; use another name")
+                yield Problem((*path[:-1], section, MIRROR), "is the name of the mirror's own user; use another name")
         if args.mirror:
             yield from args.mirror.check(path, self.bootstrap)
 

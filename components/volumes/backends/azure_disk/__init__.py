@@ -6,7 +6,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -27,34 +27,34 @@ class AzureDisk(AzureDiskSettings):
 
     kind: Literal["azureDisk"] = "azureDisk"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster)
         if self.encryption_set:
             yield from azure_id.faults(("backend", "encryptionSet"), self.encryption_set, azure_id.DISK_ENCRYPTION_SET)
         yield from self._performance(args) if self.sku == V2 else self._of_its_size(args)
 
-    def _performance(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _performance(self, args: VolumeSettings) -> Iterator[Problem]:
         iops, most = self.iops or IOPS_WITHOUT_A_FEE, max(IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
         if iops > most:
-            yield Fault(
+            yield Problem(
                 ("backend", "iops"), f"{iops} exceeds the limit for {args.size_gib:g} GiB; set {most:g} or less"
             )
         if (self.throughput_mib or 0) > iops * _MIB_PER_IOPS:
             reason = f"{self.throughput_mib} exceeds the limit for {iops} IOPS; set {iops * _MIB_PER_IOPS:g} or less"
-            yield Fault(("backend", "throughputMib"), reason)
+            yield Problem(("backend", "throughputMib"), reason)
 
-    def _of_its_size(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _of_its_size(self, args: VolumeSettings) -> Iterator[Problem]:
         for key, value in (("throughputMib", self.throughput_mib), ("iops", self.iops)):
             if value is not None:
                 reason = (
                     f"is not configurable for {self.sku}, where it follows from the size; remove it, or set sku {V2}"
                 )
-                yield Fault(("backend", key), reason, given=(("backend", "sku"),))
+                yield Problem(("backend", key), reason, given=(("backend", "sku"),))
         if _LARGEST_V1 < args.size_gib <= (self.capabilities.max_gib or 0):
             reason = (
                 f"{args.size_gib:g} GiB exceeds the largest {self.sku} disk; set {_LARGEST_V1:,} or less, or sku {V2}"
             )
-            yield Fault(("sizeGib",), reason, given=(("backend", "sku"),))
+            yield Problem(("sizeGib",), reason, given=(("backend", "sku"),))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -6,7 +6,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -25,7 +25,7 @@ class AzureFiles(AzureFilesSettings):
 
     kind: Literal["azureFiles"] = "azureFiles"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.private_dns_zone:
             yield from azure_id.faults(("backend", "privateDnsZone"), self.private_dns_zone, azure_id.DNS_ZONE)
         if self.key:
@@ -38,7 +38,7 @@ class AzureFiles(AzureFilesSettings):
                     f"is not configurable for {self.sku}, where it follows from the size; remove it, or set "
                     f"sku PremiumV2_LRS or PremiumV2_ZRS"
                 )
-                yield Fault(("backend", key), reason, given=(("backend", "sku"),))
+                yield Problem(("backend", key), reason, given=(("backend", "sku"),))
         row = self.capabilities
         if not _LEAST_V1 <= args.size_gib <= _MOST_V1 and row.min_gib <= args.size_gib <= (row.max_gib or 0):
             nearest = _LEAST_V1 if args.size_gib < _LEAST_V1 else _MOST_V1
@@ -46,7 +46,7 @@ class AzureFiles(AzureFilesSettings):
                 f"invalid size {args.size_gib:g} for {self.sku}; use {_LEAST_V1} to {_MOST_V1:,} GiB (nearest: "
                 f"{nearest:,})"
             )
-            yield Fault(("sizeGib",), f"{reason}, or sku PremiumV2_LRS with {row.min_gib:g} to {row.max_gib:,} GiB")
+            yield Problem(("sizeGib",), f"{reason}, or sku PremiumV2_LRS with {row.min_gib:g} to {row.max_gib:,} GiB")
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -8,7 +8,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.base.quantities import GIB_PER_TIB
 from components.clusters.aks.addresses import lustre_subnet
 from components.clusters.component import Cluster
@@ -39,13 +39,13 @@ class AzureLustre(AzureLustreSettings):
 
     kind: Literal["azureLustre"] = "azureLustre"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster, at_most=1)
         yield from self._size(args)
         yield from self._network(args, cluster)
         yield from self._ids()
 
-    def _size(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _size(self, args: VolumeSettings) -> Iterator[Problem]:
         if args.size_gib < self.capabilities.min_gib:
             return
         tier, tib = _TIERS[self.mbps_per_tib], args.size_gib / GIB_PER_TIB
@@ -54,13 +54,13 @@ class AzureLustre(AzureLustreSettings):
             have = f"{tier.step_tib} to {tier.most_tib:,} TiB in steps of {tier.step_tib}"
             reason = f"invalid size {args.size_gib:g} ({tib:g} TiB) at {self.mbps_per_tib} MB/s per TiB; use {have}"
             near = f"(nearest: {nearest * GIB_PER_TIB})"
-            yield Fault(("sizeGib",), f"{reason} {near}", given=(("backend", "mbpsPerTib"),))
+            yield Problem(("sizeGib",), f"{reason} {near}", given=(("backend", "mbpsPerTib"),))
 
-    def _network(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _network(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.subnet:
             yield from azure_id.faults(("backend", "subnet"), self.subnet, azure_id.SUBNET)
         elif cluster.existing_network:
-            yield Fault(
+            yield Problem(
                 ("backend", "subnet"),
                 "missing, but the nodes use an existing subnet; set a subnet for Lustre in the same VNet",
             )
@@ -74,11 +74,11 @@ class AzureLustre(AzureLustreSettings):
                 reason = (
                     f"{args.size_gib:g} GiB exceeds the {most} TiB that fit into {made}, the Lustre subnet of {cidr}"
                 )
-                yield Fault(
+                yield Problem(
                     ("sizeGib",), f"{reason}; use a larger cluster.network.cidr", given=(("cluster", "network"),)
                 )
 
-    def _ids(self) -> Iterator[Fault]:
+    def _ids(self) -> Iterator[Problem]:
         if self.blob:
             for key, value in (("container", self.blob.container), ("loggingContainer", self.blob.logging_container)):
                 yield from azure_id.faults(("backend", "blob", key), value, azure_id.CONTAINER)
@@ -101,11 +101,11 @@ class AzureLustre(AzureLustreSettings):
         return lustre.claim(self, request, opts)
 
 
-def _same_account(blob: Blob) -> Iterator[Fault]:
+def _same_account(blob: Blob) -> Iterator[Problem]:
     """Two containers of one account."""
     one, other = (azure_id.parts(value, azure_id.CONTAINER) for value in (blob.container, blob.logging_container))
     if one and other and (one[0] != other[0] or one[1] == other[1]):
         reason = (
             f"is container {other[1]} of account {other[0]}; use a container of account {one[0]} other than {one[1]}"
         )
-        yield Fault(("backend", "blob", "loggingContainer"), reason, given=(("backend", "blob", "container"),))
+        yield Problem(("backend", "blob", "loggingContainer"), reason, given=(("backend", "blob", "container"),))

@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import Field
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -56,12 +56,12 @@ class Ebs(Backend):
     def csi_driver(self) -> str | None:
         return _DRIVER
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster)
         yield from kms_key.faults(self.kms_key, cluster)
         most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
         if self.iops > most:
-            yield Fault(
+            yield Problem(
                 ("backend", "iops"), f"{self.iops} exceeds the limit for {args.size_gib:g} GiB; set {most:g} or less"
             )
         if self.throughput_mib > self.iops * _MIB_PER_IOPS:
@@ -69,7 +69,7 @@ class Ebs(Backend):
                 f"{self.throughput_mib} exceeds the limit for {self.iops} IOPS; set "
                 f"{self.iops * _MIB_PER_IOPS:g} or less"
             )
-            yield Fault(("backend", "throughputMib"), reason)
+            yield Problem(("backend", "throughputMib"), reason)
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

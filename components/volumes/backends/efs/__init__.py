@@ -6,7 +6,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -23,18 +23,18 @@ class Efs(EfsSettings):
 
     kind: Literal["efs"] = "efs"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster, at_most=1)
         yield from kms_key.faults(self.kms_key, cluster)
         if args.source is not None and args.source.snapshot is not None:
             reason = (
                 "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
             )
-            yield Fault(("from", "snapshot"), reason)
+            yield Problem(("from", "snapshot"), reason)
         yield from aws_region.of_mirror(args, cluster)
         yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
         if args.mirror and args.mirror.every and args.mirror.to.region:
-            yield Fault(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
+            yield Problem(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
         yield from aws_backup.faults(args.snapshots)
 
     def install(

@@ -6,8 +6,8 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
 from components.base.labels import GKE_ZONE
+from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Request
@@ -37,27 +37,27 @@ class Filestore(FilestoreSettings):
         if args.mirror and args.mirror.to.region:
             yield from copy_name.both("server", name, args)
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster)
         _, least, most = _TIERS[self.tier]
         known = self.capabilities.min_gib <= args.size_gib <= (self.capabilities.max_gib or 0)
         if known and not least <= args.size_gib <= most:
             limit = f"at least {least:,}" if args.size_gib < least else f"at most {most:,}"
             reason = f"invalid size {args.size_gib:g} for Filestore tier {self.tier}; use {limit} GiB"
-            yield Fault(("sizeGib",), reason, given=(("backend", "tier"),))
+            yield Problem(("sizeGib",), reason, given=(("backend", "tier"),))
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set the VPC network for Filestore"
-            yield Fault(("backend", "network"), reason)
+            yield Problem(("backend", "network"), reason)
         if self.tier in _NEWER:
             yield from self._step(args)
             yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
         elif self.kms_key:
             reason = f"is not supported by tier {self.tier}; set tier {' or '.join(_NEWER)}"
-            yield Fault(("backend", "kmsKey"), reason, given=(("backend", "tier"),))
+            yield Problem(("backend", "kmsKey"), reason, given=(("backend", "tier"),))
         if args.mirror and args.mirror.to.region:
             yield from self._mirror(args, cluster)
 
-    def _step(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _step(self, args: VolumeSettings) -> Iterator[Problem]:
         size = args.size_gib
         step = _SMALL_STEP if size < _LARGE else _LARGE_STEP
         if size >= self.capabilities.min_gib and size % step:
@@ -66,25 +66,25 @@ class Filestore(FilestoreSettings):
             reason = (
                 f"{size:g} is not a multiple of {step:,} GiB, as tier {self.tier} requires; use {below:,} or {above:,}"
             )
-            yield Fault(("sizeGib",), reason, given=(("backend", "tier"),))
+            yield Problem(("sizeGib",), reason, given=(("backend", "tier"),))
 
-    def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         mirror = args.mirror
         if self.tier not in _NEWER:
             reason = f"is not supported by tier {self.tier}; set tier {' or '.join(_NEWER)}"
-            yield Fault(("mirror",), reason, given=(("backend", "tier"),))
+            yield Problem(("mirror",), reason, given=(("backend", "tier"),))
         if mirror and mirror.every:
-            yield Fault(("mirror", "every"), f"is {mirror.every}, but Filestore replicates continuously; remove it")
+            yield Problem(("mirror", "every"), f"is {mirror.every}, but Filestore replicates continuously; remove it")
         if args.source:
             reason = (
                 "conflicts with mirror, because a mirrored Filestore starts empty; restore into a volume "
                 "without mirror, and copy"
             )
-            yield Fault(("from",), reason, given=(("mirror",),))
+            yield Problem(("from",), reason, given=(("mirror",),))
         if self.tier == "zonal" and args.placement is None and not cluster.node_zones:
-            yield Fault(("placement",), "missing, but a mirrored Filestore is in one zone; set that zone")
+            yield Problem(("placement",), "missing, but a mirrored Filestore is in one zone; set that zone")
         if args.placement and len(args.placement.zones) > 1:
-            yield Fault(
+            yield Problem(
                 ("placement", "zones"),
                 f"lists {len(args.placement.zones)} zones, but a mirrored Filestore uses 1; list 1",
             )

@@ -7,7 +7,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -27,7 +27,7 @@ class FsxLustre(FsxLustreSettings):
 
     kind: Literal["fsxLustre"] = "fsxLustre"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster, at_most=1)
         yield from kms_key.faults(self.kms_key, cluster)
         yield from aws_backup.faults(args.snapshots)
@@ -37,23 +37,23 @@ class FsxLustre(FsxLustreSettings):
             other = ("deployment",) if self.repository is None else ("repository",)
             why = "scratch file systems" if self.repository is None else "file systems that are linked with a bucket"
             reason = f"is not supported, because FSx does not back up {why}; remove it"
-            yield Fault(("snapshots",), reason, given=(("backend", *other),))
+            yield Problem(("snapshots",), reason, given=(("backend", *other),))
         if args.source and args.source.snapshot and not _BACKUP.fullmatch(args.source.snapshot):
             reason = (
                 f"{args.source.snapshot!r} is not the id of an FSx backup; use one such as backup-0123456789abcdef0"
             )
-            yield Fault(("from", "snapshot"), reason)
+            yield Problem(("from", "snapshot"), reason)
         if self.repository and not (self.repository.imports or self.repository.exports):
-            yield Fault(
+            yield Problem(
                 ("backend", "repository"), "sets neither import nor export, so it has no effect; set at least one"
             )
 
-    def _scratch(self) -> Iterator[Fault]:
+    def _scratch(self) -> Iterator[Problem]:
         if self.deployment == "scratch":
             for key, value in (("throughput", self.throughput), ("kmsKey", self.kms_key)):
                 if value is not None:
                     reason = "is not supported by a scratch file system; remove it, or set deployment: persistent"
-                    yield Fault(("backend", key), reason, given=(("backend", "deployment"),))
+                    yield Problem(("backend", key), reason, given=(("backend", "deployment"),))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
@@ -69,10 +69,10 @@ class FsxLustre(FsxLustreSettings):
         return lustre.claim(self, request, opts)
 
 
-def _size(gib: float) -> Iterator[Fault]:
+def _size(gib: float) -> Iterator[Problem]:
     """FSx sells the smallest size, and multiples of twice that."""
     if gib > SMALLEST and gib % _STEP:
         below = gib // _STEP * _STEP
         near = min((below or SMALLEST, below + _STEP), key=lambda size: (abs(size - gib), -size))
         reason = f"invalid size {gib:g} for FSx for Lustre; use 1200 GiB, 2400 GiB or a multiple of 2400 GiB"
-        yield Fault(("sizeGib",), f"{reason} (did you mean {near:g}?)")
+        yield Problem(("sizeGib",), f"{reason} (did you mean {near:g}?)")

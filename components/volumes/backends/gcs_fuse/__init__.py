@@ -7,7 +7,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base.cidr import inner_network
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -32,41 +32,43 @@ class GcsFuse(GcsFuseSettings):
         for who in [EVERYBODY] if everybody else members.accounts({*(args.readers or ()), *(args.writers or ())}):
             yield "bucket permission", f"{name}-{who}"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.bucket:
             for key, given in (("kmsKey", self.kms_key), ("mirrorKmsKey", self.mirror_kms_key)):
                 if given:
-                    yield Fault(
+                    yield Problem(
                         ("backend", key),
                         f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself",
                     )
             if args.mirror and args.mirror.to.region:
-                yield Fault(
+                yield Problem(
                     ("mirror",),
                     f"is not supported for the existing bucket {self.bucket}; remove mirror, or bucket to create one",
                 )
         else:
             yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
             if self.hierarchical is not None:
-                yield Fault(("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it")
+                yield Problem(
+                    ("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it"
+                )
         yield from self._addresses(cluster)
         for key, listed in (("readers", args.readers), ("writers", args.writers)):
             for group in members.groups(listed):
                 reason = f"group:{group} cannot have rights on a bucket; list the service accounts of its pods"
-                yield Fault((key,), reason)
+                yield Problem((key,), reason)
         if args.mirror and (every := args.mirror.every_seconds) and every < _HOUR:
-            yield Fault(("mirror", "every"), f"{args.mirror.every} is too short for Storage Transfer; set 1h or more")
+            yield Problem(("mirror", "every"), f"{args.mirror.every} is too short for Storage Transfer; set 1h or more")
 
-    def _addresses(self, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _addresses(self, cluster: ClusterArgs) -> Iterator[Problem]:
         for index, cidr in enumerate(self.addresses or ()):
             if isinstance(found := inner_network(cidr), str):
-                yield Fault(("backend", "addresses", str(index)), found)
+                yield Problem(("backend", "addresses", str(index)), found)
         if cluster.existing_network and not self.addresses:
             remedy = (
                 "set the addresses of storage.googleapis.com in its DNS, such as 199.36.153.8/30 for "
                 "private.googleapis.com"
             )
-            yield Fault(("backend", "addresses"), f"missing, but the cluster uses an existing network; {remedy}")
+            yield Problem(("backend", "addresses"), f"missing, but the cluster uses an existing network; {remedy}")
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -6,7 +6,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -22,11 +22,11 @@ class ManagedLustre(ManagedLustreSettings):
 
     kind: Literal["managedLustre"] = "managedLustre"
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster, at_most=1)
         if args.placement is None:
             have = f", such as {usual[0]}" if (usual := cluster.node_zones) else ""
-            yield Fault(
+            yield Problem(
                 ("placement",),
                 f"missing, but Managed Lustre is in one zone; set the zone of the nodes that read it{have}",
             )
@@ -37,15 +37,15 @@ class ManagedLustre(ManagedLustreSettings):
             reason = (
                 f"{size:g} is not a multiple of {step:,} GiB, as {self.mbps_per_tib} MBps per TiB requires; use {near}"
             )
-            yield Fault(("sizeGib",), reason, given=(("backend", "mbpsPerTib"),))
+            yield Problem(("sizeGib",), reason, given=(("backend", "mbpsPerTib"),))
         if not cluster.mounts_lustre:
             reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
-            yield Fault(("backend",), reason, given=(("cluster", "lustre"),))
+            yield Problem(("backend",), reason, given=(("cluster", "lustre"),))
         if self.kms_key and cluster.place:
             yield from google_key.faults(self.kms_key, "kmsKey", cluster.place)
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
-            yield Fault(("backend", "network"), reason)
+            yield Problem(("backend", "network"), reason)
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -8,7 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.base.cidr import inner_network
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.base.quantities import GIB_PER_TIB
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
@@ -32,7 +32,7 @@ class NetappFiles(NetappFilesSettings):
     def makes(self, name: str, args: VolumeSettings) -> Iterator[tuple[str, str]]:
         yield from copy_name.both("NetApp volume", name, args)
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.faults(args, cluster, at_most=1)
         yield from self._network(cluster)
         if args.snapshots:
@@ -42,14 +42,14 @@ class NetappFiles(NetappFilesSettings):
         yield from self._mirror(args, cluster)
 
     @classmethod
-    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:
         own = {name: args.backend for name, args in volumes.items() if isinstance(args.backend, NetappFiles)}
         for level in sorted({backend.service_level for backend in own.values()}):
             sharing = {name: backend for name, backend in own.items() if backend.service_level == level}
             needed = math.ceil(sum(volumes[name].size_gib for name in sharing) / GIB_PER_TIB)
             yield from _pool(level, sharing, needed)
 
-    def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Problem]:
         """A volume can only be restored from a snapshot in its own pool."""
         path, named = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
         yield from azure_id.faults(path, snapshot, azure_id.NETAPP_SNAPSHOT)
@@ -58,9 +58,9 @@ class NetappFiles(NetappFilesSettings):
                 f"the snapshot is in pool {named[1]} of account {named[0]}, but a volume restores from its own pool"
             )
             remedy = f"use a snapshot in pool {self.service_level} of account {cluster.cluster_name}"
-            yield Fault(path, f"{reason}; {remedy}", given=(("backend", "serviceLevel"),))
+            yield Problem(path, f"{reason}; {remedy}", given=(("backend", "serviceLevel"),))
 
-    def _network(self, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _network(self, cluster: ClusterArgs) -> Iterator[Problem]:
         own = cluster.existing_network
         if self.subnet:
             yield from azure_id.faults(("backend", "subnet"), self.subnet, azure_id.SUBNET)
@@ -68,35 +68,35 @@ class NetappFiles(NetappFilesSettings):
             reason = (
                 "missing, but the nodes use an existing subnet; set one that is delegated to Microsoft.NetApp/volumes"
             )
-            yield Fault(("backend", "subnet"), reason)
+            yield Problem(("backend", "subnet"), reason)
         if own and not self.allowed_cidrs:
             reason = "missing, but the nodes use an existing subnet; set its addresses, such as 10.1.0.0/18"
-            yield Fault(("backend", "allowedCidrs"), reason)
+            yield Problem(("backend", "allowedCidrs"), reason)
         for index, cidr in enumerate(self.allowed_cidrs):
             if isinstance(found := inner_network(cidr), str):
-                yield Fault(("backend", "allowedCidrs", str(index)), found)
+                yield Problem(("backend", "allowedCidrs", str(index)), found)
 
-    def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _mirror(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         mirror = args.mirror
         if mirror is None or mirror.to.region is None:
             if self.mirror_subnet:
                 reason = "is set, but the volume has no mirror in another region; remove it"
-                yield Fault(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
+                yield Problem(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
             return
         if mirror.to.region == cluster.place:
             reason = f"{cluster.place} is the region of the volume itself; choose another region"
-            yield Fault(("mirror", "to", "region"), reason)
+            yield Problem(("mirror", "to", "region"), reason)
         if mirror.every_seconds and mirror.every_seconds not in _EVERY:
             nearest = _EVERY[min(_EVERY, key=lambda step: abs(step - (mirror.every_seconds or 0)))]
             reason = f"invalid interval {mirror.every} for NetApp Files; use 10m, 1h or 1d (nearest: {nearest})"
-            yield Fault(("mirror", "every"), reason)
+            yield Problem(("mirror", "every"), reason)
         if self.mirror_subnet:
             yield from azure_id.faults(("backend", "mirrorSubnet"), self.mirror_subnet, azure_id.SUBNET)
         else:
             reason = (
                 "missing, but the mirror requires it; set a subnet there that is delegated to Microsoft.NetApp/volumes"
             )
-            yield Fault(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
+            yield Problem(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
@@ -112,7 +112,7 @@ class NetappFiles(NetappFilesSettings):
         return netapp_volume.claim(self, request, opts)
 
 
-def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterator[Fault]:
+def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterator[Problem]:
     """Azure refuses a pool that is smaller than its volumes, and Pulumi updates a pool before it deletes a volume. So
     several volumes require an explicit pool size."""
     sizes = [backend.pool_tib for backend in sharing.values() if backend.pool_tib]
@@ -122,6 +122,6 @@ def _pool(level: str, sharing: Mapping[str, NetappFiles], needed: int) -> Iterat
     for name, backend in sharing.items():
         at = (name, "backend", "poolTib")
         if backend.pool_tib is None and several:
-            yield Fault(at, f"missing, but {pool}; set {least} in each")
+            yield Problem(at, f"missing, but {pool}; set {least} in each")
         elif backend.pool_tib and backend.pool_tib < least:
-            yield Fault(at, f"is {backend.pool_tib}, but {pool}; set {f'{least} in each' if several else least}")
+            yield Problem(at, f"is {backend.pool_tib}, but {pool}; set {f'{least} in each' if several else least}")

@@ -6,7 +6,7 @@ from typing import Literal
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base.faults import Fault
+from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
@@ -31,41 +31,41 @@ class S3(S3Settings):
         if self.bucket is None:
             yield from copy_name.both("bucket", name, args)
 
-    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from self._bucket(args)
         yield from aws_region.of_mirror(args, cluster)
         yield from self._keys(args, cluster)
         if self.cache_class and not args.cache:
             reason = "is set but cache is not; set cache.sizeGib, or remove it"
-            yield Fault(("backend", "cacheClass"), reason)
+            yield Problem(("backend", "cacheClass"), reason)
         if args.mirror and args.mirror.to.region and args.mirror.every not in (None, IN_TIME):
             reason = (
                 f"invalid interval {args.mirror.every} for S3 replication; use {IN_TIME} (Replication Time "
                 f"Control), or remove it"
             )
-            yield Fault(("mirror", "every"), reason)
+            yield Problem(("mirror", "every"), reason)
 
-    def _bucket(self, args: VolumeSettings) -> Iterator[Fault]:
+    def _bucket(self, args: VolumeSettings) -> Iterator[Problem]:
         """Faults of settings that apply only to new or only to existing buckets."""
         if self.bucket is None:
             if self.region is not None:
                 reason = "applies to an existing bucket only; remove it, or set bucket"
-                yield Fault(("backend", "region"), reason)
+                yield Problem(("backend", "region"), reason)
             return
         if self.region is not None:
             yield from aws_region.faults(self.region, ("backend", "region"))
         given = (("backend", "bucket"),)
         if self.keep_replaced_days is not None:
             reason = f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself"
-            yield Fault(("backend", "keepReplacedDays"), reason, given=given)
+            yield Problem(("backend", "keepReplacedDays"), reason, given=given)
         if args.mirror and args.mirror.to.region:
             reason = (
                 f"is not supported for the existing bucket {self.bucket}; remove it, and configure replication "
                 f"of the bucket itself"
             )
-            yield Fault(("mirror",), reason, given=given)
+            yield Problem(("mirror",), reason, given=given)
 
-    def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Fault]:
+    def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.kms_key and (region := self.region or cluster.place):
             yield from kms_key.elsewhere(self.kms_key, region, "kmsKey")
         mirrored = args.mirror is not None and args.mirror.to.region is not None
@@ -75,18 +75,18 @@ class S3(S3Settings):
             reason = (
                 "is set but kmsKey is not; set both, or neither (S3 replicates with a key only what a key encrypts)"
             )
-            yield Fault(("backend", "mirrorKmsKey"), reason)
+            yield Problem(("backend", "mirrorKmsKey"), reason)
         else:
             yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
 
     @classmethod
-    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Fault]:
+    def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:
         most = bucket_rights.MOST_OF_A_ROLE
         taken = sum(args.backend._characters(args) for args in volumes.values() if isinstance(args.backend, S3))
         if taken > most:
             reason = f"the IAM policy for the buckets of {len(volumes)} volumes has {taken:,} characters"
             limit = f"but AWS allows {most:,}; declare fewer s3 volumes"
-            yield Fault((list(volumes)[-1], "backend"), f"{reason}, {limit}")
+            yield Problem((list(volumes)[-1], "backend"), f"{reason}, {limit}")
 
     def _characters(self, args: VolumeSettings) -> int:
         """Maximum size of the bucket's policy in the driver's role, in characters."""

@@ -10,8 +10,8 @@ import pytest
 from cli.access import Access
 from cli.commands.cancel import cancel
 from cli.commands.jobs import query
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 
 class Api:
@@ -62,5 +62,7 @@ def test_what_becomes_of_its_pods_is_said_of_a_job_that_has_some(
     assert cancel("train-1", "dev", "vision", "") == f"train-1: {told}"
     (row,) = query.ask(access, datetime.now(UTC))
     assert (row.job.run, row.job.state, row.job.queue) == ("train-1", "cancelled", "research")
-    with pytest.raises(Fault, match=r"^train-1: was cancelled at .*; to continue it, run the command that has started"):
+    with pytest.raises(
+        UserError, match=r"^train-1: was cancelled at .*; to continue it, run the command that has started"
+    ):
         access.job("train-1")

@@ -9,9 +9,9 @@ import pytest
 from cli.access import Access
 from cli.commands.runs import start
 from cli.jobs import in_cluster
-from driver.kube import Kube
-from embedded.fault import Fault
-from workloads.manifests import pipeline_run
+from core.errors import UserError
+from core.kube import Kube
+from workloads.pipeline import run as pipeline_run
 
 _RUN = "photos-1"
 _PATH = pipeline_run.path(pipeline_run.WORKFLOWS, "vision", _RUN)
@@ -125,14 +125,16 @@ def test_a_job_that_goes_on_after_its_run_has_ended_is_stopped(monkeypatch: pyte
     assert api.deleted == ["left"]
     assert api.run["spec"] == {}
     api.job_sets.clear()
-    with pytest.raises(Fault, match=f"^{_RUN}: has failed already, so there is nothing to cancel$"):
+    with pytest.raises(UserError, match=f"^{_RUN}: has failed already, so there is nothing to cancel$"):
         _cancel(monkeypatch, api)
 
 
 def test_a_run_that_does_not_end_is_not_called_cancelled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(start, "_SECONDS_TO_END", 0)
     api = _Api(_workflow("Running"), _job_set("new"), ends=False)
-    with pytest.raises(Fault, match=f"^{_RUN}: is still being stopped, and its jobs go on meanwhile; cancel it again"):
+    with pytest.raises(
+        UserError, match=f"^{_RUN}: is still being stopped, and its jobs go on meanwhile; cancel it again"
+    ):
         _cancel(monkeypatch, api)
     assert not api.deleted
 

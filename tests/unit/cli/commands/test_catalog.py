@@ -11,7 +11,7 @@ from cli import __main__ as commands
 from cli.commands.catalog import query
 from cli.commands.catalog.query import Question
 from components import catalog
-from embedded.fault import Fault
+from core.errors import UserError
 
 CLOUDS = ", ".join(catalog.clouds())
 WITHDRAWN = ", ".join(catalog.WITHDRAWN)
@@ -121,7 +121,7 @@ def test_nothing_fits() -> None:
     ],
 )
 def test_an_unknown_filter_is_one_line_with_the_nearest(question: Question, line: str) -> None:
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         query.check(question)
     assert caught.value.lines == (line,)
 
@@ -140,7 +140,7 @@ def test_an_unknown_accelerator_is_one_line_with_all_names_and_the_nearest(
 ) -> None:
     some = {name: catalog.ACCELERATORS[name] for name in ("t4", "a100-80gb", "h100-80gb", "h100-nvl", "b300")}
     monkeypatch.setattr(catalog, "ACCELERATORS", some)
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         query.check(Question(accelerator=typed))
     listed = "t4, a100-80gb, h100-80gb, h100-nvl, b300"
     assert caught.value.lines == (f"accelerator: unknown '{typed}'; choose one of {listed}{near}",)
@@ -148,13 +148,13 @@ def test_an_unknown_accelerator_is_one_line_with_all_names_and_the_nearest(
 
 @pytest.mark.parametrize("spelt", ["k80", "K80"])
 def test_a_withdrawn_accelerator_is_one_line_with_its_successor(spelt: str) -> None:
-    with pytest.raises(Fault, match=r"^accelerator: k80 is withdrawn .*; use t4$"):
+    with pytest.raises(UserError, match=r"^accelerator: k80 is withdrawn .*; use t4$"):
         query.check(Question(accelerator=spelt))
 
 
 @pytest.mark.parametrize("text", ["40G", "-4", "nan", "inf"])
 def test_a_memory_that_is_no_number_is_one_line(text: str) -> None:
-    with pytest.raises(Fault, match=f"^min-memory: '{text}' is not a number; set GiB, such as 40$"):
+    with pytest.raises(UserError, match=f"^min-memory: '{text}' is not a number; set GiB, such as 40$"):
         query.gibibytes(text)
 
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.__main__ import main
-from embedded.hosts import launchers
-from embedded.paths import PROJECT
+from core.paths import PROJECT
+from toolchain import launchers
 
 
 def _completed(bin_dir: Path, *words: str) -> list[str]:

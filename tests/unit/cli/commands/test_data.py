@@ -24,7 +24,7 @@ from cli.commands.data import collect, history, remote, transfer
 from cli.commands.data.remote import Question, Remote
 from components.base.settings import Settings
 from components.datasets.settings import DatasetArgs
-from embedded.fault import Fault
+from core.errors import UserError
 from tensorplane.datasets import Dataset, retention
 from tensorplane.datasets import __main__ as program
 from tensorplane.datasets.refused import Refused
@@ -60,7 +60,7 @@ class _Here:
     def finish(self) -> bytes:
         out, errors = self._process.communicate()
         if self._process.returncode:
-            raise Fault(*errors.decode().strip().splitlines())
+            raise UserError(*errors.decode().strip().splitlines())
         return out
 
 
@@ -92,7 +92,7 @@ class _Quick:
             try:
                 self._ended.result()
             except Refused as error:
-                raise Fault(*str(error).splitlines()) from None
+                raise UserError(*str(error).splitlines()) from None
         return out
 
 
@@ -164,14 +164,14 @@ def test_a_folder_of_another_volume_is_committed_in_the_pod(
 ) -> None:
     monkeypatch.setattr(remote, "SOURCES", str(folder.parent))
     assert "2 added" in _put(dataset, OnVolume("raw", ""), capsys)
-    with pytest.raises(Fault, match="--at and --add are for folders of this machine"):
+    with pytest.raises(UserError, match="--at and --add are for folders of this machine"):
         _put(dataset, OnVolume("raw", ""), capsys, add=True)
 
 
 def test_all_faults_of_a_table_are_shown(dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     table = {"columns": {"x": "float32"}}
     args = DatasetArgs.model_validate({"volume": "data", "table": table})
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         _put(Remote(dataset.api, "", dataset.root, args), folder, capsys)
     assert caught.value.lines == (
         "'1': is no Parquet file; a table holds Parquet files",
@@ -232,7 +232,7 @@ def test_the_files_of_a_version_are_listed_with_their_sizes(
     [("digit", r"digit: no dataset has this name; choose one of digits \(did you mean digits\?\)")],
 )
 def test_an_unknown_dataset_names_those_there_are(name: str, fault: str) -> None:
-    with pytest.raises(Fault, match=fault):
+    with pytest.raises(UserError, match=fault):
         remote.declared(stack.load(Settings(_SETTINGS)), name)
 
 
@@ -242,11 +242,11 @@ def test_the_library_that_a_pod_gets_is_small_and_always_the_same() -> None:
 
 
 def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(Fault, match="files are put on a branch; name it with --branch"):
+    with pytest.raises(UserError, match="files are put on a branch; name it with --branch"):
         transfer.put(Question.of("digits@dev", "dev", "default"), str(tmp_path), _ABOUT)
-    with pytest.raises(Fault, match="is no folder"):
+    with pytest.raises(UserError, match="is no folder"):
         transfer.put(_QUESTION, str(tmp_path / "nothing"), _ABOUT)
-    with pytest.raises(Fault, match="names no version; add one, such as digits@main~1"):
+    with pytest.raises(UserError, match="names no version; add one, such as digits@main~1"):
         history.rollback(_QUESTION, _ABOUT)
     assert json.dumps(DatasetArgs(volume="data").rules)
 
@@ -259,7 +259,7 @@ def test_a_rollback_to_files_that_do_not_fit_the_table_is_refused(
     _put(dataset, folder, capsys)
     args = DatasetArgs.model_validate({"volume": "data", "table": {"columns": {"x": "int64"}}})
     monkeypatch.setattr(remote, "opened", lambda *_, **__: nullcontext(replace(dataset, args=args)))
-    with pytest.raises(Fault, match=r"^'1': is no Parquet file; a table holds Parquet files"):
+    with pytest.raises(UserError, match=r"^'1': is no Parquet file; a table holds Parquet files"):
         history.rollback(Question.of("digits@main~1", "dev", "default"), _ABOUT)
 
 
@@ -274,7 +274,7 @@ def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
         return scandir(path)
 
     monkeypatch.setattr(os, "scandir", denied)
-    with pytest.raises(Fault, match="/raw/a: Permission denied; make the folder readable, or move it away"):
+    with pytest.raises(UserError, match="/raw/a: Permission denied; make the folder readable, or move it away"):
         transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
 
 
@@ -321,7 +321,7 @@ def test_names_that_the_file_system_takes_for_one_are_told(
     # As on macOS, where both names lead to one folder.
     (tmp_path / "got" / one).mkdir(parents=True)
     (tmp_path / "got" / other).symlink_to(one)
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(UserError) as refused:
         transfer.checkout(dataset, _QUESTION, tmp_path / "got", Console())
     assert refused.value.lines == (
         f"{one}/x and {other}/x: are one file in {tmp_path / 'got'}, whose file system takes these names for the same;"
@@ -332,13 +332,13 @@ def test_names_that_the_file_system_takes_for_one_are_told(
 def test_names_that_are_no_text_are_refused_before_anything_is_sent(dataset: Remote, folder: Path) -> None:
     for name in (b"\xff.jpg", b"a/\xfe"):
         Path(os.fsdecode(os.fsencode(folder) + b"/" + name)).write_text("1")
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(UserError) as refused:
         transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
     expected = [rf"{folder}/{name}: its name is not UTF-8; rename it" for name in ("\\udcff.jpg", "a/\\udcfe")]
     assert sorted(refused.value.lines) == sorted(expected)
     (folder / os.fsdecode(b"\xff.jpg")).unlink()
     (folder / "a" / os.fsdecode(b"\xfe")).unlink()
-    with pytest.raises(Fault, match=r"^message, author or provenance: is not UTF-8; write it in UTF-8$"):
+    with pytest.raises(UserError, match=r"^message, author or provenance: is not UTF-8; write it in UTF-8$"):
         transfer.commit(dataset, _QUESTION, folder, {**_ABOUT, "message": "\udcff"}, Console())
 
 
@@ -367,7 +367,9 @@ def test_a_volume_that_is_full_is_named(
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(Dataset, "put", full)
-    with pytest.raises(Fault, match=r"^digits: what 'put' writes does not fit on volume data, which has .* free; make"):
+    with pytest.raises(
+        UserError, match=r"^digits: what 'put' writes does not fit on volume data, which has .* free; make"
+    ):
         transfer.commit(dataset, _QUESTION, folder, _ABOUT, Console())
 
 
@@ -390,5 +392,5 @@ def test_what_no_version_has_is_deleted(
 
 
 def test_one_version_alone_is_not_collected() -> None:
-    with pytest.raises(Fault, match="digits@main~1: collect takes a whole dataset; remove the reference"):
+    with pytest.raises(UserError, match="digits@main~1: collect takes a whole dataset; remove the reference"):
         collect.run(replace(_QUESTION, reference="main~1"), now=True)

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from cli.commands.image import build, lock
-from embedded.fault import Fault
-from embedded.images import package_resolution
-from embedded.step import Step
+from core.errors import UserError
+from core.step import Step
+from images import package_resolution
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 
@@ -63,7 +63,7 @@ def test_for_another_training_image_earlier_versions_are_preferred(kept: list[tu
 
 
 def test_a_build_without_destination_is_refused() -> None:
-    with pytest.raises(Fault, match="add --push REF or --output ARCHIVE"):
+    with pytest.raises(UserError, match="add --push REF or --output ARCHIVE"):
         build.run(build.Build(["six"]))
 
 
@@ -72,7 +72,7 @@ def test_packages_with_hashes_are_taken_as_they_are(kept: list[tuple[str, ...]])
         "a==1 --hash=sha256:2",
         "b==1 --hash=sha256:1",
     )
-    with pytest.raises(Fault, match="c==1: has no hash, and other packages have"):
+    with pytest.raises(UserError, match="c==1: has no hash, and other packages have"):
         build.locked(["b==1 --hash=sha256:1", "c==1"], Step("x"))
     assert kept == []
 
@@ -88,7 +88,7 @@ def test_a_requirements_file_may_have_comments_and_continued_lines(tmp_path: Pat
     file.write_text("# all\nsix==1 \\\n    --hash=sha256:a\nhumanize  # numbers\n\n")
     assert [" ".join(line.split()) for line in build.requirements(file)] == ["six==1 --hash=sha256:a", "humanize"]
     file.write_text("--index-url x\nsix\n")
-    with pytest.raises(Fault, match="--index-url x is an option of pip"):
+    with pytest.raises(UserError, match="--index-url x is an option of pip"):
         build.requirements(file)
-    with pytest.raises(Fault, match="No such file"):
+    with pytest.raises(UserError, match="No such file"):
         build.requirements(tmp_path / "absent")

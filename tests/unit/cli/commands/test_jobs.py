@@ -18,7 +18,7 @@ from cli.commands.jobs.tables import Row
 from cli.jobs.listed import Job, State
 from cli.jobs.progress import Progress
 from components.base.price import Usd
-from driver.kube import Kube
+from core.kube import Kube
 from tests.unit.cli.jobs.test_listed import NOW
 
 

@@ -12,7 +12,7 @@ import yaml
 from cli import __main__ as commands
 from cli.commands.kops import instance_groups as command
 from cli.commands.kops.instance_groups import Choice
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support import kops_schema
 from tests.support.rendering import PROJECT
 
@@ -33,7 +33,7 @@ def stack_file(tmp_path: Path, **changes: Any) -> Path:
 
 def faults_of(file: Path, **choice: str) -> list[str]:
     """The lines that the command prints instead of manifests."""
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         command.text(file, Choice(**choice))
     return list(caught.value.lines)
 

@@ -14,10 +14,10 @@ from kubernetes.config import kube_config
 from cli import __main__ as tensorplane
 from cli import options
 from cli.commands import kubeconfig
+from core.errors import UserError
 from driver import cloud_kubeconfig
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.paths import Instance
+from embedded.instance import Instance
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +34,7 @@ def test_a_cloud_stack_has_that_of_its_outputs(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_a_stack_on_the_embedded_cluster_has_that_of_the_cluster() -> None:
-    with pytest.raises(Fault, match="the embedded cluster was never started; start it with: make up"):
+    with pytest.raises(UserError, match="the embedded cluster was never started; start it with: make up"):
         kubeconfig.kubeconfig("dev", "")
     Instance().home.mkdir(parents=True)
     Instance().kubeconfig.write_text("of the cluster")
@@ -43,7 +43,7 @@ def test_a_stack_on_the_embedded_cluster_has_that_of_the_cluster() -> None:
 
 def test_a_context_of_the_users_needs_none() -> None:
     with pytest.raises(
-        Fault, match=r"^stack dev: your kubeconfig has its cluster already; use: kubectl --context mine"
+        UserError, match=r"^stack dev: your kubeconfig has its cluster already; use: kubectl --context mine"
     ):
         kubeconfig.kubeconfig("dev", "mine")
 
@@ -65,7 +65,7 @@ def test_a_written_file_is_private_and_replaced_whole(
 
 def test_a_place_that_takes_no_file_is_one_line(tmp_path: Path) -> None:
     for place in (tmp_path, tmp_path / "none" / "access"):
-        with pytest.raises(Fault, match="choose another"):
+        with pytest.raises(UserError, match="choose another"):
             kubeconfig.write("text", place)
 
 
@@ -122,9 +122,9 @@ def test_members_on_a_cloud_log_in_by_themselves_and_are_in_their_namespace() ->
 
 @pytest.mark.usefixtures("teams")
 def test_a_team_without_members_and_a_context_of_the_users_have_none() -> None:
-    with pytest.raises(Fault, match=r"^--team: team speech has no members; name them in tensorplane:teams\."):
+    with pytest.raises(UserError, match=r"^--team: team speech has no members; name them in tensorplane:teams\."):
         kubeconfig.of_team("prod", "speech", "")
-    with pytest.raises(Fault, match="give them a kubeconfig of the cluster whose context has namespace pictures"):
+    with pytest.raises(UserError, match="give them a kubeconfig of the cluster whose context has namespace pictures"):
         kubeconfig.of_team("prod", "vision", "mine")
 
 

@@ -22,7 +22,7 @@ from cli.commands.lineage import graph, named, openlineage, picture, query, text
 from cli.commands.lineage.graph import Graph, Node
 from cli.commands.lineage.query import Form
 from components.base.settings import Settings
-from embedded.fault import Fault
+from core.errors import UserError
 from stack import ResolvedStack
 from tensorplane import provenance
 from tensorplane.datasets import Dataset, Note
@@ -53,7 +53,7 @@ class _Folders:
 
     def ask(self, volume: str, asked: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
         if not (self.root / volume).is_dir():
-            raise Fault(f"{volume}: no volume has this name")
+            raise UserError(f"{volume}: no volume has this name")
         return [provenance.of(self.root / volume / each["path"], each["reference"]) for each in asked]
 
 
@@ -204,13 +204,13 @@ def test_what_is_not_there_is_said_with_the_nearest_name(
     resolved: ResolvedStack, volumes: _Folders, target: str, reason: str
 ) -> None:
     _chain(volumes)
-    with pytest.raises(Fault, match=reason):
+    with pytest.raises(UserError, match=reason):
         _of(target, resolved, volumes)
 
 
 def test_a_name_of_a_dataset_and_a_workload_is_refused() -> None:
     declared = {**_SETTINGS, "datasets": {"digits": {"volume": "data"}}}
-    with pytest.raises(Fault, match="is a dataset and a workload; write data:/datasets/digits or models:/digits"):
+    with pytest.raises(UserError, match="is a dataset and a workload; write data:/datasets/digits or models:/digits"):
         named.target("digits", stack.load(Settings(declared)))
 
 
@@ -296,7 +296,7 @@ def test_programs_get_every_fact(
     assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
     query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
     assert "written" in capsys.readouterr().out
-    with pytest.raises(Fault, match="No such file or directory"):
+    with pytest.raises(UserError, match="No such file or directory"):
         query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from cli.commands.logs import follow, kept, pods
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 
 
 def _pod(role: str, index: int, *states: str) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_pods_come_by_role_and_index() -> None:
     ],
 )
 def test_a_wrong_choice_names_what_there_is(choice: Choice, reason: str) -> None:
-    with pytest.raises(Fault, match=reason):
+    with pytest.raises(UserError, match=reason):
         pods.chosen(PODS, choice)
 
 

@@ -13,11 +13,11 @@ from cli.access import Access
 from cli.commands.logs import follow, query, stage
 from cli.commands.logs.pods import Choice
 from cli.pipelines import pods
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support import pipeline_runs
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 _OF_ARGO = 'time="2026-11-26T12:00:01" level=info msg="sub-process exited" argo=true error="<nil>"'
 
@@ -100,7 +100,7 @@ def test_a_part_and_a_step_can_be_chosen() -> None:
     ],
 )
 def test_a_wrong_choice_names_what_there_is(choice: Choice, reason: str) -> None:
-    with pytest.raises(Fault, match=reason):
+    with pytest.raises(UserError, match=reason):
         _printed(_access(SECOND), "texts/embed", choice)
 
 
@@ -124,7 +124,7 @@ def test_why_the_version_was_not_made_comes_before_the_part() -> None:
     lines = _printed(_access(run), "texts/clean")
     assert lines[0] == f"{RUN}/clean: clean: 1 of 2 parts failed ('b.txt'), and mayFail is 0"
     assert lines[1].endswith(": exit code 1")
-    with pytest.raises(Fault, match=f"^{RUN}/clean: failed$"):
+    with pytest.raises(UserError, match=f"^{RUN}/clean: failed$"):
         _printed(_access(run), "texts/clean", follows=True)
 
 
@@ -164,7 +164,7 @@ _PENDING = {**pipeline_runs.workflow({}), "status": {"phase": "Pending"}}
     ],
 )
 def test_without_lines_it_says_why(runs: list[dict[str, Any]], target: str, reason: str) -> None:
-    with pytest.raises(Fault, match=f"^{reason}"):
+    with pytest.raises(UserError, match=f"^{reason}"):
         _printed(_access(*runs), target)
 
 
@@ -173,9 +173,9 @@ def test_pods_that_argo_has_deleted_are_no_riddle() -> None:
     assert lines[:2] == ["plan   │ parts=1 new=1", "commit │ committed=b2c3d4"]
     deleted = "its pods are deleted, as those of a run are an hour after it has finished"
     assert deleted in lines[2]
-    with pytest.raises(Fault, match=deleted):
+    with pytest.raises(UserError, match=deleted):
         _printed(_access(FIRST, pods=[]), "texts/count", Choice(role="part"))
-    with pytest.raises(Fault, match="no pod of it was tried again"):
+    with pytest.raises(UserError, match="no pod of it was tried again"):
         _printed(_access(FIRST), "texts/count", Choice(previous=True))
 
 

@@ -13,7 +13,7 @@ from cli.__main__ import main
 from cli.commands.predict import query
 from cli.commands.predict.query import Asked
 from cli.serving import rest, server
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.served import NAMESPACE, Api, access, tunnelled
 
 HALF = "/v1/models/half"
@@ -48,7 +48,7 @@ def test_a_request_is_a_body_of_the_rest_api_or_a_list_of_instances(
     ],
 )
 def test_what_is_no_request_is_one_line(text: str, told: str) -> None:
-    with pytest.raises(Fault, match=f"^{re.escape(told)}") as fault:
+    with pytest.raises(UserError, match=f"^{re.escape(told)}") as fault:
         query.body(text.encode(), None)
     assert len(fault.value.lines) == 1
 
@@ -79,24 +79,24 @@ def test_the_answer_is_json(asked: Asked, place: str, capsys: pytest.CaptureFixt
 def test_an_error_of_the_server_is_one_line(answer: tuple[int, Any], told: str) -> None:
     api = Api()
     api.answers[f"{HALF}:predict"] = answer
-    with pytest.raises(Fault, match=f"^{re.escape(told)}$"):
+    with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
         query.run(access(api), Asked("vision/half"), {"instances": [[1, 2]]})
 
 
 def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
     api = Api()
     told = "--version: vision/half does not serve version 4; choose one of 3, 2"
-    with pytest.raises(Fault, match=f"^{re.escape(told)}$"):
+    with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
         query.run(access(api), Asked("vision/half", version=4), {"instances": [1.0]})
 
 
 def test_an_error_of_a_version_that_is_served_is_the_servers() -> None:
     api = Api()
     api.answers[f"{HALF}/versions/2:predict"] = (400, {"error": "input x has shape [1, 2]"})
-    with pytest.raises(Fault, match=r"^vision/half: input x has shape \[1, 2\]$"):
+    with pytest.raises(UserError, match=r"^vision/half: input x has shape \[1, 2\]$"):
         query.run(access(api), Asked("vision/half", version=2), {"instances": [[1, 2]]})
     api.answers[HALF] = (503, "")
-    with pytest.raises(Fault, match=r"^vision/half: Servable not found$"):
+    with pytest.raises(UserError, match=r"^vision/half: Servable not found$"):
         query.run(access(api), Asked("vision/half", version=9), {"instances": [1]})
 
 
@@ -138,12 +138,12 @@ def test_the_version_that_a_canary_tries_is_asked_of_its_pods(
         query.run(access(api), Asked("vision/half", version=version), {"instances": [1]})
         assert api.by.pop() == (pod, f"{HALF}/versions/{version}:predict")
         assert json.loads(capsys.readouterr().out) == {"predictions": [1]}
-    with pytest.raises(Fault, match=r"^--version: vision/half does not serve version 4; choose one of 5, 3$"):
+    with pytest.raises(UserError, match=r"^--version: vision/half does not serve version 4; choose one of 5, 3$"):
         query.run(access(api), Asked("vision/half", version=4), {"instances": [1]})
 
 
 def test_a_server_without_a_ready_pod_is_one_line() -> None:
-    with pytest.raises(Fault, match=r"^ranker-server: no pod is ready;"):
+    with pytest.raises(UserError, match=r"^ranker-server: no pod is ready;"):
         query.run(access(Api()), Asked("ranker-server"), {"instances": [1]})
 
 
@@ -157,5 +157,5 @@ def test_before_the_first_version_it_says_how_to_publish_one() -> None:
         def service(self, *_: Any, **__: Any) -> tuple[int, Any]:
             return 503, '{"message": "no endpoints available for service \\"http:vision:8501\\""}'
 
-    with pytest.raises(Fault, match=r"^vision: no pod is ready; .* tensorplane run … --publish vision$"):
+    with pytest.raises(UserError, match=r"^vision: no pod is ready; .* tensorplane run … --publish vision$"):
         server.Server(Stopped(), "team", "vision", {"half": {}}).ask("half", ":predict")  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from cli.commands.run.asked import Given, Job
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
 from components.base.settings import Settings
-from embedded.fault import Fault
+from core.errors import UserError
 from tensorplane import code_archive, content, lineage, provenance
 from tensorplane.datasets import Dataset
 from tests.support import counts
@@ -167,14 +167,14 @@ def test_nothing_that_decides_the_result_differs_but_the_folder(
 def test_a_part_that_is_gone_is_named(tmp_path: Path, mine: Path, missing: str, reason: str) -> None:
     folder = _published(tmp_path, plan.planned(_job(mine), _PLATFORM), mine)
     (folder / "assets.extra" / missing).unlink()
-    with pytest.raises(Fault, match=reason):
+    with pytest.raises(UserError, match=reason):
         _version(tmp_path)
 
 
 def test_a_model_of_a_pipelines_stage_is_made_again_by_the_pipeline(tmp_path: Path, mine: Path) -> None:
     _published(tmp_path, plan.planned(_job(mine), _PLATFORM), mine, pipeline="photos", stage="train")
     with pytest.raises(
-        Fault, match="digits@3: was trained in stage train of pipeline photos, whose pods alone have its"
+        UserError, match="digits@3: was trained in stage train of pipeline photos, whose pods alone have its"
     ):
         _version(tmp_path)
 
@@ -186,7 +186,7 @@ def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) ->
     (other / "train.py").write_text("print(2)")
     data: dict[str, Any] = {"streams": {"events": {}}}
     _published(tmp_path, plan.planned(_job(mine), _PLATFORM), other, inputs=inputs, data=data)
-    with pytest.raises(Fault) as found:
+    with pytest.raises(UserError) as found:
         _version(tmp_path)
     code, raw, lost, stream = found.value.lines
     assert "its code has changed: assets.extra/code.zip is not code-" in code
@@ -229,7 +229,7 @@ def test_another_image_is_refused(tmp_path: Path, mine: Path) -> None:
     node = _version(tmp_path)
     _, again = _again(node, tmp_path / "code")
     other = replace(node, record={**node.record, "image": "other:1", "packages": "abc"})
-    with pytest.raises(Fault) as found:
+    with pytest.raises(UserError) as found:
         recipe.check_same(again, other)
     assert [line.partition(";")[0] for line in found.value.lines] == [
         "models:/digits@3: image would differ from other:1",
@@ -243,7 +243,7 @@ def test_code_that_leads_out_of_its_folder_is_not_written(tmp_path: Path, mine: 
         archive.writestr("../evil.py", "")
     code = base64.b64encode(packed.getvalue()).decode()
     node = Node("model", "m", "models:/m", "1", {"settings": {}, "image": "i"}, code=code)
-    with pytest.raises(Fault, match=r"leads out of the folder; nothing is run"):
+    with pytest.raises(UserError, match=r"leads out of the folder; nothing is run"):
         recipe.job(node, tmp_path / "code", built_here=True)
     assert not (tmp_path / "evil.py").exists()
 

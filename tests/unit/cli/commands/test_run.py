@@ -20,8 +20,8 @@ from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
 from cli.commands.run.submission import Came
 from components.base.settings import Settings
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support.workload_stacks import Project
 
 PYTHON = ("python", "train.py", "--epochs", "3")
@@ -84,12 +84,12 @@ class TestCommandLine:
         assert asked.job(None, None, command, Given()).name == name
 
     def test_without_a_command_nothing_runs(self) -> None:
-        with pytest.raises(Fault, match="COMMAND: missing; add it after --"):
+        with pytest.raises(UserError, match="COMMAND: missing; add it after --"):
             asked.job(None, None, (), Given())
 
     def test_a_variable_has_a_value(self) -> None:
         assert _settings(variables=("RATE=0.1", "QUERY=a=b"))["env"] == {"RATE": "0.1", "QUERY": "a=b"}
-        with pytest.raises(Fault, match="--env: 'RATE' has no value; write RATE=VALUE"):
+        with pytest.raises(UserError, match="--env: 'RATE' has no value; write RATE=VALUE"):
             _settings(variables=("RATE",))
 
 
@@ -114,7 +114,7 @@ class TestFile:
         file = mine / "job.yaml"
         if text is not None:
             file.write_text(text)
-        with pytest.raises(Fault, match=reason) as error:
+        with pytest.raises(UserError, match=reason) as error:
             asked.job(None, file, (), Given())
         assert len(error.value.lines) == 1
 
@@ -142,23 +142,23 @@ class TestPlan:
         assert _planned(queue="training").run != first
 
     def test_every_mistake_is_told_at_once_by_its_option(self, mine: Path) -> None:
-        with pytest.raises(Fault) as error:
+        with pytest.raises(UserError) as error:
             _planned(queue="trainin", per_worker=99, volumes=("model:/models",), publish="digits-serve")
         told = list(error.value.lines)
         assert any(line.startswith("--queue: no queue is named 'trainin'") and "training" in line for line in told)
         assert any(line.startswith("--per-worker: ") for line in told)
-        with pytest.raises(Fault) as error:
+        with pytest.raises(UserError) as error:
             _planned(queue="trainin", volumes=("model:/models",))
         told = list(error.value.lines)
         assert {line.partition(":")[0] for line in told} >= {"--queue", "--volume"}
         assert not any("tensorplane:workloads" in line for line in told)
 
     def test_a_server_is_suggested(self, mine: Path) -> None:
-        with pytest.raises(Fault, match=r"--publish: no model server is named 'digits-serve'.*digits-server"):
+        with pytest.raises(UserError, match=r"--publish: no model server is named 'digits-serve'.*digits-server"):
             _planned(queue="training", volumes=("models:/models",), publish="digits-serve")
 
     def test_a_name_of_the_stack_is_refused(self, mine: Path) -> None:
-        with pytest.raises(Fault, match="--name: digits is a workload of the stack"):
+        with pytest.raises(UserError, match="--name: digits is a workload of the stack"):
             plan.planned(asked.job("digits", None, PYTHON, Given()), Platform.of_stack("dev"))
 
     def test_a_stack_of_workloads_runs_jobs_on_its_platform(self, mine: Path, tmp_path: Path) -> None:
@@ -168,7 +168,7 @@ class TestPlan:
         planned = plan.planned(job, Platform("vision", settings))
         assert planned.namespace == "tensorplane-dev"
         for taken, stack in (("search", "stack"), ("digits", "platform dev")):
-            with pytest.raises(Fault, match=f"^--name: .*{stack}"):
+            with pytest.raises(UserError, match=f"^--name: .*{stack}"):
                 plan.planned(dataclasses.replace(job, name=taken), Platform("vision", settings))
 
 
@@ -189,7 +189,7 @@ def test_more_cores_than_come_with_guaranteed_gpus_are_refused(mine: Path, tmp_p
         return plan.planned(asked.job(None, None, PYTHON, given), platform)
 
     assert planned(8).gpus == 2
-    with pytest.raises(Fault) as error:
+    with pytest.raises(UserError) as error:
         planned(12)
     (line,) = error.value.lines
     assert line.startswith("--cpus: worker pods request 12 cores, but 2 GPUs of t4 come with 8, so queue research")
@@ -262,7 +262,7 @@ class TestSubmission:
     def test_another_size_of_a_job_that_runs_is_refused(self, mine: Path) -> None:
         api = Api()
         _submit(api, _planned(queue="training"))
-        with pytest.raises(Fault, match=r"has not ended, and was submitted with another size.*cancel it"):
+        with pytest.raises(UserError, match=r"has not ended, and was submitted with another size.*cancel it"):
             _submit(api, _planned(queue="training", cpus=0.5))
 
     @pytest.mark.parametrize(
@@ -304,7 +304,7 @@ class TestSubmission:
     def test_it_is_not_trained_again_beside_itself(self, mine: Path) -> None:
         api, planned = Api(), _planned(queue="training")
         _submit(api, planned)
-        with pytest.raises(Fault, match=rf"--again: {planned.run} has not ended; cancel it first"):
+        with pytest.raises(UserError, match=rf"--again: {planned.run} has not ended; cancel it first"):
             submission.check_none_runs(cast(Kube, api), planned)
         api.end("Failed")
         submission.check_none_runs(cast(Kube, api), planned)
@@ -359,7 +359,9 @@ class TestFinished:
 
 def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KUBECONFIG", str(mine / "vision.kubeconfig"))
-    with pytest.raises(Fault, match=r"KUBECONFIG: .*vision\.kubeconfig is among the files that the job gets; move it"):
+    with pytest.raises(
+        UserError, match=r"KUBECONFIG: .*vision\.kubeconfig is among the files that the job gets; move it"
+    ):
         asked.job(None, None, PYTHON, Given())
     monkeypatch.setenv("KUBECONFIG", str(mine / ".kube" / "config"))
     assert asked.job(None, None, PYTHON, Given()).name == "train"

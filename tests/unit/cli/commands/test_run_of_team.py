@@ -14,8 +14,8 @@ from cli.commands.run import asked, plan
 from cli.commands.run.asked import Given
 from cli.commands.run.platform import Platform
 from components.base.settings import Settings
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from stack import published
 from tests.support.rendering import GPU_IMAGE, PROJECT, settings_of
 
@@ -41,7 +41,7 @@ def _planned(platform: Platform | None = None, **given: Any) -> plan.Planned:
 
 
 def _refused(platform: Platform | None = None, **given: Any) -> list[str]:
-    with pytest.raises(Fault) as told:
+    with pytest.raises(UserError) as told:
         _planned(platform, **given)
     return list(told.value.lines)
 
@@ -125,7 +125,7 @@ def test_a_team_without_volumes_is_told_so() -> None:
 
 def test_a_kubeconfig_of_another_team_is_named() -> None:
     api = cast(Kube, _Published({"team": "vision"}))
-    with pytest.raises(Fault) as told:
+    with pytest.raises(UserError) as told:
         Platform.of_team(Access(api, "vision", team="visoin"))
     assert told.value.lines == (
         "--team: your kubeconfig is that of team vision; set --team vision, or use the kubeconfig of team visoin",

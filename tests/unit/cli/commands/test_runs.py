@@ -20,9 +20,9 @@ from cli.commands.runs import newest, start, tables
 from cli.pipelines import listed
 from components.base.labels import PIPELINE, SOURCES, STAGE
 from components.base.names import digest_of
-from driver.kube import Kube
-from embedded.fault import Fault
-from workloads.manifests import pipeline_run
+from core.errors import UserError
+from core.kube import Kube
+from workloads.pipeline import run as pipeline_run
 
 _NOW = datetime(2026, 11, 26, 12, 10, tzinfo=UTC)
 _TEMPLATE: dict[str, Any] = {
@@ -297,7 +297,7 @@ def test_what_a_run_has_made_is_not_started_while_another_one_will_replace_it(
     runs.end(name, phase)
     other, _ = runs.start("2")
     runs.end(other, "Running", made=False)
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(UserError) as refused:
         runs.start("1")
     assert f"{refused.value}" == f"{other}: is running and will replace the outputs; start again once it has ended"
     assert not cast(_Api, runs.access.api).deleted
@@ -347,7 +347,7 @@ def test_versions_and_outputs_are_read_in_one_pod_of_each_volume(monkeypatch: py
     assert found == ({"raw": "1"}, {"empty": [], "made": [{"id": "2"}]})
     assert opened == ["empty", "made"]
     logs["raw"] = []
-    with pytest.raises(Fault, match="raw: branch main has no version; commit one with: tensorplane data put raw"):
+    with pytest.raises(UserError, match="raw: branch main has no version; commit one with: tensorplane data put raw"):
         newest.read(_access(), cast(Any, None), _TEMPLATE, "default")
 
 
@@ -372,7 +372,7 @@ def test_a_run_is_cancelled_by_argo(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_what_cannot_be_cancelled_is_said(monkeypatch: pytest.MonkeyPatch, run: str, reason: str) -> None:
     _use(monkeypatch, _access((_path("photos-1"), _workflow(phase="Succeeded"))))
-    with pytest.raises(Fault, match=f"^{reason}$"):
+    with pytest.raises(UserError, match=f"^{reason}$"):
         start.cancel(run, "dev", "")
 
 
@@ -385,5 +385,5 @@ def test_what_cannot_be_cancelled_is_said(monkeypatch: pytest.MonkeyPatch, run: 
 )
 def test_what_cannot_be_started_is_said(monkeypatch: pytest.MonkeyPatch, pipeline: str, reason: str) -> None:
     _use(monkeypatch, _access())
-    with pytest.raises(Fault, match=f"^{reason}$"):
+    with pytest.raises(UserError, match=f"^{reason}$"):
         start.run(pipeline, "dev", "", "default")

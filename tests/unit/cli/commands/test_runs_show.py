@@ -18,11 +18,11 @@ from cli.access import Access
 from cli.commands import runs
 from cli.commands.runs import ask, picture, show
 from cli.pipelines import details
-from driver.kube import Kube
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.kube import Kube
+from core.paths import PROJECT
 from tests.support.pipeline_runs import FIRST, RUN, SECOND, Part, Ran, at, prices, workflow
-from workloads.manifests import pipeline_run
+from workloads.pipeline import run as pipeline_run
 
 _FAILED = workflow(
     {
@@ -160,13 +160,13 @@ def test_a_pipeline_is_its_newest_run_and_a_run_is_itself(monkeypatch: pytest.Mo
 def test_what_cannot_be_shown_is_said(
     monkeypatch: pytest.MonkeyPatch, found: list[dict[str, Any]], name: str, reason: str
 ) -> None:
-    with pytest.raises(Fault, match=f"^{reason}"):
+    with pytest.raises(UserError, match=f"^{reason}"):
         _asker(monkeypatch, *found).details(name, at(0))
 
 
 def test_settings_with_faults_leave_the_cost_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(_: object) -> None:
-        raise Fault("tensorplane:queues.a: unknown")
+        raise UserError("tensorplane:queues.a: unknown")
 
     monkeypatch.setattr(stack_config, "file", lambda _: None)
     monkeypatch.setattr(stack_config, "load", broken)

@@ -13,7 +13,7 @@ from cli.commands.run.platform import Platform
 from cli.commands.sweep import publish
 from cli.commands.sweep.results import Results, Trial
 from components.base.settings import Settings
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.rendering import PROJECT, settings_of
 
 TRIAL: dict[str, Any] = {
@@ -37,7 +37,7 @@ def _platform() -> Platform:
 
 
 def _refused(found: Results = FOUND, trial: dict[str, Any] = TRIAL, server: str = "digits") -> str:
-    with pytest.raises(Fault) as told:
+    with pytest.raises(UserError) as told:
         job, _ = publish.job_of("digits-search", found, trial, server, _platform())
         plan.planned(job, _platform())
     return str(told.value)

@@ -19,12 +19,12 @@ from cli.commands.run.platform import Platform
 from cli.commands.sweep import asked, follow, plan
 from cli.commands.sweep.results import Results, Trial
 from cli.jobs import named
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support.documented import PROJECT, blocks
 from tests.unit.cli.commands.test_run import Api
 from tests.unit.cli.commands.test_run_of_team import _platform as of_team
-from tests.unit.workloads.test_pods import violations
+from tests.unit.workloads.pods.test_pods import violations
 
 SEARCH = {"parameters": {"RATE": {"low": 0.001, "high": 0.1, "log": True}}, "trials": 12, "parallel": 3}
 TRIAL = {
@@ -55,7 +55,7 @@ def _planned(file: Path, platform: Platform | None = None, attempt: int = 1) -> 
 
 
 def _refused(file: Path, platform: Platform | None = None) -> list[str]:
-    with pytest.raises(Fault) as told:
+    with pytest.raises(UserError) as told:
         _planned(file, platform)
     return [line.removeprefix(f"{file}.") for line in told.value.lines]
 
@@ -114,7 +114,7 @@ def test_every_mistake_is_told_at_once_by_its_key(file: Write) -> None:
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("kind: trainingJob\nscript: train.py\n")
-    with pytest.raises(Fault, match=r"job\.yaml\.kind: is trainingJob; remove it, or set kind: sweep"):
+    with pytest.raises(UserError, match=r"job\.yaml\.kind: is trainingJob; remove it, or set kind: sweep"):
         asked.sweep(None, path)
 
 

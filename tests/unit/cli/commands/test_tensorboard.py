@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.commands.tensorboard import query
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 def _job_set(*env: dict[str, str]) -> dict[str, Any]:
@@ -42,5 +42,5 @@ def test_another_image_may_have_tensorboard(image: str | None, used: str) -> Non
 
 
 def test_a_job_without_event_files_has_none_to_show() -> None:
-    with pytest.raises(Fault, match=r"^train-1a2b: writes no event files; set `tensorboard: \{volume: …\}` in its"):
+    with pytest.raises(UserError, match=r"^train-1a2b: writes no event files; set `tensorboard: \{volume: …\}` in its"):
         query.of_job(_job_set())

@@ -19,12 +19,12 @@ from cli.commands.preview.sections import queues as queues_section
 from cli.commands.tiers import drawing, query, tables, text
 from cli.commands.tiers import rows as tier_rows
 from components.node_groups import fleet
+from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 from components.queues import QueueArgs, flavors, quota
 from components.queues import registered as facts_of
-from embedded.fault import Fault
-from embedded.paths import PROJECT
+from core.errors import UserError
+from core.paths import PROJECT
 from tests.support.goldens import GOLDEN
 
 EXAMPLE = yaml.safe_load((PROJECT / "examples/queues.yaml").read_text())["config"]
@@ -213,8 +213,8 @@ def test_settings_that_only_pulumi_can_read_are_refused(tmp_path: Path) -> None:
     for stack, command in (("prod", "make preview STACK=prod"), ("dev", "make preview")):
         file = tmp_path / f"Pulumi.{stack}.yaml"
         file.write_text("config: {'tensorplane:queues': {secure: abcd}}")
-        with pytest.raises(Fault, match=f"encrypted values; for the table, run: {command}$"):
+        with pytest.raises(UserError, match=f"encrypted values; for the table, run: {command}$"):
             query.run(file, Console(), as_json=False)
     file.write_text("config: {}")
-    with pytest.raises(Fault, match="no queues are declared"):
+    with pytest.raises(UserError, match="no queues are declared"):
         query.run(file, Console(), as_json=False)

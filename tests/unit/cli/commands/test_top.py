@@ -19,7 +19,7 @@ from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
 from cli.kueue.facts import Facts, gather
 from components.catalog import GPU_RESOURCE
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.goldens import GOLDEN
 from tests.unit.cli.kueue.recorded import NOW, recorded
 
@@ -191,7 +191,7 @@ def test_programs_get_every_fact() -> None:
 
 @pytest.mark.parametrize("hours", ["x", "-1", "1e9", "nan"])
 def test_hours_that_are_none_are_one_line(hours: str) -> None:
-    with pytest.raises(Fault, match=f"--history: '{hours}' is not a number of hours"):
+    with pytest.raises(UserError, match=f"--history: '{hours}' is not a number of hours"):
         query.run(query.Question("dev", hours=hours), Console())
 
 
@@ -206,7 +206,7 @@ class Api:
 
     def items(self, path: str, **_: str) -> Any:
         if path not in self._answers:
-            raise Fault(f"GET {path}: forbidden")
+            raise UserError(f"GET {path}: forbidden")
         return self._answers[path]
 
 
@@ -220,5 +220,5 @@ def test_who_may_not_see_the_whole_cluster_sees_the_namespaces() -> None:
     inside = Api({**answers, f"{kueue}/namespaces/ml/localqueues": queues[:1]})
     own = gather(inside, "ml", also="team")  # type: ignore[arg-type]
     assert (own.namespaces, own.workloads) == (("ml",), [{"a": 1}])
-    with pytest.raises(Fault, match="no Kueue that serves"):
+    with pytest.raises(UserError, match="no Kueue that serves"):
         gather(Api({}), "ml")  # type: ignore[arg-type]

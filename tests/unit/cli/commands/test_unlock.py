@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from cli.commands import unlock
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.state_locks import dead_process, locked_by
 
 
@@ -32,5 +32,5 @@ def test_unlock_clears_the_lock_of_a_killed_update_of_a_cloud_stack(own_state: P
 
 def test_unlock_leaves_a_backend_that_is_no_folder_to_pulumi(own_state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PULUMI_BACKEND_URL", "s3://states")
-    with pytest.raises(Fault, match="s3://states; remove its lock with: pulumi cancel --stack prod"):
+    with pytest.raises(UserError, match="s3://states; remove its lock with: pulumi cancel --stack prod"):
         unlock.unlock("prod", "")

@@ -14,8 +14,8 @@ from rich.console import Console
 from cli.commands.usage import query, rows
 from cli.commands.usage.query import Question
 from components.base.price import Usd
+from core.errors import UserError
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
 
 
 def _record(namespace: str, usage: dict[str, Any]) -> dict[str, Any]:
@@ -71,11 +71,11 @@ class _Api:
 
 
 def test_without_a_record_it_says_when_there_is_one(tmp_path: Path) -> None:
-    with pytest.raises(Fault, match="stack dev: the cluster has recorded no usage; it does once a stack"):
+    with pytest.raises(UserError, match="stack dev: the cluster has recorded no usage; it does once a stack"):
         query.recorded(_Api(), StackSettings("dev", tmp_path))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("month", ["november", "2026-13", "2026"])
 def test_a_month_that_is_none_is_refused(month: str) -> None:
-    with pytest.raises(Fault, match=f"--month: '{month}' is not a month; set one such as "):
+    with pytest.raises(UserError, match=f"--month: '{month}' is not a month; set one such as "):
         query.run(Question("dev", month=month), Console())

@@ -20,7 +20,7 @@ from cli.commands.volumes import leftovers, query, rows, tables
 from cli.commands.volumes.facts import Facts
 from cli.output import times
 from components.base import quantities
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.goldens import GOLDEN as FOLDER
 
 GOLDEN = FOLDER / "volumes-command.txt"
@@ -250,7 +250,7 @@ def test_a_lost_snapshot_comes_back_with_its_bytes_and_secrets() -> None:
     assert content["spec"]["volumeSnapshotRef"] == {"namespace": "ml", "name": snapshot["metadata"]["name"]}
     assert snapshot["spec"]["source"] == {"volumeSnapshotContentName": content["metadata"]["name"]}
     assert snapshot["metadata"]["labels"]["tensorplane.dev/volume"] == "models"
-    with pytest.raises(Fault, match=r"content-mystery is not a VolumeSnapshotContent .*choose one of content-lost"):
+    with pytest.raises(UserError, match=r"content-mystery is not a VolumeSnapshotContent .*choose one of content-lost"):
         leftovers.brought_back(FACTS, "content-mystery")
 
 
@@ -287,7 +287,7 @@ class Api:
 
     def items(self, path: str) -> list[Object]:
         if path not in self._answers:
-            raise Fault(f"GET {path}: forbidden")
+            raise UserError(f"GET {path}: forbidden")
         found: list[Object] = self._answers[path]
         return found
 
@@ -310,7 +310,7 @@ def test_what_somebody_may_not_ask_is_a_note_and_the_rest_is_shown() -> None:
     facts = volume_facts.gather(asked, "ml")  # type: ignore[arg-type]
     assert facts.used == {"models": 5}
     assert "GET /api/v1/persistentvolumes: forbidden" in facts.notes
-    with pytest.raises(Fault, match="forbidden"):
+    with pytest.raises(UserError, match="forbidden"):
         volume_facts.gather(Api({}), "ml")  # type: ignore[arg-type]
 
 

@@ -10,7 +10,7 @@ import pytest
 import stack
 from cli import registry
 from cli.commands.volumes import mount
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.rendering import PROJECT, settings_of
 
 
@@ -53,7 +53,7 @@ def test_elsewhere_the_storage_itself_is_mounted_or_files_are_copied(example: st
 def test_only_an_empty_folder_is_mounted_over(tmp_path: Path) -> None:
     assert mount._folder(str(tmp_path / "new")).is_dir()
     (tmp_path / "file").touch()
-    with pytest.raises(Fault, match="is not empty; name an empty folder"):
+    with pytest.raises(UserError, match="is not empty; name an empty folder"):
         mount._folder(str(tmp_path))
-    with pytest.raises(Fault, match="name another folder"):
+    with pytest.raises(UserError, match="name another folder"):
         mount._folder(str(tmp_path / "file"))

@@ -12,7 +12,7 @@ import pytest
 from cli.jobs import cancelled
 from cli.jobs.listed import Job
 from components.base.price import Usd
-from driver.kube import Kube
+from core.kube import Kube
 
 THEN = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 JOB = Job(

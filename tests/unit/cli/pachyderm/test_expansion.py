@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from cli.pachyderm import convert, expansion, export
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
-from workloads.settings.pipeline import PipelineSettings
+from workloads.pipeline.settings import PipelineSettings
 
 _OF_POD = {"HOME": "/tmp", "USER": "tensorplane"}
 _OWN = {"A": "1", "SIZE": "20 px"}

@@ -20,8 +20,8 @@ from cli.pachyderm.stage import Choice
 from cli.stack_config import load
 from tests.support import counts
 from tests.support.rendering import PROJECT
-from workloads.settings.join_key import JoinKey
-from workloads.settings.pipeline import PipelineSettings
+from workloads.pipeline.join_key import JoinKey
+from workloads.pipeline.settings import PipelineSettings
 
 _STAGES: dict[str, Any] = {
     "draw": {

@@ -16,11 +16,11 @@ from cli import __main__ as commands
 from cli.pachyderm import text, without_equal
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support import counts
 from tests.support.faults import faults_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
-from workloads.settings.pipeline import PipelineSettings
+from workloads.pipeline.settings import PipelineSettings
 
 SHAPES: list[dict[str, Any]] = yaml.safe_load((Path(__file__).parent / "shapes.yaml").read_text())
 
@@ -182,7 +182,7 @@ def test_texts_are_those_of_the_spec_to_pulumi(tmp_path: Path) -> None:
 
 def test_two_pipelines_have_no_common_name() -> None:
     other = spec_with(pipeline={"name": "b"})
-    with pytest.raises(Fault, match="--name: the specs are 2 pipelines that do not feed each other"):
+    with pytest.raises(UserError, match="--name: the specs are 2 pipelines that do not feed each other"):
         import_specs(spec_with(), other, name="both")
     assert list(import_specs(spec_with(), name="mine", taken=["mine"]).workloads) == ["mine-2"]
 
@@ -242,7 +242,7 @@ _inputs = st.recursive(
 def test_whatever_a_spec_reads_comes_out_as_settings_that_are_valid(pipelines: list[tuple[str, Any]]) -> None:
     try:
         made = import_specs(*(spec_with(pipeline={"name": name}, input=read) for name, read in pipelines))
-    except Fault as fault:
+    except UserError as fault:
         assert all("several inputs have the name" in line for line in fault.lines)
         return
     for workload in made.workloads.values():

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.faults import faults_of
 from tests.unit.cli.pachyderm.imported_specs import import_specs, spec_with, stage_of, tree_of
 
@@ -178,7 +178,7 @@ def test_a_join_or_group_of_one_input_is_that_input() -> None:
     ],
 )
 def test_an_input_of_several_kinds_or_of_none_is_refused(given: dict[str, Any], problem: str) -> None:
-    with pytest.raises(Fault) as raised:
+    with pytest.raises(UserError) as raised:
         import_specs(spec_with(input=given))
     assert raised.value.lines == (f"a.{problem}; set one of pfs, cron, cross, join, group, union",)
 

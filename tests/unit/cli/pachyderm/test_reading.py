@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from cli.pachyderm import reading
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 def _spec(**more: Any) -> dict[str, Any]:
@@ -66,7 +66,7 @@ def test_specs_are_read_in_every_form_that_pachctl_reads_or_writes(name: str, co
 )
 def test_files_that_are_no_specs_are_refused_in_a_line(name: str, content: str, line: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text(content)
-    with pytest.raises(Fault) as caught:
+    with pytest.raises(UserError) as caught:
         reading.read([tmp_path / name])
     assert [one[: len(line)] for one in caught.value.lines] == [line]
 
@@ -81,6 +81,6 @@ def test_merge_keys_of_yaml_set_no_field_twice(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(
-        Fault, match=r"no\.json: cannot be read: No such file or directory; name a file of pipeline specs"
+        UserError, match=r"no\.json: cannot be read: No such file or directory; name a file of pipeline specs"
     ):
         reading.read([tmp_path / "no.json"])

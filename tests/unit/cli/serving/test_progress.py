@@ -11,7 +11,7 @@ from agents.rollout.kept import Kept
 from cli.serving import progress, rest
 from cli.serving.rollout import Rollout
 from cli.serving.server import Server
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.served import NAMESPACE
 
 _TRIED = Kept(stable=1, candidate=2)
@@ -52,7 +52,7 @@ class _Api:
 def _waits(kept: Kept | None, requests: int, monkeypatch: pytest.MonkeyPatch) -> str:
     def ask(api: Any, pod: str, path: str) -> tuple[int, bytes]:
         if pod.endswith("/canary-gone"):
-            raise Fault("gone")
+            raise UserError("gone")
         assert pod.endswith("/canary-a"), "only a canary's pods count"
         return 200, f':tensorflow:serving:request_count{{model_name="half",status="OK"}} {requests}\n'.encode()
 

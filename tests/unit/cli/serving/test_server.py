@@ -10,7 +10,7 @@ import pytest
 from agents.rollout.kept import Kept
 from cli.serving import server
 from cli.serving.rollout import Rollout
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.served import NAMESPACE, Api, access
 
 
@@ -30,7 +30,7 @@ def test_models_and_labels_are_those_that_the_servers_read() -> None:
     ],
 )
 def test_a_wrong_name_is_one_line_with_what_there_is(target: str, told: str) -> None:
-    with pytest.raises(Fault, match=rf"^{re.escape(told)}$"):
+    with pytest.raises(UserError, match=rf"^{re.escape(told)}$"):
         server.one(access(Api()), target)
 
 
@@ -47,7 +47,7 @@ def test_members_of_a_team_ask_the_servers_to_which_they_publish() -> None:
     assert found.ask(model, ":predict", {"instances": [1]}) == {"predictions": [1.0]}
     asked = (f"{NAMESPACE}/digits-server:8501/v1/models/digits:predict", {"instances": [1]})
     assert api.asked == [asked], "through the API server's proxy, the only way that they may take"
-    with pytest.raises(Fault, match=r"^other: team vision has no such model server; it has digits-server$"):
+    with pytest.raises(UserError, match=r"^other: team vision has no such model server; it has digits-server$"):
         server.one(access(Api(), team="vision", objects=objects), "other")
 
 

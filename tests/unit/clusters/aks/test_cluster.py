@@ -14,9 +14,9 @@ from components import catalog
 from components.clusters.aks import Aks, pool_properties
 from components.clusters.aks.pool_name import pool_name
 from components.clusters.aks.zones import zones_of
+from components.node_groups.cluster_properties import Site
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
-from components.node_groups.site import Site
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
 

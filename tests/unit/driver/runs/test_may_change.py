@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from driver.runs import may_change
-from workloads import sources
-from workloads.manifests.files import bundle, shared_library
+from workloads.pods import sources
+from workloads.pods.files import bundle, shared_library
 
 SOURCE = "examples/digits/train.py"
 FILES = {"train.py": SOURCE}

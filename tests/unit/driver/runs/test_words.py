@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
+from core.errors import UserError
 from driver.runs import words
-from embedded.fault import Fault
 from tests.support.run_events import SECRET, UNKNOWN, Event, events, files, hidden, planned, secret
-from workloads.manifests.training_job import Placement
+from workloads.training_job.manifest import Placement
 
 GOLDEN = Path(__file__).parent / "golden.txt"
 
@@ -123,7 +123,7 @@ class Away(Cluster):
     """A cluster that stops answering after its JobSet was read."""
 
     def text(self, path: str, tailLines: str) -> str:  # noqa: N803
-        raise Fault("the cluster does not answer")
+        raise UserError("the cluster does not answer")
 
 
 def test_a_cluster_that_does_not_answer_stops_no_preview() -> None:

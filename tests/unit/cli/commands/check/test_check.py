@@ -12,9 +12,9 @@ import yaml
 import stack
 from cli import stack_config
 from cli.commands.check import settings as check
+from core.errors import UserError
+from core.paths import PROJECT
 from driver.stack_settings import StackSettings
-from embedded.fault import Fault
-from embedded.paths import PROJECT
 from tests.support import rendering
 
 
@@ -22,7 +22,7 @@ def _faults(file: Path) -> list[str]:
     try:
         # The SDK keeps its configuration in the context: this one is thrown away.
         contextvars.copy_context().run(check.run, file)
-    except Fault as fault:
+    except UserError as fault:
         return list(fault.lines)
     return []
 
@@ -225,7 +225,7 @@ def test_a_note_is_a_warning_of_the_update(tmp_path: Path, monkeypatch: pytest.M
 def test_an_environment_is_refused_where_the_state_cannot_have_one(tmp_path: Path, backend: str, refused: bool) -> None:
     _file(tmp_path, "environment: [x]\nconfig: {volumes: {a: {sizeGib: 1}}}\n")
     settings = StackSettings("dev", tmp_path / "home", tmp_path)
-    with pytest.raises((Fault, OSError)) as raised:
+    with pytest.raises((UserError, OSError)) as raised:
         settings.make_stack(tmp_path / "no-pulumi", {"PULUMI_BACKEND_URL": backend})
     assert ("Pulumi.dev.yaml: environment: environments work only" in str(raised.value)) == refused
 

@@ -12,8 +12,8 @@ import yaml
 import stack
 from cli.commands.check import controllers
 from components.base.settings import Settings
-from driver.kube import Kube
-from embedded.fault import Fault
+from core.errors import UserError
+from core.kube import Kube
 from tests.support.rendering import PROJECT
 
 _TREE = {
@@ -84,7 +84,7 @@ def test_a_kueue_that_does_not_wait_for_pods_keeps_the_quota_of_a_lost_gang() ->
 
 def test_who_may_not_list_them_hears_nothing() -> None:
     def refuses(path: str, **_: str) -> list[dict[str, Any]]:
-        raise Fault("forbidden")
+        raise UserError("forbidden")
 
     tree = {**_TREE, "controllers": {"kueue": "present"}}
     api = cast(Kube, SimpleNamespace(items=refuses))

@@ -11,7 +11,7 @@ import stack
 from cli.commands.check import guard
 from components.base.settings import Settings
 from stack.gpu_guard import policies
-from tests.unit.queues.test_admission import TREE
+from tests.unit.admission.test_job_policies import TREE
 
 GPUS = {"containers": [{"name": "main", "resources": {"limits": {"amd.com/gpu": "2"}}}]}
 OVERHEAD = {"containers": [{"name": "main"}], "overhead": {"nvidia.com/gpu": "1"}}

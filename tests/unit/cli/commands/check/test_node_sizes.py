@@ -13,7 +13,7 @@ from cli import __main__ as commands
 from cli import stack_config
 from cli.commands.check import machine, node_sizes
 from components.base.settings import Settings
-from driver.kube import Kube
+from core.kube import Kube
 from tests.support.faults import put
 from tests.support.rendering import PROJECT, settings_of
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.commands.check import cluster
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.workload_stacks import JOB, PLATFORM, SERVER, Project
 
 NAMESPACE = "/api/v1/namespaces/tensorplane-dev"
@@ -42,7 +42,7 @@ def project(tmp_path: Path) -> Project:
 def told(project: Project, api: Api, name: str = "vision") -> list[str]:
     try:
         cluster.refuse(project.load(name), api)  # type: ignore[arg-type]
-    except Fault as fault:
+    except UserError as fault:
         return [line.removeprefix("tensorplane:") for line in fault.lines]
     return []
 

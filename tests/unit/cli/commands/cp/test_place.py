@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands.cp import place, query
 from cli.commands.cp.place import OnVolume
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_a_path_before_a_colon_is_of_this_machine_if_it_has_a_slash(text: str, f
 
 @pytest.mark.parametrize("text", ["models:/../etc", "models:a/../../b", "models:.."])
 def test_no_path_leads_out_of_a_volume(text: str) -> None:
-    with pytest.raises(Fault, match=r"has \.\., which may lead out of the volume"):
+    with pytest.raises(UserError, match=r"has \.\., which may lead out of the volume"):
         place.parsed(text)
 
 
@@ -46,14 +46,14 @@ def test_with_a_slash_at_its_end_the_copy_keeps_its_name(tmp_path: Path) -> None
     assert place.local_target(OnVolume("models", ""), f"{tmp_path}/") == tmp_path / "models"
     assert place.local_target(named, f"{tmp_path}/new") == tmp_path / "new"
     assert place.local_target(named, ".") == Path("data")
-    with pytest.raises(Fault, match="is no folder; create it first"):
+    with pytest.raises(UserError, match="is no folder; create it first"):
         place.local_target(named, f"{tmp_path}/missing/new")
 
 
 def test_one_of_both_is_on_a_volume(tmp_path: Path) -> None:
     volume = OnVolume("models", "a")
     assert query._volume(volume, tmp_path) == query._volume(tmp_path, volume) == volume
-    with pytest.raises(Fault, match="both paths of this machine; write one of them as VOLUME:/PATH"):
+    with pytest.raises(UserError, match="both paths of this machine; write one of them as VOLUME:/PATH"):
         query._volume(tmp_path, tmp_path)
-    with pytest.raises(Fault, match="both on volumes"):
+    with pytest.raises(UserError, match="both on volumes"):
         query._volume(volume, volume)

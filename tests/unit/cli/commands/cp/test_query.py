@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cli.commands.cp import query, transfer
 from cli.commands.cp.place import OnVolume
-from embedded.fault import Fault
+from core.errors import UserError
 
 
 class _Program:
@@ -65,7 +65,7 @@ def test_names_that_the_file_system_takes_for_one_are_told(tmp_path: Path, monke
 
     receive = transfer.receive
     monkeypatch.setattr(transfer, "receive", received)
-    with pytest.raises(Fault) as refused:
+    with pytest.raises(UserError) as refused:
         _copy(tmp_path / "volume", target)
     assert refused.value.lines == (
         f"B/x and b/x: are one file in {target}, whose file system takes these names for the same;"

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cli.commands.cp import plan, transfer
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support import counts
 
 
@@ -176,9 +176,9 @@ def test_names_with_the_most_bytes_arrive(source: Path, root: Path) -> None:
 
 def test_a_file_does_not_replace_a_folder(source: Path, root: Path) -> None:
     (root / "a.txt").mkdir()
-    with pytest.raises(Fault, match="DST: is a folder, and SRC is a file; end it with / to copy into it"):
+    with pytest.raises(UserError, match="DST: is a folder, and SRC is a file; end it with / to copy into it"):
         copied(source / "a.txt", root, "a.txt")
-    with pytest.raises(Fault, match="SRC: does not exist"):
+    with pytest.raises(UserError, match="SRC: does not exist"):
         copied(source / "nothing", root, "b")
 
 

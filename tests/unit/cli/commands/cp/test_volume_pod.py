@@ -9,7 +9,7 @@ import pytest
 import stack
 from cli.commands.cp import volume_pod
 from components.base.settings import Settings
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.faults import dev
 
 
@@ -49,13 +49,13 @@ def test_readers_may_copy_from_a_volume_and_writers_to_it(
     if fault is None:
         assert _pod(tree, account=account, read_only=read_only)["spec"]["serviceAccountName"] == account
     else:
-        with pytest.raises(Fault, match=f"^models: volume models {fault}; add it to the volume's "):
+        with pytest.raises(UserError, match=f"^models: volume models {fault}; add it to the volume's "):
             _pod(tree, account=account, read_only=read_only)
 
 
 def test_an_unknown_volume_names_those_there_are() -> None:
     with pytest.raises(
-        Fault, match=r"modls: no volume is named 'modls'; choose one of models \(did you mean models\?\)"
+        UserError, match=r"modls: no volume is named 'modls'; choose one of models \(did you mean models\?\)"
     ):
         volume_pod.of(stack.load(Settings(dev())), "modls", "default", read_only=True)
 

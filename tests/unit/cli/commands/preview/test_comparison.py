@@ -12,8 +12,8 @@ import pytest
 from cli.commands.preview import comparison, merge_base, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
+from core.errors import UserError
 from driver.acknowledged import Asked
-from embedded.fault import Fault
 from tests.hosts.preview_events import said
 
 _URN = "urn:pulumi:dev::tensorplane::"
@@ -173,5 +173,5 @@ def test_the_merge_base_is_a_copy_that_goes_and_the_checkout_stays(repository: P
 
 def test_a_revision_that_this_clone_does_not_have_is_one_line(repository: Path) -> None:
     says = r"^BASE: git merge-base HEAD nowhere failed: .*; give a revision that this clone has"
-    with pytest.raises(Fault, match=says), merge_base.checked_out("nowhere", repository):
+    with pytest.raises(UserError, match=says), merge_base.checked_out("nowhere", repository):
         pass

@@ -11,7 +11,7 @@ from cli.commands.preview import picture, render, stages
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.output import escaping
-from components.base import facts
+from components.base import outputs
 from driver.acknowledged import Risk
 from tests.hosts.preview_events import group, queue
 from tests.support import forges
@@ -24,15 +24,15 @@ def _report(name: str) -> Report:
     image = f"another.example/{name}"
     stage = {"reads": [name], "writes": name, "after": [], "program": "1", "parallel": 1, "gpus": 1, "queue": name}
     components: dict[str, Any] = {
-        facts.NODE_GROUP: {name: (t4, {**t4, "maxNodes": 4, "gpusMax": 4, "labels": {name: name}})},
-        facts.QUEUE: {name: (queue("low", {name: (1, 0, 0)}), queue("low", {name: (2, 0, 0)}, name))},
-        facts.VOLUME: {
+        outputs.NODE_GROUP: {name: (t4, {**t4, "maxNodes": 4, "gpusMax": 4, "labels": {name: name}})},
+        outputs.QUEUE: {name: (queue("low", {name: (1, 0, 0)}), queue("low", {name: (2, 0, 0)}, name))},
+        outputs.VOLUME: {
             name: ({"sizeGib": 1, "backend": name}, {}),
             "b": ({}, {"sizeGib": 1, "backend": "nfs", "datasets": {name: name}}),
         },
-        facts.MODEL_SERVER: {name: ({"serves": {name: name}, "image": "1"}, {"serves": {name: "2"}, "image": image})},
-        facts.TRAINING_JOB: {name: ({"image": image, "queue": None}, {"image": "2", "queue": name})},
-        facts.PIPELINE: {name: ({}, {"stages": [name], "dag": {name: stage}})},
+        outputs.MODEL_SERVER: {name: ({"serves": {name: name}, "image": "1"}, {"serves": {name: "2"}, "image": image})},
+        outputs.TRAINING_JOB: {name: ({"image": image, "queue": None}, {"image": "2", "queue": name})},
+        outputs.PIPELINE: {name: ({}, {"stages": [name], "dag": {name: stage}})},
     }
     changed = Property(name, name, "2", replaces=True)
     return Report(
@@ -44,7 +44,7 @@ def _report(name: str) -> Report:
             Change("update", f"v1:{name}", name, (Property("a", "", name, replaces=False),)),
         ),
         components=components,
-        pods_before=(Pods(facts.TRAINING_JOB, name, name, spec={"containers": []}),),
+        pods_before=(Pods(outputs.TRAINING_JOB, name, name, spec={"containers": []}),),
         verdicts=(Verdict(name, "tensorplane 0.1.0", "mandatory", (f"{name} requests 4 GPUs",)), Verdict("b", "t")),
         faults=(name, f"queues.{name}: unknown"),
         warnings=(name, f"volume {name} is small"),

@@ -10,10 +10,10 @@ from cli.commands.why import query, verdict
 from cli.commands.why.answer import Asked
 from cli.kueue.facts import Details, Facts
 from cli.kueue.quota_tree import Room
-from driver.kube import Kube
+from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
 from tests.support.planned_jobs import facts, planned
-from workloads.manifests.mounts import Mountable
+from workloads.pods.mounts import Mountable
 
 
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:

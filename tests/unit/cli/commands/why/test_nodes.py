@@ -12,7 +12,7 @@ from agents.lost_nodes import cluster
 from cli.commands.why import nodes
 from cli.kueue.facts import Details, details
 from components.base.labels import FENCED
-from driver.kube import Kube
+from core.kube import Kube
 from tests.support.failed_jobs import NOW
 
 

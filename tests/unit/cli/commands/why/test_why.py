@@ -22,7 +22,7 @@ from cli.kueue import workloads as queue_work
 from cli.kueue.facts import Details, Facts
 from cli.kueue.workloads import Pods
 from components.catalog import GPU_RESOURCE
-from embedded.fault import Fault
+from core.errors import UserError
 from tests.support.goldens import GOLDEN
 from tests.unit.cli.kueue.recorded import asked, recorded
 
@@ -363,5 +363,5 @@ def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> Non
 )  # fmt: skip
 def test_a_job_that_is_not_there_is_one_line(job: str, stack: str, context: str, line: str) -> None:
     declared = {"later": {"kind": "trainingJob"}, "texts": {"kind": "pipeline"}, "server": {"kind": "modelServer"}}
-    with pytest.raises(Fault, match=line):
+    with pytest.raises(UserError, match=line):
         named(WAITING.job_sets, WAITING.namespace, job, declared, stack, context)

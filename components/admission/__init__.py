@@ -1,0 +1,1 @@
+"""What the API server refuses: ValidatingAdmissionPolicies for jobs and for pods with accelerators."""

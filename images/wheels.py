@@ -1,0 +1,75 @@
+"""Python packages for an image: PyPI's wheels for the image's Python (not this machine's), slimmed and compiled."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sys
+from pathlib import Path
+
+from core.scratch import scratch
+from core.step import Step
+from core.tasks import command
+from images import elf
+from images.base_python import BasePython
+
+# Files that a running program never reads: headers, stubs for type checkers, tests.
+_UNUSED_PATHS = (
+    "bin",
+    "tensorflow/include",
+    "tensorflow/xla_aot_runtime_src",
+    "**/tests",
+    "**/testdata",
+    "**/*_test.py",
+    "**/*.a",
+    "**/*.h",
+    "**/*.pyi",
+    "**/*.pyx",
+    "**/*.pxd",
+    "*.dist-info/RECORD",
+    "*.dist-info/sboms",
+)
+
+
+def install(requirements: Path, root: Path, python: BasePython, step: Step, *, slim: bool = True) -> None:
+    """Installs the pinned packages for the image's Python. The file also pins their dependencies.
+
+    `slim`: removes what these packages do not read. Not for packages that nobody has tried without it.
+    """
+    target = python.packages(root)
+    target.mkdir(parents=True, exist_ok=True)
+    step.note("downloading Python packages")
+    with scratch("pip") as temporary:
+        command(
+            [
+                *(sys.executable, "-m", "pip", "install", "--no-input", "--disable-pip-version-check"),
+                *("--progress-bar", "off", "--no-deps", "--no-compile", "--only-binary", ":all:", "--target", target),
+                *("--implementation", "cp", "--python-version", python.version),
+                *(word for tag in _platforms(python) for word in ("--platform", tag)),
+                *("--requirement", requirements),
+            ],
+            step=step,
+            # Next to the target, so that pip's last step is a rename; removed by a later run if this one is killed.
+            env={"TMPDIR": str(temporary)},
+        )
+    if slim:
+        step.note("slimming")
+        _slim(target)
+    python.compile(target, root, step)
+
+
+def _platforms(python: BasePython) -> list[str]:
+    machine = platform.machine()
+    newest_first = [f"manylinux_2_{minor}_{machine}" for minor in range(python.glibc_minor(), 4, -1)]
+    return [*newest_first, f"manylinux2014_{machine}", f"manylinux2010_{machine}", f"manylinux1_{machine}"]
+
+
+def _slim(packages: Path) -> None:
+    for pattern in _UNUSED_PATHS:
+        for path in list(packages.glob(pattern)):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)
+    for library in packages.rglob("*.so*"):
+        elf.strip(library)

@@ -1,0 +1,50 @@
+"""Checks the values of a resource's inputs against its cloud's own model, and says which it cannot check."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from plugins.cloud_models import azure, catalog, verdict
+from plugins.cloud_models.coverage import Coverage
+from plugins.cloud_models.pairs import Pair
+from plugins.cloud_models.shape import Limits
+from plugins.cloud_models.verdict import Model
+from plugins.preview.check import Wrong
+
+_AZURE = "azure-native"
+
+
+@dataclass(frozen=True)
+class Checked:
+    """What the model says about one resource."""
+
+    wrong: list[Wrong]
+    coverage: Coverage
+
+
+def inputs(token: str, values: Mapping[str, Any], arguments: type) -> Checked:
+    """Checks the inputs of a resource of this type. `arguments`: the SDK's class of its arguments.
+
+    Unknown values count neither as wrong nor as checked.
+    """
+    model, pairs = _found(token, values, arguments)
+    found = list(pairs)
+    return Checked([each for pair in found for each in _wrong(pair, model)], Coverage.of(token, model.source, found))
+
+
+def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Model, Iterator[Pair]]:
+    """The type's model, without a source if none is installed, and the values beside it."""
+    name, path, _ = token.split(":", 2)
+    if name == _AZURE:
+        return Model("Azure", azure.installed(path.partition("/")[0])), azure.pairs(values, arguments)
+    entry = catalog.entry(token)
+    model = Model(entry.cloud.label, entry.cloud.source) if entry else Model("", "")
+    return model, catalog.pairing(token).of(values, entry.shape if entry else None)
+
+
+def _wrong(pair: Pair, model: Model) -> Iterator[Wrong]:
+    limits = pair.shape.limits if pair.shape else Limits()
+    if reason := verdict.reason(pair.value, limits, model, hidden=pair.hidden):
+        yield Wrong(pair.path, reason, certain=not limits.grows)

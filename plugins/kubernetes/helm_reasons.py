@@ -1,0 +1,35 @@
+"""Why a release's objects are not ready: helm itself only reports a timeout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from plugins.kubernetes import await_reasons
+from plugins.kubernetes.api import Api
+from plugins.kubernetes.api_error import ApiError
+from plugins.kubernetes.await_ready import unready_reasons
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.helm_live import Live, objects
+
+_TELLING = {"Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"}
+
+
+def reasons(api: Callable[[], Api], live: Live) -> list[str]:
+    """The unready workloads' reasons, without repetition; empty if the cluster does not answer."""
+    found: list[str] = []
+    for obj in objects(live.manifest):
+        if obj["kind"] in _TELLING:
+            found += _of(api(), obj, live.namespace)
+    return await_reasons.gather(found, [], [])
+
+
+def _of(api: Api, obj: dict[str, object], default_namespace: str) -> list[str]:
+    gvk = GVK.of(obj)
+    metadata = obj["metadata"]
+    assert isinstance(metadata, dict)  # noqa: S101 - helm has just sent it to the API server
+    namespace = metadata.get("namespace") or default_namespace
+    try:
+        current = api.get(gvk, metadata["name"], namespace)
+        return [f"{gvk.kind} {metadata['name']}: {reason}" for reason in unready_reasons(api, current)]
+    except ApiError:
+        return []

@@ -1,0 +1,77 @@
+"""Helm releases (`helm.sh/v3:Release`) behind the same operations as Kubernetes objects."""
+
+from __future__ import annotations
+
+from core.errors import UserError
+from plugins.kubernetes import read
+from plugins.kubernetes.check import Autonaming
+from plugins.kubernetes.checkpoint import INPUTS
+from plugins.kubernetes.diff import Difference
+from plugins.kubernetes.helm_release import ReleaseFailedError, ReleaseResource
+from plugins.kubernetes.init_failed import InitFailedError
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import Properties, Secret
+
+
+class Releases:
+    """Runs each operation with helm, and reports to the engine which failures left a release."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+        self._helm = ReleaseResource(session)
+
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
+        inputs, faults = self._helm.check(olds, news, seed, urn)
+        if faults:
+            raise UserError(*(f"{key}: {reason}" for key, reason in faults))
+        return inputs
+
+    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
+        found = self._helm.diff(identity, state, _inputs(state), news, ignored)
+        return Difference(found.details, found.replaces, delete_before_replace=False)
+
+    def preview_create(self, urn: str, news: Properties) -> Properties:
+        return self._helm.create(urn, news, preview=True)[1]
+
+    def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]:
+        try:
+            return self._helm.create(urn, news, timeout=timeout or None)
+        except ReleaseFailedError as error:
+            raise _init_failed(error) from None
+
+    def read(
+        self, urn: str, identity: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties]:
+        if not self._session.is_reachable:
+            return read.unreachable(self._session, urn, identity, inputs, state)
+        found = self._helm.read(identity, inputs, state)
+        if found is None:
+            return read.GONE
+        identity, inputs, state = found
+        return identity, state, inputs
+
+    def preview_update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+    ) -> Properties:
+        return self._helm.update(identity, urn, state, news, preview=True)
+
+    def update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    ) -> Properties:
+        try:
+            return self._helm.update(identity, urn, state, news, timeout=timeout or None)
+        except ReleaseFailedError as error:
+            raise _init_failed(error) from None
+
+    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None:
+        self._helm.delete(identity, urn, state, timeout=timeout or None)
+
+
+def _inputs(state: Properties) -> Properties:
+    found = state.get(INPUTS, {})
+    inputs: Properties = found.value if isinstance(found, Secret) else found
+    return inputs
+
+
+def _init_failed(error: ReleaseFailedError) -> InitFailedError:
+    return InitFailedError(error.identity, error.message, error.reasons or [error.message], error.outputs)

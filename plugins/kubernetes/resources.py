@@ -1,0 +1,67 @@
+"""The operations on a resource, be it a Kubernetes object or a Helm release."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from plugins.kubernetes import check, create, delete, diff, read, update
+from plugins.kubernetes.check import Autonaming
+from plugins.kubernetes.diff import Difference
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import Properties
+
+
+class Resources(Protocol):
+    """The engine's operations, on decoded properties."""
+
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties: ...
+    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference: ...
+    def preview_create(self, urn: str, news: Properties) -> Properties: ...
+    def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]: ...
+    def read(
+        self, urn: str, identity: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties]: ...
+    def preview_update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+    ) -> Properties: ...
+    def update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    ) -> Properties: ...
+    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None: ...
+
+
+class Objects:
+    """Kubernetes objects of any kind."""
+
+    def __init__(self, session: Session) -> None:
+        self._session = session
+
+    def check(self, urn: str, olds: Properties, news: Properties, seed: bytes, names: Autonaming) -> Properties:
+        return check.check(self._session, urn, olds, news, seed, names)
+
+    def diff(self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]) -> Difference:
+        return diff.diff(self._session, urn, state, news, ignored)
+
+    def preview_create(self, urn: str, news: Properties) -> Properties:
+        return create.preview(self._session, urn, news)
+
+    def create(self, urn: str, news: Properties, timeout: float) -> tuple[str, Properties]:
+        return create.create(self._session, urn, news, timeout)
+
+    def read(
+        self, urn: str, identity: str, inputs: Properties, state: Properties
+    ) -> tuple[str, Properties, Properties]:
+        return read.read(self._session, urn, identity, inputs, state)
+
+    def preview_update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str]
+    ) -> Properties:
+        return update.preview(self._session, urn, state, news, ignored)
+
+    def update(
+        self, urn: str, identity: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+    ) -> Properties:
+        return update.update(self._session, urn, state, news, ignored, timeout)
+
+    def delete(self, urn: str, identity: str, state: Properties, timeout: float) -> None:
+        delete.delete(self._session, urn, identity, state, timeout)

@@ -1,0 +1,111 @@
+"""Update: applies new inputs to an object with server-side apply and waits until it is ready again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from core.errors import UserError
+from plugins.kubernetes import await_ready, checkpoint, explain, field_managers, kinds, naming, object_annotations
+from plugins.kubernetes.api_error import ApiError
+from plugins.kubernetes.gvk import GVK
+from plugins.kubernetes.init_failed import InitFailedError
+from plugins.kubernetes.normalize import normalize
+from plugins.kubernetes.session import Session
+from plugins.kubernetes.values import Properties, has_unknown
+
+Object = dict[str, Any]
+
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def update(
+    session: Session, urn: str, state: Properties, news: Properties, ignored: list[str], timeout: float
+) -> Properties:
+    """The new state. A refused update leaves the new inputs in the state as not ready, so that the next one retries."""
+    obj = normalize(checkpoint.from_properties(news))
+    old_inputs, old = checkpoint.unpack(state)
+    manager = checkpoint.field_manager(state, obj)
+    identity = naming.object_id(old)
+    failure: InitFailedError | None = None
+    try:
+        live = _write(session, urn, obj, old, manager, ignored, dry_run=False)
+        live = await_ready.wait_ready(
+            session.api, live, timeout=timeout or None, cancelled=session.cancelled, log=session.status(urn)
+        )
+    except ApiError as error:
+        fault = explain.fault(f"{obj['kind']} {identity} was not updated", error, news)
+        present = _read(session, old)
+        if present is None:
+            raise fault from None
+        live = present
+        failure = InitFailedError(identity, str(fault), [str(fault)], {})
+    except await_ready.AwaitError as error:
+        live = error.obj
+        failure = InitFailedError.after(error, identity, {})
+    session.status(urn)("")
+    new_state = checkpoint.pack(obj, live, news, checkpoint.initial_api_version(state, old_inputs), manager)
+    if failure is not None:
+        failure.state = new_state
+        raise failure
+    previous = checkpoint.field_manager(state, old_inputs)
+    if previous != manager:
+        field_managers.relinquish(session.api, live, previous)
+    return new_state
+
+
+def preview(session: Session, urn: str, state: Properties, news: Properties, ignored: list[str]) -> Properties:
+    """The object as the server's dry run would update it, if that is possible."""
+    obj = normalize(checkpoint.from_properties(news))
+    if has_unknown(obj) or not session.knows(GVK.of(obj)):
+        return news
+    old_inputs, old = checkpoint.unpack(state)
+    manager = checkpoint.field_manager(state, obj)
+    try:
+        live = _write(session, urn, obj, old, manager, ignored, dry_run=True)
+    except ApiError as error:
+        if error.status == 403:
+            return news
+        raise explain.fault(f"{obj['kind']} {naming.object_id(old)} cannot be updated", error, news) from None
+    return checkpoint.pack(obj, live, news, checkpoint.initial_api_version(state, old_inputs), manager)
+
+
+def _write(
+    session: Session, urn: str, obj: Object, old: Object, manager: str, ignored: list[str], *, dry_run: bool
+) -> Object:
+    api = session.api
+    name, namespace = old["metadata"]["name"], old["metadata"].get("namespace")
+    live = _live(session, obj, name, namespace)
+    metadata = naming.metadata(obj)
+    metadata.setdefault("name", name)
+    if kinds.is_crd(obj):
+        # A CRD is replaced as a whole, in place: its objects stay.
+        metadata["resourceVersion"] = live["metadata"]["resourceVersion"]
+        written = api.replace(obj, manager=manager, dry_run=dry_run)
+        metadata.pop("resourceVersion")
+        api.forget()
+        return written
+    if not dry_run and not kinds.is_patch(kinds.token(urn), obj):
+        live = field_managers.hand_over(api, live, manager)
+    field_managers.respect_ignored(obj, live, manager, ignored)
+    forced = object_annotations.is_true(obj, object_annotations.PATCH_FORCE) or session.settings.enable_patch_force
+    force = forced or field_managers.must_force(obj, live, preview=dry_run)
+    return api.apply(obj, manager=manager, force=force, dry_run=dry_run)
+
+
+def _live(session: Session, obj: Object, name: str, namespace: str | None) -> Object:
+    try:
+        return session.api.get(GVK.of(obj), name, namespace)
+    except ApiError as error:
+        if error.not_found and not error.no_match:
+            where = f"{namespace}/{name}" if namespace else name
+            hint = "create it again with `pulumi up --refresh`"
+            raise UserError(f"{obj['kind']} {where} no longer exists in the cluster; {hint}") from None
+        raise
+
+
+def _read(session: Session, old: Object) -> Object | None:
+    metadata = old["metadata"]
+    try:
+        return session.api.get(GVK.of(old), metadata["name"], metadata.get("namespace"))
+    except ApiError:
+        return None

@@ -1,0 +1,40 @@
+"""Gets helm for the user's own cluster, if it is used: Pulumi's Kubernetes plugin has helm built in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+from core.step import Step
+from toolchain import go_build, go_module, launchers, pulumi, pulumi_plugins
+from toolchain.places import on_path
+
+_PLUGIN = "pulumi-resource-kubernetes"
+
+
+def is_missing() -> bool:
+    """Whether our provider would run here without a helm to call."""
+    if pulumi_plugins.on_path(_PLUGIN) or pulumi_plugins.cached("resource", "kubernetes"):
+        return False
+    return not (go_module.helm().is_built or go_module.kubernetes().is_built or _is_third(on_path("helm")))
+
+
+def obtain(step: Step) -> None:
+    """Tries to get Pulumi's plugin, which makes helm unnecessary; else builds helm."""
+    step.note("looking for Pulumi's own Kubernetes plugin")
+    launchers.install(Path(sys.prefix) / "bin", pulumi=pulumi.find())
+    if is_missing():
+        go_build.build(go_module.helm(), step)
+
+
+def _is_third(program: Path | None) -> bool:
+    # Its flags are not those of helm 2 or 4.
+    if not program:
+        return False
+    try:
+        argv = [str(program), "version", "--short"]
+        output = subprocess.run(argv, capture_output=True, text=True, timeout=20).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return output.startswith("v3.")

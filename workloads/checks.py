@@ -1,0 +1,89 @@
+"""All checks of workloads, of each and between several."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.problems import Key, Note, Problem
+from components.clusters.settings import ClusterArgs
+from components.node_groups.fleet import Fleet
+from components.streams.settings import StreamArgs
+from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import capacity_checks, gpu_memory_checks, model_source_checks, unwritten_models
+from workloads.model_server.canary import checks as canary_checks
+from workloads.model_server.exposure import checks as exposure_checks
+from workloads.model_server.fetched_model import checks as fetched_model_checks
+from workloads.model_server.page import NAME_SUFFIX as PAGE_SUFFIX
+from workloads.model_server.settings import ServerSettings
+from workloads.pipeline import stage_server_checks
+from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
+from workloads.pipeline.triggers import checks as triggers_checks
+from workloads.rules import (
+    architecture,
+    dataset_writers,
+    idle_readers,
+    one_node,
+    one_zone,
+    pipeline_objects,
+    stream_names,
+    topics,
+)
+from workloads.scorer import checks as scorer_checks
+from workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
+from workloads.training_job import gpu_support
+
+_ACCOUNT_OF_EVERY_NAMESPACE = "default"
+
+
+def faults(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
+) -> Iterator[Problem]:
+    """Faults of the workloads at these paths. `streams`: those that passed validation."""
+    yield from stream_names.faults(workloads, streams, declared.cluster)
+    own: list[Problem] = []
+    for at, workload in workloads.items():
+        if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
+            yield Problem(at, "is also the name of a service account of every namespace; use another name")
+        sweep = at[-1].removesuffix(CONTROLLER_SUFFIX)
+        if sweep != at[-1] and (other := workloads.get((*at[:-1], sweep))) and other.kind == "sweep":
+            yield Problem(at, f"is also the name of the controller of sweep {sweep}; use another name")
+        pipeline = at[-1].removesuffix(STEPS_SUFFIX)
+        if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
+            yield Problem(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
+        yield from canary_checks.name_faults(at, workloads)
+        server = at[-1].removesuffix(PAGE_SUFFIX)
+        if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
+            reason = f"is also the name of the page of model server {server}; use another name"
+            yield Problem(at, reason, given=((*at[:-1], server, "page"),))
+        own += workload.check(at[-1], at, declared)
+    yield from own
+    yield from exposure_checks.faults_between(workloads)
+    yield from pipeline_objects.faults(workloads)
+    yield from scorer_checks.faults_between(workloads)
+    yield from stage_server_checks.faults_between(workloads)
+    yield from topics.faults_between(workloads)
+    yield from triggers_checks.faults_between(workloads)
+    yield from dataset_writers.faults_between(workloads)
+    yield from model_source_checks.faults(workloads, declared.workloads)
+    yield from capacity_checks.faults(workloads, declared.fleet)
+    yield from gpu_memory_checks.faults(workloads, declared.fleet)
+    yield from architecture.faults(workloads, declared.cluster, declared.fleet)
+    apart = list(one_node.faults(workloads, declared))
+    yield from apart
+    of_one_node = {fault.path for fault in apart}
+    yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
+
+
+def _has_page(workload: WorkloadArgs | None) -> bool:
+    return isinstance(workload, ServerSettings) and workload.page is not None
+
+
+def notes(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs, fleet: Fleet
+) -> Iterator[Note]:
+    """Notes about workloads without faults. `streams`: those of the stack."""
+    yield from unwritten_models.notes(workloads)
+    yield from idle_readers.notes(workloads, streams)
+    yield from canary_checks.notes(workloads)
+    yield from exposure_checks.notes(workloads)
+    yield from fetched_model_checks.notes(workloads, cluster)
+    yield from architecture.notes(workloads, cluster, fleet)
+    yield from gpu_support.notes(workloads, fleet)

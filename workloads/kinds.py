@@ -1,0 +1,12 @@
+"""Kinds of workloads: each package here with a `component.py` is one, selected in YAML by `kind`."""
+
+import importlib
+from importlib.util import find_spec
+from pkgutil import iter_modules
+
+import workloads
+from workloads.family import WorkloadArgs as WorkloadArgs
+
+for _package in sorted(each.name for each in iter_modules(workloads.__path__, "workloads.") if each.ispkg):
+    if find_spec(f"{_package}.component"):
+        importlib.import_module(f"{_package}.component")

@@ -1,1 +1,0 @@
-"""Manifests of workloads as plain data, without Pulumi and without a cluster."""

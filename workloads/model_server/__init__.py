@@ -1,0 +1,1 @@
+"""Model servers: a Deployment of TensorFlow Serving with REST and gRPC, for models on volumes or from elsewhere."""

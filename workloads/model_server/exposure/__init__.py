@@ -1,0 +1,1 @@
+"""How clients outside of the stack reach a model server, and which clients inside do."""

@@ -1,0 +1,1 @@
+"""Models that each server pod fetches before it starts."""

@@ -1,0 +1,1 @@
+"""Notebooks: JupyterLab in a queue, which runs from `tensorplane notebook NAME` until nobody uses it."""

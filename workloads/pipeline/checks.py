@@ -1,0 +1,328 @@
+"""Checks of a pipeline: of each stage, and of all together."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from components.base.model import NAME_LIMIT
+from components.base.problems import Key, Problem, did_you_mean, unknown_name
+from components.datasets.settings import DatasetArgs
+from components.queues.room import PodSet
+from workloads.family import Declared
+from workloads.pipeline import join_key_checks, stage_server_checks
+from workloads.pipeline.input_settings import StageInput
+from workloads.pipeline.run import ENTRY, HASH, STEPS
+from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.stage_pods import MODEL_URL, OUT, path_of
+from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.steps.agent import NAME_SUFFIX
+from workloads.pipeline.triggers import checks as triggers_checks
+from workloads.pods import command, file_checks, mount_checks, process, resources
+from workloads.training_job import checks as training_job_checks
+from workloads.training_job import gpu_support, queueing, tensorflow_image
+from workloads.training_job.settings import JobSettings
+
+_NAME_LIMIT = NAME_LIMIT - len("-") - HASH
+"""Its runs, whose names are labels of their pods, have a hash after it."""
+_OF_PROGRAMS = frozenset(
+    {
+        "command",
+        "files",
+        "image",
+        "join",
+        "may_fail",
+        "parallel",
+        "params",
+        "queue",
+        "resources",
+        "retries",
+        "server",
+        "timeout_seconds",
+    }
+)
+"""Settings of a stage that is no job."""
+_OF_ARGO = "ARGO_"
+_MOST_BYTES = process.MOST_BYTES_OF_VARIABLE - 16 * 1024
+"""Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
+_STAGE_LIMIT = 40
+"""Pods have the names of run and stage, of which Argo shortens the end."""
+
+
+def faults(
+    settings: PipelineSettings, name: str, at: Key, pods: Mapping[str, PodSet], declared: Declared
+) -> Iterator[Problem]:
+    """Every fault of a pipeline. `pods`: those of each stage."""
+    if len(name) > _NAME_LIMIT:
+        reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
+        yield Problem(at, f"{reason} stay valid")
+    for stage, args in settings.stages.items():
+        where = (*at, "stages", stage)
+        if len(stage) > _STAGE_LIMIT:
+            reason = f"the name has {len(stage)} characters; shorten it to {_STAGE_LIMIT}, so that its pods' names"
+            yield Problem(where, f"{reason} stay valid")
+        yield from _datasets(args, name, where, declared)
+        yield from _paths(args, where, declared)
+        yield from _templates(args, where)
+        yield from stage_server_checks.faults(args, name, where, declared)
+        yield from join_key_checks.faults(args, where)
+        if args.publish:
+            continue
+        if args.training:
+            yield from _job(args, args.training, name, stage, where, declared)
+            continue
+        yield from _splits(args, where)
+        if args.command is None:
+            reason = "required setting is missing: program of each pod; set it, job or publish"
+            yield Problem((*where, "command"), reason, given=((*where, "job"), (*where, "publish")))
+        else:
+            yield from _program(args, args.command, where, declared)
+        yield from _resources(args, at, where, pods[stage], declared)
+    yield from _names(settings, at)
+    yield from _outputs(settings, at)
+    yield from _cycles(settings, at)
+    yield from triggers_checks.faults(settings, name, at, declared)
+
+
+def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    for key, source in stage.inputs.items():
+        where = (*at, "inputs", key)
+        yield from _dataset(source.dataset, name, (*where, "dataset"), declared)
+        if args := declared.datasets.get(source.dataset):
+            yield from _columns(source, args, where)
+    yield from _dataset(stage.output, name, (*at, "output"), declared)
+
+
+def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Faults of a dataset that is not declared, or on whose volume pods and agent may not write: they keep there which
+    parts they have worked on."""
+    if dataset not in declared.datasets:
+        yield unknown_name(at, "dataset", dataset, declared.datasets)
+    elif args := declared.datasets[dataset]:
+        given = (("datasets", dataset),)
+        for account in (name, f"{name}{NAME_SUFFIX}"):
+            for fault in mount_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
+                yield replace(fault, given=(*fault.given, *given))
+
+
+def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Folders of a program that are the same, or one inside another. What a job writes to a volume inside its output's
+    folder would be missing in the version.
+    """
+    keys = {(*at, "inputs", name, "path"): path_of(name, one) for name, one in stage.inputs.items()}
+    keys[(*at, "outputPath")] = stage.output_path or OUT
+    for name, mount in stage.job.volumes.items() if stage.job else ():
+        volume = declared.volumes.get(name)
+        if path := mount.path or (volume.path if volume else None):
+            keys[(*at, "job", "volumes", name)] = path
+    seen: dict[Key, str] = {}
+    for key, path in keys.items():
+        near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)
+        near = near or next((other for other, one in seen.items() if one.startswith(f"{path}/")), None)
+        if near:
+            reason = f"{path} overlaps {seen[near]}, another folder of the stage; use one apart from it"
+            yield Problem(key, reason, given=(near,))
+        seen[key] = path
+
+
+def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Problem]:
+    """Columns that the stage asks for, and the table does not have so."""
+    given = (("datasets", source.dataset, "table"),)
+    if source.columns and args.table is None:
+        reason = f"dataset {source.dataset} is no table; remove columns, or set datasets.{source.dataset}.table"
+        yield Problem((*at, "columns"), reason, given=given)
+        return
+    has = args.table.columns if args.table else {}
+    for column, kind in source.columns.items():
+        where = (*at, "columns", column)
+        if column not in has:
+            known = ", ".join(sorted(has))
+            near = did_you_mean(column, has)
+            yield Problem(where, f"table {source.dataset} has no such column; choose one of {known}{near}", given=given)
+        elif has[column] != kind:
+            reason = f"is {kind}, but table {source.dataset} has it as {has[column]}; set {has[column]}"
+            yield Problem(where, reason, given=given)
+
+
+def _splits(stage: StageArgs, at: Key) -> Iterator[Problem]:
+    apart = [name for name, source in stage.inputs.items() if not source.split.is_whole]
+    given = tuple((*at, "inputs", name, "split") for name in apart)
+    if len(apart) > 1 and stage.join is None:
+        names = " and ".join(apart)
+        yield Problem((*at, "join"), f"missing, but {names} are both split; set cross or name", given=given)
+    if len(apart) < 2 and stage.join:
+        reason = f"is {stage.join}, but fewer than two inputs are split; remove it, or set their split"
+        yield Problem((*at, "join"), reason, given=((*at, "inputs"),))
+    if stage.join == "name":
+        for name in apart:
+            if stage.inputs[name].split.batch:
+                reason = "is a batch, which has no name to join by; set file or directory, or join: cross"
+                yield Problem((*at, "inputs", name, "split"), reason, given=((*at, "join"),))
+    if stage.may_fail and not apart:
+        reason = f"is {stage.may_fail}, but no input is split, so there is one part; remove it"
+        yield Problem((*at, "mayFail"), reason, given=((*at, "inputs"),))
+    if stage.reprocess == "new" and not stage.cache:
+        reason = "is new, but cache is false, so no former result is used; remove one of them"
+        yield Problem((*at, "reprocess"), reason, given=((*at, "cache"),))
+
+
+def _names(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
+    """Stages whose templates would have the name of another one."""
+    taken = {ENTRY} | {f"{stage}-{step}" for stage in settings.stages for step in STEPS}
+    for stage in settings.stages:
+        if stage in taken:
+            yield Problem((*at, "stages", stage), "is also the name of a step of the pipeline; use another name")
+
+
+def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Faults of a stage that is a job."""
+    given, name = ((*at, "job"),), f"{pipeline}-{key}"
+    for field in sorted(stage.model_fields_set & _OF_PROGRAMS):
+        key = StageArgs.model_fields[field].alias or field
+        instead = "set it in job" if field in type(job).model_fields else "remove it"
+        yield Problem((*at, key), f"is about the pods of a command, and this stage is a job; {instead}", given=given)
+    for source_name, source in stage.inputs.items():
+        if not source.split.is_whole:
+            reason = "is set, but this stage is a job, whose pods work on all files together; remove it"
+            yield Problem((*at, "inputs", source_name, "split"), reason, given=given)
+    if name in declared.workloads:
+        yield Problem(at, f"its job has the name {name}, as a workload has; use another name")
+    if not isinstance(job.image, str | None):
+        yield Problem((*at, "job", "image"), "comes from another resource, whose name is not known here; set its name")
+    if stage.accelerator is not None and stage.job and stage.job.resources.accelerator is not None:
+        yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
+        return
+    for fault in training_job_checks.faults(job, name, (*at, "job"), declared, account=pipeline):
+        yield _named(fault, stage, (*at, "job"), at)
+
+
+def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
+    there = file_checks.paths(None, stage.files, declared.project)
+    known = stage.image is None or bool(stage.files)
+    yield from command.faults(program, there, at, (*at, "command"), known=known)
+    yield from file_checks.faults(None, stage.files, at, declared.project)
+    yield from _variables(stage, at)
+    yield from _size(stage, program, at)
+    if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
+        given = ((*at, "accelerator"), (*at, "resources", "gpus"), ("cluster",))
+        remedy = "build an image for GPUs (docs/training-pods.md#an-image-for-gpus), and set it here"
+        if stage.image is None:
+            reason = "missing, but the default TensorFlow image does not support GPUs"
+            yield Problem((*at, "image"), f"{reason}; {remedy}", given=given)
+        elif tensorflow_image.sees_no_gpu(stage.image):
+            yield Problem((*at, "image"), f"{stage.image!r} does not support GPUs; {remedy}", given=given)
+
+
+def _templates(stage: StageArgs, at: Key) -> Iterator[Problem]:
+    """Texts in which Argo would look for its own variables: all that the WorkflowTemplate has of a stage."""
+    for key, text in _texts(stage.model_dump(by_alias=True, exclude_unset=True, exclude={"files"})):
+        if "{{" in text:
+            reason = "has {{, after which Argo expects a variable of its own; put this text into a file of `files`"
+            yield Problem((*at, *key), reason)
+
+
+def _texts(value: object, at: Key = ()) -> Iterator[tuple[Key, str]]:
+    """The texts inside a value, with their paths."""
+    if isinstance(value, str):
+        yield at, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from _texts(inner, (*at, str(key)))
+    elif isinstance(value, list | tuple):
+        for index, inner in enumerate(value):
+            yield from _texts(inner, (*at, str(index)))
+
+
+def _variables(stage: StageArgs, at: Key) -> Iterator[Problem]:
+    """Parameters that the program would not get: it has other variables of these names."""
+    for name in stage.params:
+        where = (*at, "params", name)
+        if name == MODEL_URL and stage.server:
+            reason = f"is set by server to the address of {stage.server}; use another name, or remove server"
+            yield Problem(where, reason, given=((*at, "server"),))
+        elif name.startswith(_OF_ARGO):
+            yield Problem(where, f"begins with {_OF_ARGO}, as variables that Argo sets itself; use another name")
+
+
+def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Problem]:
+    """Problem of a command and parameters that do not fit into one variable of what keeps the results, in JSON."""
+    sizes = {"command": len(json.dumps(program)), "params": len(json.dumps(stage.params))}
+    if (size := sum(sizes.values())) > _MOST_BYTES:
+        reason = f"command and params have {size:,} bytes in JSON, more than the {_MOST_BYTES:,} of a stage"
+        largest = max(sizes, key=lambda key: sizes[key])
+        yield Problem(
+            (*at, largest), f"{reason}; move large values to `files`", given=((*at, "command"), (*at, "params"))
+        )
+
+
+def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Problem]:
+    """Faults of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
+    if stage.accelerator is not None and stage.resources.accelerator is not None:
+        reason = "conflicts with resources.accelerator; remove one of them"
+        yield Problem((*where, "accelerator"), reason, given=((*where, "resources"),))
+        return
+    found = [_named(fault, stage, where, where) for fault in resources.faults([pods], at, declared)]
+    yield from found
+    yield from gpu_support.faults([pods], stage.image, at, declared)
+    if stage.queue is None:
+        if stage.program_resources.gpus:
+            key = "accelerator" if stage.accelerator else "resources"
+            remedy = "set queue to one with a quota of GPUs"
+            reason = f"missing, but its pods use GPUs, which the queues share; {remedy}"
+            yield Problem((*where, "queue"), reason, given=((*where, key), ("queues",)))
+    elif stage.queue not in declared.queues:
+        yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
+    elif (room := declared.rooms.get(stage.queue)) and not found:
+        # Kueue admits each pod by itself.
+        one = [replace(pods, count=1)]
+        yield from queueing.never_admitted(where, room, one)
+        yield from queueing.above_share(at, room, one)
+
+
+def _named(fault: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
+    """A fault of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
+    inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
+    if stage.accelerator is None:
+        return fault
+    cause = [outside] if any(inside[: len(each)] == each for each in fault.given) else []
+    return replace(fault, path=outside if fault.path == inside else fault.path, given=(*fault.given, *cause))
+
+
+def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
+    """Two stages with one output, of which each would replace what the other made."""
+    writers: dict[str, str] = {}
+    for name, stage in settings.stages.items():
+        if (other := writers.setdefault(stage.output, name)) != name:
+            reason = f"is {stage.output}, which stage {other} writes too; use a dataset for each"
+            yield Problem((*at, "stages", name, "output"), reason, given=((*at, "stages", other, "output"),))
+
+
+def _cycles(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
+    """Stages that wait for each other, each circle once."""
+    after = {name: settings.before(stage) for name, stage in settings.stages.items()}
+    reported: set[str] = set()
+    for name in settings.stages:
+        circle = _circle(name, after)
+        if circle and not reported & {*circle}:
+            reported |= {*circle}
+            source = next(key for key, before in after[name].items() if before == circle[1])
+            where = (*at, "stages", name, "inputs", source, "dataset")
+            if len(circle) == 2:
+                reason = f"is {settings.stages[name].output}, the output of this stage; read another dataset"
+            else:
+                reason = f"makes a circle of stages, {' -> '.join(reversed(circle))}; remove one of these inputs"
+            given = tuple((*at, "stages", each, key) for each in circle[1:] for key in ("inputs", "output"))
+            yield Problem(where, reason, given=given)
+
+
+def _circle(start: str, after: Mapping[str, Mapping[str, str]]) -> Sequence[str]:
+    """The shortest way from a stage over those before it back to itself; empty if there is none."""
+    ways = [[start]]
+    seen: set[str] = set()
+    for way in ways:
+        for before in after[way[-1]].values():
+            if before == start:
+                return [*way, start]
+            if before not in seen:
+                seen.add(before)
+                ways.append([*way, before])
+    return []

@@ -1,0 +1,31 @@
+"""The agent of the steps of a pipeline's stages."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pulumi
+
+from components.agent.volume import Volume
+from workloads.pipeline.manifest import Facts
+from workloads.pipeline.steps import agent
+from workloads.pods import pod
+from workloads.pods.owner import Owner
+
+
+def declare(owner: Owner, facts: Facts, *, needed: Sequence[pulumi.Resource]) -> None:
+    """Create the agent. `needed`: the ConfigMap of the library, and the volumes."""
+    mounts = {(one := stored.mount(read_only=False)).claim: one for stored in facts.datasets.values()}
+    items: Any = facts.library.items
+    agent.declare(
+        owner.name,
+        image=facts.image,
+        library=agent.Library(facts.library.name, items, pod.ARCHIVE),
+        volumes=[
+            Volume(claim, one.path, one.labels, read_only=False, pod_annotations=one.annotations)
+            for claim, one in sorted(mounts.items())
+        ],
+        together=pod.meeting_of(mounts.values()),
+        namespace=owner.namespace.name,
+        needed=needed,
+        opts=owner.inside,
+    )

@@ -1,0 +1,1 @@
+"""What starts the runs of a pipeline."""

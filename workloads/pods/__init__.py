@@ -1,0 +1,1 @@
+"""What pods of several kinds of workloads have."""

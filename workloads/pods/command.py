@@ -1,0 +1,84 @@
+"""Commands that cannot start: several arguments in one item, a script that is missing or not executable."""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import PurePosixPath
+
+from components.base.problems import Key, Problem, did_you_mean
+from workloads.training_job.launcher import PYTHON
+
+_TAKING_CODE = re.compile(r"(.*/)?(python(3(\.\d+)?)?|sh|bash|dash)")
+_LONGEST_PATH = 4095
+"""Bytes: PATH_MAX on Linux without the terminating NUL."""
+_WITH_VALUE = ("-W", "-X")
+"""Options of Python that take an argument."""
+
+
+def faults(command: Sequence[str], files: Collection[str], at: Key, where: Key, *, known: bool) -> Iterator[Problem]:
+    """Faults of a command. `at`: the path of the workload. `where`: that of the command.
+
+    `known`: whether its working directory has only `files`. The working directory of a custom image may have other
+    files, and on simulated nodes nothing runs.
+    """
+    program, *arguments = command
+    if not program.strip():
+        yield Problem((*where, "0"), "is empty; start the command with a program, such as python3")
+    elif program != program.strip() or not program.isprintable():
+        yield Problem((*where, "0"), f"{program!r} has spaces or invisible characters; use the program alone")
+    elif len(program.encode()) > _LONGEST_PATH:
+        yield Problem(
+            (*where, "0"), f"has {len(program):,} characters, more than Linux allows in a path; use a shorter path"
+        )
+    elif " " in program and not arguments:
+        words = ", ".join(program.split())
+        yield Problem((*where, "0"), f"{program!r} is a single argument; use one item for each argument: [{words}]")
+    elif (script := _plain(program)) in files:
+        reason = f"{script} is one of `files`, which are not executable; start it with a program such as python3"
+        yield Problem((*where, "0"), reason, given=((*at, "files"),))
+    elif _TAKING_CODE.fullmatch(program) and arguments and arguments[-1] in ("-c", "-m"):
+        yield Problem(
+            (*where, str(len(arguments))),
+            f"nothing follows {arguments[-1]}; add the code or module that {program} runs",
+        )
+    elif known and "/" in program and _is_below(program):
+        reason = f"{program!r} is not in the working directory, which has `files` only; use an absolute path"
+        yield Problem((*where, "0"), reason, given=((*at, "files"),))
+    elif PYTHON.fullmatch(program) and (position := _position(arguments)) is not None:
+        yield from _script(arguments[position], files if known else None, (*where, str(position + 1)), at)
+
+
+def _script(script: str, files: Collection[str] | None, where: Key, at: Key) -> Iterator[Problem]:
+    """`files` is None if the working directory may have other files."""
+    if not script:
+        yield Problem(where, "is empty; name the script that Python runs")
+    if not script or files is None:
+        return
+    plain = _plain(script)
+    is_folder = any(name.startswith(f"{plain}/") for name in files)
+    if is_folder and f"{plain}/__main__.py" not in files:
+        reason = f"{script!r} is a folder of `files` without __main__.py; name a file in it"
+        yield Problem(where, reason, given=((*at, "files"),))
+    elif not is_folder and plain not in files and plain != "." and _is_below(script):
+        remedy = f"add it{did_you_mean(script, files)}" if files else "add it, or use an image that has it"
+        reason = f"{script!r} is not one of `files`; {remedy}"
+        yield Problem(where, reason, given=((*at, "files"), (*at, "image")))
+
+
+def _is_below(path: str) -> bool:
+    """Whether a path is in the working directory, as far as known."""
+    return not path.startswith(("/", "../")) and "$(" not in path
+
+
+def _position(arguments: Sequence[str]) -> int | None:
+    """Index of the script in Python's arguments; None if it runs a module or code."""
+    position = 0
+    while position < len(arguments) and arguments[position].startswith("-"):
+        if arguments[position].startswith(("-c", "-m")) or arguments[position] == "-":
+            return None
+        position += 2 if arguments[position] in _WITH_VALUE else 1
+    return position if position < len(arguments) else None
+
+
+def _plain(path: str) -> str:
+    """The normalized path: `./train.py` is `train.py`."""
+    return str(PurePosixPath(path)) if path else ""

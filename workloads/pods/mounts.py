@@ -1,0 +1,48 @@
+"""The mounts of a workload's pods, and paths on them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from workloads.pods.mount_settings import Location, MountArgs
+from workloads.pods.pod import VolumeMount
+
+
+@dataclass(frozen=True)
+class Mountable:
+    """Facts of a volume for the pods that mount it."""
+
+    claim: str
+    """Name of the volume's claim in the namespace."""
+    path: str | None = None
+    """Default mount path."""
+    one_node: bool = False
+    """Whether only the pods of one node can mount it."""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels of pods that mount it."""
+    annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of pods that mount it."""
+
+    def at(self, path: str, *, read_only: bool, folder: str = "") -> VolumeMount:
+        """The volume, or a folder of it, at a path of a pod."""
+        return VolumeMount(self.claim, path, read_only, self.one_node, self.labels, self.annotations, folder)
+
+
+def of(mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> list[VolumeMount]:
+    """The pod's mounts, sorted, so that the order in the settings does not matter."""
+    return [
+        volumes[name].at(path_of(name, mounts, volumes), read_only=mount.read_only)
+        for name, mount in sorted(mounts.items())
+    ]
+
+
+def inside(location: Location, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> str:
+    """Path of a folder in the pods."""
+    return f"{path_of(location.volume, mounts, volumes)}/{location.path}"
+
+
+def path_of(name: str, mounts: Mapping[str, MountArgs], volumes: Mapping[str, Mountable]) -> str:
+    """Mount path of a volume."""
+    path = mounts[name].path or volumes[name].path
+    if path is None:
+        raise ValueError(f"volume {name} is mounted without a path: the checks refuse that")
+    return path

@@ -1,0 +1,172 @@
+"""Auxiliary objects of a workload, as children of its component."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from components.namespace import Namespace
+from workloads.family import Space
+from workloads.pods import objects
+from workloads.pods.egress import Destination
+from workloads.pods.files import Bundle
+from workloads.pods.objects import Identity, Manifest
+
+
+@dataclass(frozen=True)
+class Owner:
+    """A workload's component, as the parent of its objects."""
+
+    component: pulumi.ComponentResource
+    name: str
+    namespace: Namespace | Space
+    part: str
+
+    @property
+    def identity(self) -> Identity:
+        """The same as plain data."""
+        return Identity(self.name, self.namespace.plain_name, self.part)
+
+    @property
+    def labels(self) -> dict[str, str]:
+        """Labels of the workload's objects and pods."""
+        return self.identity.labels
+
+    @property
+    def _of_space(self) -> Mapping[str, str]:
+        return self.namespace.labels if isinstance(self.namespace, Space) else {}
+
+    @property
+    def selector(self) -> dict[str, str]:
+        """Labels that select the workload's pods, and no others of the namespace."""
+        return self.identity.selector
+
+    def metadata(
+        self,
+        name: pulumi.Input[str] | None = None,
+        *,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> "k8s.meta.v1.ObjectMetaArgsDict":
+        """Metadata of an object of the workload, by default under the workload's name."""
+        made: k8s.meta.v1.ObjectMetaArgsDict = {
+            "name": name or self.name,
+            "namespace": self.namespace.name,
+            "labels": {**self.labels, **self._of_space, **(labels or {})},
+        }
+        if annotations:
+            made["annotations"] = annotations
+        return made
+
+    def _of(self, manifest: Manifest) -> "k8s.meta.v1.ObjectMetaArgsDict":
+        """A manifest's metadata with the namespace's Output, so that the object depends on the namespace."""
+        made = manifest["metadata"]
+        return {"name": made["name"], "namespace": self.namespace.name, "labels": {**made["labels"], **self._of_space}}
+
+    @property
+    def inside(self) -> pulumi.ResourceOptions:
+        """Options of the workload's objects."""
+        return pulumi.ResourceOptions(parent=self.component)
+
+    def service_account(self) -> "k8s.core.v1.ServiceAccount":
+        """The ServiceAccount of the pods."""
+        made = objects.service_account(self.identity)
+        token = made["automountServiceAccountToken"]
+        return k8s.core.v1.ServiceAccount(
+            self.name, metadata=self._of(made), automount_service_account_token=token, opts=self.inside
+        )
+
+    def deployment(
+        self,
+        template: Any,
+        *,
+        replicas: int,
+        needed: Sequence[pulumi.Resource],
+        scaled: bool = False,
+        unavailable: int = 0,
+        surge: int = 1,
+        name: str | None = None,
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+    ) -> "k8s.apps.v1.Deployment":
+        """A Deployment of the workload, by default under its name. `template`: its pods, as plain data or an Output.
+
+        `scaled`: something else sets the replicas after its creation, which an update of the stack must not reset.
+        `unavailable`, `surge`: how many pods a rolling update may lack and have too many. `labels`: of this Deployment
+        beside the workload's others, and of its pods.
+        """
+        ignored = ["spec.replicas"] if scaled else None
+        own = pulumi.ResourceOptions(depends_on=[*needed], ignore_changes=ignored)
+        return k8s.apps.v1.Deployment(
+            name or self.name,
+            metadata=self.metadata(name, labels=labels, annotations=annotations),
+            spec={
+                "replicas": replicas,
+                "selector": {"match_labels": {**self.selector, **(labels or {})}},
+                "strategy": {
+                    "type": "RollingUpdate",
+                    "rolling_update": {"max_unavailable": unavailable, "max_surge": surge},
+                },
+                "template": template,
+            },
+            opts=pulumi.ResourceOptions.merge(self.inside, own),
+        )
+
+    def config_map(
+        self, content: Bundle, opts: pulumi.ResourceOptions | None = None, *, logical: str | None = None
+    ) -> "k8s.core.v1.ConfigMap":
+        """The ConfigMap of a bundle. `opts` are added to those of all objects of the workload. `logical`: Pulumi's name
+        of it, by default that of the bundle without its hash."""
+        made = objects.config_map(self.identity, content)
+        return k8s.core.v1.ConfigMap(
+            logical or content.name.rpartition("-")[0],
+            metadata=self._of(made),
+            immutable=made["immutable"],
+            data=made["data"],
+            binary_data=made.get("binaryData"),
+            opts=pulumi.ResourceOptions.merge(self.inside, opts),
+        )
+
+    def secret(self, logical: str, values: Mapping[str, pulumi.Input[str]]) -> "k8s.core.v1.Secret":
+        """An immutable Secret; other values are another Secret.
+
+        Its name must not depend on its values, because a short one could be guessed from a hash. The provider generates
+        a name for each new object, and Pulumi's state keeps it.
+        """
+        metadata = self.metadata()
+        del metadata["name"]
+        return k8s.core.v1.Secret(
+            logical,
+            metadata=metadata,
+            immutable=True,
+            string_data={key: pulumi.Output.secret(value) for key, value in values.items()},
+            opts=self.inside,
+        )
+
+    def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow traffic between the pods."""
+        return self._policy(objects.allow_peers(self.identity))
+
+    def allow_egress(self, destinations: Sequence[Destination]) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to these addresses."""
+        return self._policy(objects.allow_egress(self.identity, destinations))
+
+    def allow_clients(
+        self, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
+    ) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
+        return self._policy(objects.allow_clients(self.identity, ports, sources))
+
+    def allow_servers(self, servers: Sequence[str], port: int) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to those of other workloads."""
+        return self._policy(objects.allow_servers(self.identity, servers, port))
+
+    def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
+        """Allow connections of the pods to Kubernetes' API server."""
+        return self._policy(objects.allow_api_server(self.identity))
+
+    def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":
+        name = made["metadata"]["name"]
+        return k8s.networking.v1.NetworkPolicy(name, metadata=self._of(made), spec=made["spec"], opts=self.inside)

@@ -1,0 +1,58 @@
+"""Placement of a job's pods, from node groups, kind of cluster and queue."""
+
+from collections.abc import Mapping
+
+from components.clusters.settings import ClusterArgs
+from components.node_groups import placement
+from components.node_groups.fleet import Fleet
+from components.queues import topology
+from components.queues.room import PodSet, Room
+from workloads.pods import pod_sets
+from workloads.training_job.manifest import Placement
+from workloads.training_job.settings import JobSettings
+from workloads.training_job.within import Within
+
+
+def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | None) -> dict[str, Placement]:
+    """The placement of each role's pods. `room`: the quotas of the job's queue; None without a queue."""
+    return {
+        pods.role: Placement(
+            spec=placement.spec(
+                fleet,
+                pods.resources,
+                interruptible=pods.interruptible,
+                synchronous=pods.together,
+                queued=settings.queue is not None,
+            ),
+            annotations={**_nearness(room, pods, settings.within), **_undisturbed(pods, cluster, fleet)},
+            network=_network(pods, cluster, fleet),
+        )
+        for pods in pod_sets.of(settings)
+    }
+
+
+def _undisturbed(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
+    """Annotations that keep the node of an uninterruptible pod until it has finished."""
+    groups = [] if pods.interruptible else fleet.taking(pods.resources, interruptible=False)
+    return {key: value for shape in groups for key, value in cluster.undisturbed(shape).items()}
+
+
+def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, str]:
+    """Extended resources of a synchronous pod for the network between nodes: all of its node.
+
+    Empty if it may run on groups that differ in them, because the request would exclude some.
+    """
+    if not pods.together:
+        return {}
+    groups = fleet.taken_whole(pods.resources, interruptible=pods.interruptible)
+    asked = [cluster.network_of_whole_node(shape) for shape in groups]
+    return asked[0] if asked and asked.count(asked[0]) == len(asked) else {}
+
+
+def _nearness(room: Room | None, pods: PodSet, within: Within | None) -> dict[str, str]:
+    """Annotations of the pod template for topology-aware scheduling."""
+    if room is None or not room.levels or not pods.resources.gpus:
+        return {}
+    if within is None:
+        return topology.annotations(None, required=False)
+    return topology.annotations(room.levels[within.level], required=within.required)

@@ -1,0 +1,109 @@
+"""Recorders: a Deployment that makes versions of a dataset of the records of a topic."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+import pulumi
+
+from components import versions
+from components.base import encrypted
+from components.base import outputs as registered
+from components.base.problems import Key, Problem
+from components.node_groups import placement as node_placement
+from components.queues.room import PodSet
+from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.model_server.exposure import component as exposure_component
+from workloads.pipeline import facts as pipeline_facts
+from workloads.pods import references, service_monitor, sources
+from workloads.pods.owner import Owner
+from workloads.recorder import checks as recorder_checks
+from workloads.recorder import manifest as manifests
+from workloads.recorder.settings import RecorderSettings
+from workloads.scorer import manifest as scorer_manifest
+
+
+class RecorderArgs(RecorderSettings, WorkloadArgs):
+    """Settings of a recorder. Each window of a topic's records becomes one version of a dataset, and each record is in
+    it exactly once."""
+
+    kind: Literal["recorder"] = "recorder"
+    stays: ClassVar[bool] = True
+    accepts_clients: ClassVar[bool] = True
+
+    @property
+    def named_image(self) -> Any:
+        return self.image
+
+    def default_image(self, images: versions.Images) -> str | None:
+        # TensorFlow's public image has no client of Kafka.
+        return images.training(0) if images.built_here else None
+
+    def pod_sets(self) -> list[PodSet]:
+        return [PodSet("recorder", 1, self.resources, together=False, interruptible=True)]
+
+    def datasets_used(self) -> Mapping[str, Key]:
+        return {self.dataset: ("dataset",)}
+
+    def unqueued(self) -> list[PodSet]:
+        return self.pod_sets()
+
+    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+        yield from recorder_checks.faults(self, name, at, self.pod_sets(), declared)
+
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Recorder":
+        return Recorder(name, self, at=at, platform=platform, opts=opts)
+
+
+class Recorder(Workload):
+    """A recorder."""
+
+    def __init__(
+        self,
+        name: str,
+        args: RecorderArgs,
+        *,
+        at: Key,
+        platform: Platform,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`at`: the path of the settings."""
+        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        props = registered.Recorder(dataset=args.dataset, image=image, gpus=0)
+        super().__init__(registered.RECORDER, name, dict(props), opts)
+        owner = Owner(self, name, platform.namespace, manifests.PART)
+        code = scorer_manifest.library(owner.identity, sources.library())
+        needed = [
+            owner.service_account(),
+            owner.config_map(code),
+            owner.allow_clients([scorer_manifest.METRICS_PORT]),
+            *created(platform.streams, [args.input.stream]),
+            *created(platform.volumes, [platform.settings.datasets[args.dataset].volume]),
+        ]
+        by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
+        template: Any = image.apply(
+            lambda image: manifests.pods(
+                owner.identity,
+                args,
+                image,
+                dataset=pipeline_facts.stored(args.dataset, platform.settings),
+                code=code,
+                stream=references.client(
+                    args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT
+                ),
+                placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
+                annotations={} if by_operator else scorer_manifest.for_prometheus(),
+            )
+        )
+        # Two would be safe, but each would read what only one can commit.
+        deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
+        if by_operator:
+            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+        self.gpus = 0
+        self.outputs = registered.ScorerOutputs(
+            kind=args.kind,
+            deployment=deployment.metadata["name"],
+            input=f"{args.input.stream}/{args.input.topic}",
+            output=f"{args.dataset}@{args.branch}",
+            gpus=0,
+        )
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))

@@ -1,0 +1,1 @@
+"""Rules between workloads, and those that several kinds have."""

@@ -1,0 +1,60 @@
+"""Checks of workloads that read or write one topic: its names, and groups that two of them use."""
+
+from collections.abc import Iterator, Mapping
+
+from components.base.problems import Key, Problem, unknown_name
+from components.streams.settings import StreamArgs
+from workloads.family import WorkloadArgs
+from workloads.model_server.settings import ServerSettings
+from workloads.pods.stream_settings import StreamUseArgs
+from workloads.recorder.settings import RecorderSettings
+from workloads.rules import stream_references
+from workloads.scorer.settings import ScorerSettings
+from workloads.training_job.settings import JobSettings
+
+
+def faults(
+    stream: str, topic: str, use: StreamUseArgs, at: Key, declared: Mapping[str, StreamArgs | None]
+) -> Iterator[Problem]:
+    """Faults of the names of a topic: unknown ones, and one that the client has no right to."""
+    if stream not in declared:
+        yield unknown_name((*at, "stream"), "stream", stream, declared)
+        return
+    if (args := declared[stream]) is None:
+        return
+    given = (("streams", stream),)
+    unknown = [
+        # `streams.NAME.group` of a job is the workload's own `group` here.
+        Problem((*at, fault.path[-1]), fault.reason, given=fault.given)
+        for fault in stream_references.check({stream: use}, at, declared)
+    ]
+    yield from unknown
+    if topic not in args.topics:
+        fault = unknown_name((*at, "topic"), "topic", topic, args.topics)
+        yield Problem(fault.path, fault.reason, given=given)
+    elif not unknown and topic not in args.topics_of(use.client):
+        kind = "group" if use.group else "producer"
+        reason = f"is {topic}, which {kind} {use.client} of stream {stream} does not use"
+        remedy = f"add it to streams.{stream}.{kind}s.{use.client}.topics"
+        yield Problem((*at, "topic"), f"{reason}; {remedy}", given=given)
+
+
+def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Faults of a scorer or recorder whose group another workload uses."""
+    for at, one in workloads.items():
+        if not isinstance(one, ScorerSettings | RecorderSettings):
+            continue
+        for other, workload in workloads.items():
+            first = other < at or not isinstance(workload, ScorerSettings | RecorderSettings)
+            if first and _group_of(workload, one.input.stream) == one.input.group:
+                reason = f"is {one.input.group}, which {other[-1]} uses too, so each would get a part of the records"
+                yield Problem((*at, "input", "group"), f"{reason}; use another group", given=(other,))
+
+
+def _group_of(workload: WorkloadArgs, stream: str) -> str | None:
+    """The consumer group in which a workload reads a stream."""
+    if isinstance(workload, ScorerSettings | RecorderSettings):
+        return workload.input.group if workload.input.stream == stream else None
+    if isinstance(workload, JobSettings | ServerSettings) and (use := workload.streams.get(stream)):
+        return use.group
+    return None

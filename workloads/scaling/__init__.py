@@ -1,0 +1,1 @@
+"""What scales model servers and scorers."""

@@ -1,0 +1,29 @@
+"""What scales a model server or a scorer, as a child of its component."""
+
+import pulumi
+import pulumi_kubernetes as k8s
+
+from workloads.model_server.exposure.component import custom
+from workloads.pods.owner import Owner
+from workloads.scaling import manifest as manifests
+from workloads.scaling.settings import ScalingArgs
+from workloads.scorer.settings import LagScalingArgs
+
+
+def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, needed: list[pulumi.Resource]) -> None:
+    """Create the autoscaler. `prometheus`: URL of the server with the metrics; `needed`: the Deployment, and the
+    controllers that the stack installs."""
+    if scaling.by_metrics:
+        custom(owner, manifests.by_metrics(owner.identity, scaling, prometheus), needed)
+    else:
+        spec = manifests.by_cpu(owner.identity, scaling)["spec"]
+        opts = pulumi.ResourceOptions(parent=owner.component, depends_on=needed)
+        k8s.autoscaling.v2.HorizontalPodAutoscaler(owner.name, metadata=owner.metadata(), spec=spec, opts=opts)
+
+
+def declare_by_lag(owner: Owner, scaling: LagScalingArgs, lag: manifests.Lag, needed: list[pulumi.Resource]) -> None:
+    """Create the autoscaler of a scorer, as `declare` does for a server."""
+    if username := manifests.username(owner.identity, lag):
+        needed = [*needed, owner.config_map(username)]
+    for made in manifests.by_lag(owner.identity, scaling, lag):
+        needed = [*needed, custom(owner, made, needed)]

@@ -1,0 +1,139 @@
+"""Scorers: a Deployment that scores the records of a topic with a model server, and writes the results to a topic."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, ClassVar, Literal
+
+import pulumi
+
+from components import versions
+from components.base import encrypted
+from components.base import outputs as registered
+from components.base.problems import Key, Problem
+from components.node_groups import placement as node_placement
+from components.queues.room import PodSet
+from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
+from workloads.model_server.exposure import component as exposure_component
+from workloads.model_server.manifest import REST_PORT
+from workloads.pods import references, service_monitor, sources
+from workloads.pods.files import Bundle
+from workloads.pods.owner import Owner
+from workloads.pods.streams import Client
+from workloads.scaling import autoscaler as scaling_component
+from workloads.scorer import checks as scorer_checks
+from workloads.scorer import manifest as manifests
+from workloads.scorer.settings import ScorerSettings
+
+
+class ScorerArgs(ScorerSettings, WorkloadArgs):
+    """Settings of a scorer. It gives each record of a topic one result of a model server, in another topic."""
+
+    kind: Literal["scorer"] = "scorer"
+    stays: ClassVar[bool] = True
+    accepts_clients: ClassVar[bool] = True
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        return frozenset({"keda"} if self.scaling else ())
+
+    @property
+    def named_image(self) -> Any:
+        return self.image
+
+    def default_image(self, images: versions.Images) -> str | None:
+        # TensorFlow's public image has no client of Kafka.
+        return images.training(0) if images.built_here else None
+
+    def pod_sets(self) -> list[PodSet]:
+        at, count = self.count_at, self.most_replicas
+        return [PodSet("scorer", count, self.resources, together=False, interruptible=True, count_at=at)]
+
+    def unqueued(self) -> list[PodSet]:
+        return self.pod_sets()
+
+    def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+        yield from scorer_checks.faults(self, at, self.pod_sets(), declared)
+
+    def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Scorer":
+        return Scorer(name, self, at=at, platform=platform, opts=opts)
+
+
+class Scorer(Workload):
+    """A scorer. Its pods wait for the model server, and for the model's first version."""
+
+    def __init__(
+        self,
+        name: str,
+        args: ScorerArgs,
+        *,
+        at: Key,
+        platform: Platform,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """`at`: the path of the settings."""
+        image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
+        props = registered.Scorer(server=args.server, image=image, replicas=args.most_replicas, gpus=0)
+        super().__init__(registered.SCORER, name, dict(props), opts)
+        owner = Owner(self, name, platform.namespace, manifests.PART)
+        code = manifests.library(owner.identity, sources.library())
+        server, _, _ = args.server.partition("/")
+        needed = [
+            owner.service_account(),
+            owner.config_map(code),
+            owner.allow_servers([server], REST_PORT),
+            owner.allow_clients([manifests.METRICS_PORT]),
+            *created(platform.streams, {args.input.stream, args.output.stream}),
+        ]
+        by_operator = platform.settings.prometheus.serving_metrics == "serviceMonitor"
+        annotations = {} if by_operator else manifests.for_prometheus()
+        template = image.apply(lambda image: _pods(owner, args, image, code, platform, annotations))
+        deployment = owner.deployment(
+            template,
+            replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
+            needed=needed,
+            scaled=args.scaling is not None,
+            # Each pod that comes or goes makes all share the partitions anew: a new one takes an old one's place.
+            unavailable=1,
+            surge=0,
+        )
+        if by_operator:
+            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+        if args.scaling:
+            lag = references.lag(args.input.stream, args.input.topic, args.input.use, platform.settings)
+            scaling_component.declare_by_lag(owner, args.scaling, lag, [deployment, *platform.controllers])
+        self.gpus = 0
+        self.outputs = registered.ScorerOutputs(
+            kind=args.kind,
+            deployment=deployment.metadata["name"],
+            input=f"{args.input.stream}/{args.input.topic}",
+            output=f"{args.output.stream}/{args.output.topic}",
+            gpus=0,
+        )
+        self.register_outputs(encrypted.concealed(dict(self.outputs)))
+
+
+def _pods(
+    owner: Owner, args: ScorerArgs, image: str, code: Bundle, platform: Platform, annotations: Mapping[str, str]
+) -> Any:
+    """The template of the pods. `code`: the library that they mount."""
+    return manifests.pods(
+        owner.identity,
+        args,
+        image,
+        model=platform.settings.model_names[args.server],
+        code=code,
+        streams=_streams(args, platform),
+        placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=True),
+        annotations=annotations,
+    )
+
+
+def _streams(args: ScorerArgs, platform: Platform) -> Mapping[str, Client]:
+    """Both ends, by their names in the pods."""
+    ends = {
+        manifests.INPUT: (args.input.stream, args.input.use),
+        manifests.OUTPUT: (args.output.stream, args.output.use),
+    }
+    return {
+        known_as: references.client(stream, use, platform.settings, known_as=known_as)
+        for known_as, (stream, use) in ends.items()
+    }

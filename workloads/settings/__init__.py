@@ -1,1 +1,0 @@
-"""Settings of workloads. These modules import neither checks nor builders."""

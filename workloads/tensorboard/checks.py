@@ -1,0 +1,30 @@
+"""Checks of a TensorBoard's settings."""
+
+from collections.abc import Iterator, Sequence
+
+from components.base.problems import Key, Problem
+from components.queues.room import PodSet
+from workloads.family import Declared
+from workloads.pods import mount_checks
+from workloads.rules import without_gpus
+from workloads.tensorboard.settings import BoardSettings
+
+
+def faults(
+    settings: BoardSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
+) -> Iterator[Problem]:
+    """Every fault. `name`: of the workload and its service account. `at`: the path of its settings."""
+    yield from without_gpus.faults(
+        settings.image,
+        settings.resources,
+        at,
+        pod_sets,
+        declared,
+        lacks="TensorBoard",
+        remedy="build one with `tensorplane image build --push REGISTRY/NAME:TAG tensorboard`",
+        uses_none="TensorBoard does not use GPUs",
+    )
+    where, volume = (*at, "logs", "volume"), settings.logs.volume
+    yield from mount_checks.check_volume(volume, where, declared.volumes)
+    yield from mount_checks.check_access(name, volume, where, declared.volumes, read_only=True)
+    yield from mount_checks.check_stream(volume, where, declared.records)

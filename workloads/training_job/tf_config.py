@@ -1,0 +1,70 @@
+"""TF_CONFIG for the pods of a JobSet."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from workloads.training_job.role import TENSORFLOW, Role
+
+INDEX = "TF_TASK_INDEX"
+
+
+def hosts(role: str) -> str:
+    """The variable with the addresses of a role's pods, separated by commas."""
+    return f"TF_{role.upper()}_HOSTS"
+
+
+VARIABLES = ("TF_CONFIG", "TF_JOB_NAME", INDEX, *map(hosts, ("chief", "worker", "ps")))
+"""Variables of pods with a task; of the hosts, those of roles in the cluster."""
+_RESTARTS = "TENSORPLANE_RESTARTS"
+"""Variable with how often the gang was restarted, from which the launcher has the ports (`addresses.py`)."""
+
+
+def hostname(run: str, role: str, index: int) -> str:
+    """The hostname that JobSet gives a pod: job 0 of the role, pod `index` of the job."""
+    return f"{run}-{role}-0-{index}"
+
+
+def cluster(run: str, roles: Sequence[Role]) -> dict[str, list[str]]:
+    """Address of every pod by role. The run's name is also the subdomain of JobSet's headless service."""
+    return {
+        role.name: [
+            f"{hostname(run, role.name, index)}.{run}:{role.ports[TENSORFLOW]}" for index in range(role.replicas)
+        ]
+        for role in roles
+        if role.in_cluster
+    }
+
+
+def environment(run: str, roles: Sequence[Role], role: Role) -> list[dict[str, Any]]:
+    """The variables of one role's pods; empty for a role without a task.
+
+    Kubernetes expands `$(TF_TASK_INDEX)` because it is declared first. Its own JOB_COMPLETIONINDEX is declared too
+    late, hence the annotation.
+    """
+    if not role.is_task:
+        return []
+    addresses = cluster(run, roles)
+    config = json.dumps({"cluster": addresses, "task": {"type": role.name, "index": INDEX}}, separators=(",", ":"))
+    return [
+        index(),
+        # The index must be a JSON number, so the quotes go.
+        {"name": "TF_CONFIG", "value": config.replace(f'"{INDEX}"', f"$({INDEX})")},
+        # For scripts that take their cluster as parameters: `--worker_hosts=$(TF_WORKER_HOSTS)`.
+        {"name": "TF_JOB_NAME", "value": role.name},
+        *({"name": hosts(name), "value": ",".join(found)} for name, found in addresses.items()),
+    ]
+
+
+def restarts(roles: Sequence[Role]) -> list[dict[str, Any]]:
+    """The variable with the number of restarts before this start; empty if the job's pods have no addresses."""
+    if not any(role.ports for role in roles):
+        return []
+    label = "metadata.labels['jobset.sigs.k8s.io/restart-attempt']"
+    return [{"name": _RESTARTS, "valueFrom": {"fieldRef": {"fieldPath": label}}}]
+
+
+def index() -> dict[str, Any]:
+    """The variable with the pod's index. Kubernetes' own JOB_COMPLETION_INDEX is declared too late for references."""
+    annotation = "metadata.annotations['batch.kubernetes.io/job-completion-index']"
+    return {"name": INDEX, "valueFrom": {"fieldRef": {"fieldPath": annotation}}}
