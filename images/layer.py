@@ -16,6 +16,7 @@ from typing import BinaryIO, cast
 
 import zstandard
 
+from core import archives
 from core.paths import cache
 from core.scratch import scratch
 from core.step import Step
@@ -53,7 +54,7 @@ class Layer:
             zstandard.ZstdDecompressor().stream_reader(file) as data,
             tarfile.open(fileobj=data, mode="r|") as archive,
         ):
-            archive.extractall(folder, filter="tar")
+            archives.extract(archive, folder)
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from core import archives
 from core.errors import UserError
 from core.paths import PROJECT
 
@@ -40,7 +41,7 @@ def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     commit = _git(project, "merge-base", "HEAD", revision).decode().strip()
     with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
         with tarfile.open(fileobj=io.BytesIO(_git(project, "archive", commit))) as archive:
-            archive.extractall(folder, filter="tar")
+            archives.extract(archive, folder)
         (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
         yield MergeBase(commit, Path(folder))
 
