@@ -41,7 +41,7 @@ def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     commit = _git(project, "merge-base", "HEAD", revision).decode().strip()
     with tempfile.TemporaryDirectory(prefix="tensorplane-merge-base-") as folder:
         with tarfile.open(fileobj=io.BytesIO(_git(project, "archive", commit))) as archive:
-            archives.extract(archive, folder)
+            archives.extract(archive, Path(folder))
         (Path(folder) / _ENVIRONMENT).symlink_to((project / _ENVIRONMENT).resolve())
         yield MergeBase(commit, Path(folder))
 
