@@ -19,7 +19,7 @@ from tests.support.environment import of_machine
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS
 
-_IMAGES = Path(__file__).resolve().parents[2] / "embedded" / "images"
+_IMAGES = Path(__file__).resolve().parents[2] / "images"
 
 
 class HalfPlus(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
