@@ -52,6 +52,9 @@ def add(
         (draft / RUN).write_text(publisher)
         for path in (*draft.rglob("*"), draft):
             disk.flush(path)
+        # Who takes a run over removes the gates of former writers a moment later.
+        if not is_ours():
+            raise _taken_over(base, publisher)
         draft.rename(gate / "version")
         version = _numbered(gate / "version", base, last + 1)
     disk.flush(base)

@@ -129,3 +129,17 @@ def test_the_draft_of_an_earlier_library_is_not_published_either(tmp_path: Path)
     _write(1)(former)
     numbered.bar_former(tmp_path, "digits-1", is_ours=lambda: True)
     assert not former.exists()
+
+
+def test_a_gang_whose_run_is_taken_over_while_it_writes_publishes_nothing(tmp_path: Path) -> None:
+    """Also before the later gang has removed its gate."""
+    gangs = _Gangs(tmp_path)
+    former = gangs.start()
+
+    def write(folder: Path) -> None:
+        _write(former)(folder)
+        gangs.newest += 1
+
+    with pytest.raises(TakenOver):
+        numbered.add(write, tmp_path, "digits-1", is_ours=lambda: gangs.newest == former)
+    assert gangs.versions() == {}
