@@ -6,7 +6,9 @@ compiling, saving and evaluation do not hold up that thread. The collective oper
 do those of the silent worker when it wakes up. This module turns their errors into an end of the process.
 
 A silent worker is more often the fault of a node than of the code, so the exit code is the one of a disruption: it does
-not count against `maxRestarts`. A worker that ended by itself is not silent; its own exit code decides.
+not count against `maxRestarts`. If its node dies, its connections may also be closed at once: then a worker is silent
+if its machine does not answer. A worker that ended by itself is not silent, and its machine refuses connections; its
+own exit code decides.
 """
 
 from __future__ import annotations
@@ -14,8 +16,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import socket
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from types import TracebackType
@@ -25,6 +28,8 @@ from tensorplane.stop import EXIT_SAVED
 EXIT_SILENT = EXIT_SAVED
 """Exit code if another worker does not answer: a disruption, as for a pod that was asked to stop."""
 _STOPPED = re.compile(r"unhealthy \(stopped sending heartbeats\)")
+_ANSWER_SECONDS = 3
+"""Within which a machine in the same cluster answers."""
 _TASK = re.compile(r"/job:(\w+)/(?:replica:\d+/)?task:(\d+)")
 _LEADER = re.compile(r"Deadline Exceeded.*CoordinationService/Heartbeat", re.DOTALL)
 """What the others get if the silent worker is the first, in which the service runs."""
@@ -64,7 +69,7 @@ def _end_if_silent(error: BaseException, environment: Mapping[str, str]) -> None
     import tensorflow as tf
 
     passing = (tf.errors.UnavailableError, tf.errors.DeadlineExceededError, tf.errors.AbortedError)
-    if not isinstance(error, passing) or (task := silent(str(error))) is None:
+    if not isinstance(error, passing) or (task := silent(str(error)) or unreachable(environment)) is None:
         return
     who = _with_address(task, environment)
     print(
@@ -73,6 +78,29 @@ def _end_if_silent(error: BaseException, environment: Mapping[str, str]) -> None
     # TensorFlow's own end would wait for the silent worker.
     sys.stdout.flush()
     os._exit(EXIT_SILENT)
+
+
+def answers(address: str) -> bool:
+    """Whether a machine answers at `host:port`, also if nothing listens there; True if the host's name is not known."""
+    host, _, port = address.rpartition(":")
+    try:
+        socket.create_connection((host, int(port)), _ANSWER_SECONDS).close()
+    except (ConnectionRefusedError, socket.gaierror):
+        return True
+    except OSError:
+        return False
+    return True
+
+
+def unreachable(environment: Mapping[str, str], answers: Callable[[str], bool] = answers) -> str | None:
+    """A task of TF_CONFIG, such as `worker 1`, whose machine does not answer; None if all do."""
+    config = json.loads(environment.get("TF_CONFIG") or "{}")
+    own = config.get("task", {})
+    for kind, addresses in config.get("cluster", {}).items():
+        for index, address in enumerate(addresses):
+            if (kind, index) != (own.get("type"), own.get("index")) and not answers(address):
+                return f"{kind} {index}"
+    return None
 
 
 def _with_address(task: str, environment: Mapping[str, str]) -> str:
