@@ -118,13 +118,16 @@ class RealNode:
                 self._supervised().stop(program, wait=False)
             os.kill(pid, signal.SIGKILL)
             eventually(lambda: not is_alive(pid))
-        elif stays_dead:
+            return
+        former = self.pids
+        # What loses its power closes no connection.
+        self.cut()
+        if stays_dead:
             self._above().stop(self._node.part)
-            eventually(lambda: not self.pids)
         else:
-            former = self.pids
             os.kill(self._alive().pid, signal.SIGKILL)
-            eventually(lambda: not former & self.pids)
+        eventually(lambda: not former & self.pids)
+        self.mend()
 
     def revive(self, program: Program | None = None) -> None:
         """Lets what stays dead start again. Does not wait for it."""
