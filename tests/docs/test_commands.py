@@ -14,7 +14,7 @@ import pytest
 from tests.support.checked_commands import problems
 from tests.support.documented import SHELL, Command, blocks, commands, on_pages, parsed, script, texts
 
-_LANGUAGES = (*SHELL, "yaml", "yaml fragment", "python", "json", "text", "diff")
+_LANGUAGES = (*SHELL, "yaml", "yaml fragment", "python", "json", "text", "diff", "mermaid")
 
 
 def _readers(text: str) -> Iterator[str]:

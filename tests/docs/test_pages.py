@@ -154,7 +154,14 @@ def test_the_matrix_of_the_backends_is_the_one_that_they_declare() -> None:
     assert written == wanted, "out of date: UPDATE_GOLDEN=1 python -m pytest tests/docs/test_pages.py"
 
 
-def test_the_readme_has_every_package_of_the_repository() -> None:
-    texts = [block.text for block in blocks((PROJECT / "README.md").read_text())]
-    tree = next(text for text in texts if text.startswith("Pulumi"))
-    assert sorted(folder for folder in top_level() - {".ci", ".github"} if f"{folder}/" not in tree) == []
+def test_the_architecture_has_every_package_of_the_repository() -> None:
+    page = (PROJECT / "docs" / "architecture.md").read_text()
+    packages = page[page.index("## Packages") : page.index("## From a setting")]
+    assert sorted(folder for folder in top_level() - {".ci", ".github"} if f"](../{folder})" not in packages) == []
+
+
+def test_the_readme_is_short_and_its_program_is_that_of_the_page_on_jobs() -> None:
+    readme, page = ((PROJECT / name).read_text() for name in ("README.md", "docs/running-jobs.md"))
+    assert len(readme.splitlines()) <= 100
+    (program,) = (block.text for block in blocks(readme) if block.language == "python")
+    assert program == next(block.text for block in blocks(page) if block.language == "python")

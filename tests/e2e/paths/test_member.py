@@ -41,11 +41,12 @@ tensorplane.publish(model)
 """
 
 
-def test_the_member_of_the_readme_trains_and_publishes(member: Person, paths: OwnStack) -> None:
-    page = (PROJECT / "README.md").read_text()
+def test_the_member_of_the_page_trains_and_publishes(member: Person, paths: OwnStack) -> None:
+    page = (PROJECT / "docs/running-jobs.md").read_text()
     member.write(train=next(one.text for one in blocks(page) if one.language == "python"))
+    section = page.partition("### The first model of a member\n")[2].partition("\n### ")[0]
     trains, publishes = (
-        each.words for each in commands(page) if each.words[:2] == ("tensorplane", "run") and not each.inline
+        each.words for each in commands(section) if each.words[:2] == ("tensorplane", "run") and not each.inline
     )
     assert member(*trains[1:]).endswith(": finished; model version 1 in /models/vision/train\n")
     told = member(*publishes[1:])
@@ -122,7 +123,7 @@ def _says(event: dict[str, Any], about: str, words: str) -> bool:
     return event["involvedObject"]["name"].startswith(about) and words in event.get("message", "")
 
 
-@pytest.mark.nightly("unit tests tell it by a table; the README's member tells the rest of the publication")
+@pytest.mark.nightly("unit tests tell it by a table; the page's member tells the rest of the publication")
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
@@ -148,7 +149,7 @@ def test_what_the_team_does_not_have_is_refused_in_one_line(member: Person, aske
     assert member("run", *asked, "--", "python", "none.py", code=1) == f"{told}\n"
 
 
-@pytest.mark.nightly("the README's member publishes, too; this one in one command, from a program of its own")
+@pytest.mark.nightly("the page's member publishes, too; this one in one command, from a program of its own")
 def test_a_member_publishes_to_a_server_with_the_run_itself(member: Person, paths: OwnStack) -> None:
     member.write(fits=_TRAINS)
     size = ("--queue", "research", "--cpus", "0.4", "--memory-gib", "1", "--volume", "models:/models")
