@@ -165,3 +165,12 @@ def test_the_readme_is_short_and_its_program_is_that_of_the_page_on_jobs() -> No
     assert len(readme.splitlines()) <= 100
     (program,) = (block.text for block in blocks(readme) if block.language == "python")
     assert program == next(block.text for block in blocks(page) if block.language == "python")
+
+
+def test_each_decision_has_a_context_alternatives_and_consequences_in_twelve_lines() -> None:
+    _, *sections = re.split(r"(?m)^## ", (PROJECT / "docs" / "decisions.md").read_text())
+    decisions = {title: text for title, _, text in (section.partition("\n") for section in sections[:-1])}
+    assert len(decisions) >= 10
+    parts = re.compile(r"\n\*\*Context\.\*\* .*\n\*\*Alternatives\.\*\* .*\n\*\*Consequences\.\*\* ", re.DOTALL)
+    assert [title for title, text in decisions.items() if not parts.search(text)] == []
+    assert [title for title, text in decisions.items() if len(text.strip().splitlines()) > 12] == []
