@@ -171,6 +171,6 @@ def test_each_decision_has_a_context_alternatives_and_consequences_in_twelve_lin
     _, *sections = re.split(r"(?m)^## ", (PROJECT / "docs" / "decisions.md").read_text())
     decisions = {title: text for title, _, text in (section.partition("\n") for section in sections[:-1])}
     assert len(decisions) >= 10
-    parts = re.compile(r"\n\*\*Context\.\*\* .*\n\*\*Alternatives\.\*\* .*\n\*\*Consequences\.\*\* ", re.DOTALL)
+    parts = re.compile(r"\n- \*\*Context\.\*\* .*\n- \*\*Alternatives\.\*\* .*\n- \*\*Consequences\.\*\* ", re.DOTALL)
     assert [title for title, text in decisions.items() if not parts.search(text)] == []
     assert [title for title, text in decisions.items() if len(text.strip().splitlines()) > 12] == []
