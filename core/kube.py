@@ -125,7 +125,7 @@ class Kube:
         """
         at = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy{path}"
         try:
-            answer = self._call("GET" if body is None else "POST", at, {}, body, seconds)
+            answer = self._call("GET" if body is None else "POST", at, {}, body, seconds=seconds)
         except client.ApiException as error:
             return int(error.status or 0), error.body
         return answer.status, json.loads(answer.data)
@@ -176,6 +176,7 @@ class Kube:
         path: str,
         query: dict[str, str],
         body: Any = None,
+        *,
         seconds: float | None = 30,
         content: str = "application/json",
         accept: str = _JSON,

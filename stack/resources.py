@@ -62,7 +62,9 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     )
     deployed = deployed_runs.reference()
     guard = gpu_guard.chosen(resolved, deployed)
-    needed_by_jobs, queues, teams = _scheduling(resolved, cluster, namespace, installed, volumes, guard, inside)
+    needed_by_jobs, queues, teams = _scheduling(
+        resolved, cluster, namespace, installed, volumes, guard=guard, inside=inside
+    )
     if (config.workloads or config.teams) and not config.cluster.has_one_node:
         spaces = {name: space.name for name, space in teams.items()}
         needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
@@ -130,6 +132,7 @@ def _scheduling(
     namespace: Namespace,
     installed: Mapping[str, Controller],
     volumes: Mapping[str, Volume],
+    *,
     guard: Guard,
     inside: pulumi.ResourceOptions,
 ) -> tuple[list[pulumi.Resource], dict[str, Queue], dict[str, Space]]:

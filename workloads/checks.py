@@ -40,19 +40,7 @@ def faults(
     yield from stream_names.faults(workloads, streams, declared.cluster)
     own: list[Problem] = []
     for at, workload in workloads.items():
-        if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
-            yield Problem(at, "is also the name of a service account of every namespace; use another name")
-        sweep = at[-1].removesuffix(CONTROLLER_SUFFIX)
-        if sweep != at[-1] and (other := workloads.get((*at[:-1], sweep))) and other.kind == "sweep":
-            yield Problem(at, f"is also the name of the controller of sweep {sweep}; use another name")
-        pipeline = at[-1].removesuffix(STEPS_SUFFIX)
-        if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
-            yield Problem(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
-        yield from canary_checks.name_faults(at, workloads)
-        server = at[-1].removesuffix(PAGE_SUFFIX)
-        if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
-            reason = f"is also the name of the page of model server {server}; use another name"
-            yield Problem(at, reason, given=((*at[:-1], server, "page"),))
+        yield from _taken_names(at, workloads)
         own += workload.check(at[-1], at, declared)
     yield from own
     yield from exposure_checks.faults_between(workloads)
@@ -70,6 +58,23 @@ def faults(
     yield from apart
     of_one_node = {fault.path for fault in apart}
     yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
+
+
+def _taken_names(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Names that an object of another workload has, or of every namespace."""
+    if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
+        yield Problem(at, "is also the name of a service account of every namespace; use another name")
+    sweep = at[-1].removesuffix(CONTROLLER_SUFFIX)
+    if sweep != at[-1] and (other := workloads.get((*at[:-1], sweep))) and other.kind == "sweep":
+        yield Problem(at, f"is also the name of the controller of sweep {sweep}; use another name")
+    pipeline = at[-1].removesuffix(STEPS_SUFFIX)
+    if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
+        yield Problem(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
+    yield from canary_checks.name_faults(at, workloads)
+    server = at[-1].removesuffix(PAGE_SUFFIX)
+    if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
+        reason = f"is also the name of the page of model server {server}; use another name"
+        yield Problem(at, reason, given=((*at[:-1], server, "page"),))
 
 
 def _has_page(workload: WorkloadArgs | None) -> bool:

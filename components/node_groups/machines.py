@@ -1,6 +1,6 @@
 """The accelerator of a node group, and its machines from the catalog."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from components import catalog
 from components.base.problems import Problem, did_you_mean
@@ -39,10 +39,22 @@ def fitting(
     fitting = catalog.offers(site.cloud, accelerator.name, args.per_node)
     if not fitting:
         return (), [_no_offer(path, args, accelerator, site.cloud, site.kind)]
+    return _preferred(path, args, accelerator, site.cloud, site.region, fitting)
+
+
+def _preferred(
+    path: tuple[str, ...],
+    args: NodeGroupArgs,
+    accelerator: Accelerator,
+    cloud: Cloud,
+    region: str | None,
+    fitting: Sequence[Machine],
+) -> tuple[tuple[Machine, ...], list[Problem]]:
+    """Of machines with the accelerators: the chosen one first, else those that the region sells."""
     if args.machine is None:
         # A region may sell only some of them; if it sells none, another check reports it.
-        here = tuple(m for m in fitting if not site.region or catalog.sold(site.cloud, m, site.region) != ())
-        return (here or fitting), []
+        here = tuple(m for m in fitting if not region or catalog.sold(cloud, m, region) != ())
+        return (here or tuple(fitting)), []
     chosen = tuple(m for m in fitting if m.name == args.machine)
     if not chosen:
         names = [m.name for m in fitting]

@@ -1,6 +1,7 @@
 """One volume: its claim, its access policy, and its scheduled snapshots."""
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -13,6 +14,15 @@ from components.volumes.backend import Request
 from components.volumes.settings import VolumeArgs
 from components.volumes.snapshots import snapshot_schedule
 from components.volumes.snapshots.snapshotter import Snapshotter
+
+
+@dataclass(frozen=True)
+class Hooks:
+    """What Pulumi runs before it changes a claim. All volumes of a stack share them."""
+
+    before_creation: pulumi.ResourceHook
+    before_update: pulumi.ResourceHook
+    before_deletion: pulumi.ResourceHook
 
 
 class Volume(pulumi.ComponentResource):
@@ -31,9 +41,7 @@ class Volume(pulumi.ComponentResource):
         *,
         cluster: Cluster,
         namespace: Namespace,
-        before_creation: pulumi.ResourceHook,
-        before_update: pulumi.ResourceHook,
-        before_deletion: pulumi.ResourceHook,
+        hooks: Hooks,
         installed: Sequence[pulumi.Resource] = (),
         origin: "Volume | None" = None,
         snapshotter: Snapshotter | None = None,
@@ -52,9 +60,9 @@ class Volume(pulumi.ComponentResource):
         request = Request(name, namespace, args, cluster, modes, installed, _data_source(args, origin), copied)
         keep = pulumi.ResourceOptions(parent=self, protect=args.retain, retain_on_delete=args.retain)
         keep.hooks = pulumi.ResourceHookBinding(
-            before_create=[before_creation] if args.is_rebound else None,
-            before_update=[before_update],
-            before_delete=[before_deletion] if args.saved_before_deletion(cluster.args) else None,
+            before_create=[hooks.before_creation] if args.is_rebound else None,
+            before_update=[hooks.before_update],
+            before_delete=[hooks.before_deletion] if args.saved_before_deletion(cluster.args) else None,
         )
         self.claim = backend.provision(request, keep)
         self.size_gib = args.size_gib

@@ -7,7 +7,7 @@ import pulumi
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.volumes import immutable, rebind
-from components.volumes.component import Volume
+from components.volumes.component import Hooks, Volume
 from components.volumes.mirrors import ceph, volsync
 from components.volumes.settings import VolumeArgs
 from components.volumes.snapshots import before_delete, snapshot_group, snapshot_schedule
@@ -38,11 +38,7 @@ def volumes_of(
         )
         for kind in sorted(kinds)
     }
-    before_creation, before_update, before_deletion = (
-        rebind.hook(cluster),
-        immutable.hook(),
-        before_delete.hook(cluster),
-    )
+    hooks = Hooks(rebind.hook(cluster), immutable.hook(), before_delete.hook(cluster))
     origins = _snapshots_in_use(declared)
     made: dict[str, Volume] = {}
 
@@ -55,9 +51,7 @@ def volumes_of(
                 args,
                 cluster=cluster,
                 namespace=namespace,
-                before_creation=before_creation,
-                before_update=before_update,
-                before_deletion=before_deletion,
+                hooks=hooks,
                 installed=by_kind[args.backend_on(cluster.args).kind],
                 origin=origin,
                 snapshotter=shared,

@@ -76,7 +76,7 @@ def declare(
     for team, asked in teams.items():
         for name, access in asked.items():
             after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=[volumes[name].claim]))
-            made[team][name] = _claim(team, namespaces[team], volumes[name], own[name], access, stack, after)
+            made[team][name] = _claim(team, namespaces[team], volumes[name], own[name], access, stack=stack, opts=after)
     return made
 
 
@@ -101,6 +101,7 @@ def _claim(
     volume: Volume,
     own: "k8s.core.v1.PersistentVolume",
     access: Access,
+    *,
     stack: str,
     opts: pulumi.ResourceOptions,
 ) -> pulumi.Resource:

@@ -82,28 +82,12 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._csv_files.opened()
         first_step.expected()
         watch_uncaught()
-        self._step = self._epoch = self._in_epoch = 0
-        self._position = epochs.Position()
-        self._validations = self._unread_validations = 0
-        self._before: _BeforeValidation | None = None
-        self._last_logs: Any = None
-        self._reported: tuple[int, dict[str, float]] | None = None
-        self._begun = self._finished = self._told = self._unvalidated = self._advanced = False
-        self._in_training = True
+        self._reset()
         self._exchange = steps.exchange_of(self.model)
         building.build(self.model, self._iterator)
         scope.check_metrics(self.model)
         self._metrics = LocalMetrics(self.model)
-        # Each worker has its own, also where `fit` is called in the strategy's scope.
-        self._state = in_one_process(FitState)
-        self._checkpoints = Checkpointer(
-            self._folder,
-            self._place,
-            every_steps=self._every,
-            model=self.model,
-            optimizer=self.model.optimizer,
-            fit=self._state,
-        )
+        self._checkpoints, self._state = self._checkpointer()
         read = (self._iterator.batches.dataset, self._validated_data)
         self._callback_states = CallbackStates(
             self._callbacks, self.model, python_data=any(map(repeatable.runs_python, read))
@@ -124,6 +108,24 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._training.enter_context(self._stopping.deferred())
         self._training.enter_context(self._exchange.watching(self._stopping))
         self._training.callback(self._checkpoints.close)
+
+    def _reset(self) -> None:
+        """What this `fit` counts, from the beginning."""
+        self._step = self._epoch = self._in_epoch = 0
+        self._position = epochs.Position()
+        self._validations = self._unread_validations = 0
+        self._before: _BeforeValidation | None = None
+        self._last_logs: Any = None
+        self._reported: tuple[int, dict[str, float]] | None = None
+        self._begun = self._finished = self._told = self._unvalidated = self._advanced = False
+        self._in_training = True
+
+    def _checkpointer(self) -> tuple[Checkpointer, FitState]:
+        # Each worker has its own, also where `fit` is called in the strategy's scope.
+        state = in_one_process(FitState)
+        model = self.model
+        saved = {"model": model, "optimizer": model.optimizer, "fit": state}
+        return Checkpointer(self._folder, self._place, every_steps=self._every, **saved), state
 
     def _compare(self, samples: Any) -> None:
         """Compare a step with one process, once for what `compile` got."""

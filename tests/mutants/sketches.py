@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
@@ -59,49 +60,52 @@ def _fields(node: Any, annotation: Any, at: At) -> Iterator[tuple[At, FieldInfo,
             yield from _fields(value, _item(annotation), (*at, index))
 
 
-def sketch(key: str, field: Any, tree: Tree, corpus: Corpus, chance: random.Random, depth: int = 0) -> Any:
-    """A value that the annotation of a field allows, or nearly."""
-    annotation, limits = (field.annotation, field.metadata) if isinstance(field, FieldInfo) else _unwrapped(field)
-    option = chance.choice([each for each in _options(annotation) if each is not NoneType] or [str])
-    option, more = _unwrapped(option)
-    return _of_option(key, option, [*limits, *more], tree, corpus, chance, depth)
+@dataclass(frozen=True)
+class Sketcher:
+    """Draws values for a stack's settings: plausible ones, or nearly."""
 
+    tree: Tree
+    corpus: Corpus
+    chance: random.Random
 
-def _of_option(
-    key: str, option: Any, limits: list[Any], tree: Tree, corpus: Corpus, chance: random.Random, depth: int
-) -> Any:
-    origin = get_origin(option)
-    if origin is Literal:
-        return chance.choice(get_args(option))
-    if option is bool:
-        return chance.random() < 0.7
-    if option in (int, float):
-        return _number(option, limits, chance)
-    if isinstance(option, type) and issubclass(option, Model):
-        return _of_model(option, tree, corpus, chance, depth)
-    known = [*_WORDS.get(key, []), *corpus.values.get(key, []), *_names(key, tree)]
-    if known and chance.random() < 0.85:
-        return chance.choice(known)
-    if origin in (list, tuple):
-        return [sketch(key, _item(option), tree, corpus, chance, depth + 1) for _ in range(chance.randint(1, 2))]
-    if origin is dict:
-        names = [*_names(key, tree), "team", "a"]
-        return {chance.choice(names): sketch("", get_args(option)[1], tree, corpus, chance, depth + 1)}
-    return chance.choice(["a", "team", "x-1"])
+    def value(self, key: str, field: Any, depth: int = 0) -> Any:
+        """A value that the annotation of a field allows, or nearly."""
+        annotation, limits = (field.annotation, field.metadata) if isinstance(field, FieldInfo) else _unwrapped(field)
+        option = self.chance.choice([each for each in _options(annotation) if each is not NoneType] or [str])
+        option, more = _unwrapped(option)
+        return self._of_option(key, option, [*limits, *more], depth)
 
+    def _of_option(self, key: str, option: Any, limits: list[Any], depth: int) -> Any:
+        origin = get_origin(option)
+        if origin is Literal:
+            return self.chance.choice(get_args(option))
+        if option is bool:
+            return self.chance.random() < 0.7
+        if option in (int, float):
+            return _number(option, limits, self.chance)
+        if isinstance(option, type) and issubclass(option, Model):
+            return self._of_model(option, depth)
+        known = [*_WORDS.get(key, []), *self.corpus.values.get(key, []), *_names(key, self.tree)]
+        if known and self.chance.random() < 0.85:
+            return self.chance.choice(known)
+        if origin in (list, tuple):
+            return [self.value(key, _item(option), depth + 1) for _ in range(self.chance.randint(1, 2))]
+        if origin is dict:
+            names = [*_names(key, self.tree), "team", "a"]
+            return {self.chance.choice(names): self.value("", get_args(option)[1], depth + 1)}
+        return self.chance.choice(["a", "team", "x-1"])
 
-def _of_model(model: type[Model], tree: Tree, corpus: Corpus, chance: random.Random, depth: int) -> dict[str, Any]:
-    if issubclass(model, Variant) and model.is_family:
-        model = chance.choice([model.variants[kind] for kind in sorted(model.variants)])
-    made = {}
-    for name, field in model.model_fields.items():
-        key = field.alias or name
-        wanted = field.is_required() or key == "kind" or (depth < 3 and chance.random() < 0.3)
-        if wanted:
-            made[key] = sketch(key, field, tree, corpus, chance, depth + 1)
-    if "kind" in model.model_fields:
-        made["kind"] = model.model_fields["kind"].default or made["kind"]
-    return made
+    def _of_model(self, model: type[Model], depth: int) -> dict[str, Any]:
+        if issubclass(model, Variant) and model.is_family:
+            model = self.chance.choice([model.variants[kind] for kind in sorted(model.variants)])
+        made = {}
+        for name, field in model.model_fields.items():
+            key = field.alias or name
+            if field.is_required() or key == "kind" or (depth < 3 and self.chance.random() < 0.3):
+                made[key] = self.value(key, field, depth + 1)
+        if "kind" in model.model_fields:
+            made["kind"] = model.model_fields["kind"].default or made["kind"]
+        return made
 
 
 def _number(option: Any, limits: list[Any], chance: random.Random) -> int | float:

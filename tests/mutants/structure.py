@@ -7,7 +7,7 @@ import random
 from collections.abc import Callable
 
 from tests.mutants.places import NAMED, REFERENCES, At, Tree, dotted, drop, maps, places, put, rename, value_at
-from tests.mutants.sketches import Corpus, free, sketch
+from tests.mutants.sketches import Corpus, Sketcher, free
 from tests.mutants.text import Typed
 
 
@@ -144,7 +144,7 @@ def _hosts(tree: Tree, at: At) -> list[At]:
 def give_more(world: World) -> tuple[At, str] | None:
     """Give a setting that could be there, with a plausible value."""
     at, field = world.chance.choice(free(world.tree))
-    value = sketch(str(at[-1]), field, world.tree, world.corpus, world.chance)
+    value = Sketcher(world.tree, world.corpus, world.chance).value(str(at[-1]), field)
     put(world.tree, at, value)
     return at, f"{value!r:.200}"
 

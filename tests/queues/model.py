@@ -156,6 +156,10 @@ class Model:
             else:
                 line.remove(head)
         plans.sort(key=lambda plan: (plan.borrows, -self.rules[plan.job.queue].priority, plan.job.created))
+        self._carry_out(plans, line)
+
+    def _carry_out(self, plans: Sequence[_Plan], line: list[Job]) -> None:
+        """One after the other, unless an earlier one has taken what it needs."""
         taken: list[Job] = []
         for plan in plans:
             if any(victim in taken for victim in plan.victims):

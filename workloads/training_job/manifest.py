@@ -166,7 +166,9 @@ def plan(
             "spec": job_set.spec(
                 name,
                 roles,
-                lambda role: _template(name, role, settings, facts, image, variables, annotations),
+                lambda role: _template(
+                    name, role, settings, facts, image, variables=variables, annotations=annotations
+                ),
                 max_restarts=settings.max_restarts,
                 deadline_seconds=settings.deadline_seconds,
             ),
@@ -233,6 +235,7 @@ def _template(
     settings: JobSettings,
     facts: Facts,
     image: str,
+    *,
     variables: Sequence[Mapping[str, Any]],
     annotations: Mapping[str, str],
 ) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 
 from cli.api_values import Object
 from components.base.quantities import amount, size
@@ -26,13 +27,12 @@ def crossed(pod_sets: Sequence[Object], ranges: Sequence[Object]) -> tuple[str, 
 
 
 def _crossed(pod_sets: Sequence[Object], ranges: Sequence[Object]) -> Iterator[str]:
-    for one in ranges:
-        for limit in one["spec"]["limits"]:
-            for pod_set in pod_sets:
-                for asked in _asked(limit, pod_set["template"]["spec"]):
-                    for what in _wrong(limit, asked):
-                        about = f"LimitRange {one['metadata']['name']} allows a {limit['type'].lower()}"
-                        yield f"{about} {what.format(pods=pod_set['name'] + ' pods')}."
+    limits = ((one["metadata"]["name"], limit) for one in ranges for limit in one["spec"]["limits"])
+    for (name, limit), pod_set in product(limits, pod_sets):
+        for asked in _asked(limit, pod_set["template"]["spec"]):
+            for what in _wrong(limit, asked):
+                about = f"LimitRange {name} allows a {limit['type'].lower()}"
+                yield f"{about} {what.format(pods=pod_set['name'] + ' pods')}."
 
 
 def _asked(limit: Object, spec: Object) -> Iterator[_Asked]:

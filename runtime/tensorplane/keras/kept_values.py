@@ -154,7 +154,7 @@ def _from_generator(value: Any) -> np.random.Generator:
 
 
 def _from_random(value: Any) -> random.Random:
-    made = random.Random()  # noqa: S311  # it is the user's
+    made = random.Random()  # it is the user's
     made.setstate(from_json(value["state"]))
     return made
 

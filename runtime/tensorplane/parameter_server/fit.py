@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -69,27 +70,47 @@ def fit(
     )
     stop = StopRequest()
     model.stop_training = False
+    training = _Training(model, calls, hooks, step, steps, steps_each, checkpoints, evaluate)
     with coordinated(of, stop) as asked:
         hooks.on_train_begin()
-        while (at := int(step)) < steps and not model.stop_training:
-            epoch = at // steps_each
-            if at % steps_each == 0:
-                model.reset_metrics()
-                hooks.on_epoch_begin(epoch)
-            to = min((epoch + 1) * steps_each, pause_after(at, checkpoints.ask_after(at)))
-            step.assign(calls.run(at, to, steps_per_call, _LOG_EVERY, asked))
-            model.optimizer.iterations.assign(int(step))
-            if int(step) % steps_each == 0:
-                _end_epoch(model, calls, hooks, epoch, evaluate)
-            ends = int(step) == steps or model.stop_training
-            leaves = asked() and not ends
-            if checkpoints.due(int(step)) or leaves or ends:
-                checkpoints.save(int(step))
-            if leaves:
-                leave(int(step), checkpoints.flush)
+        while int(step) < steps and not model.stop_training:
+            training.advance(steps_per_call, asked)
         checkpoints.flush()
         hooks.on_train_end()
     return model.history
+
+
+@dataclass(frozen=True)
+class _Training:
+    model: Any
+    calls: Calls
+    hooks: Any
+    step: tf.Variable
+    steps: int
+    steps_each: int
+    """Of an epoch."""
+    checkpoints: Checkpointer
+    evaluate: Callable[[], None] | None
+
+    def advance(self, steps_per_call: int, stop_requested: Callable[[], bool]) -> None:
+        """Train to the next end of an epoch, save or pause, whichever comes first. SystemExit once a stop is saved."""
+        at = int(self.step)
+        epoch = at // self.steps_each
+        if at % self.steps_each == 0:
+            self.model.reset_metrics()
+            self.hooks.on_epoch_begin(epoch)
+        to = min((epoch + 1) * self.steps_each, pause_after(at, self.checkpoints.ask_after(at)))
+        at = self.calls.run(at, to, steps_per_call, _LOG_EVERY, stop_requested)
+        self.step.assign(at)
+        self.model.optimizer.iterations.assign(at)
+        if at % self.steps_each == 0:
+            _end_epoch(self.model, self.calls, self.hooks, epoch, self.evaluate)
+        ends = at == self.steps or self.model.stop_training
+        leaves = stop_requested() and not ends
+        if self.checkpoints.due(at) or leaves or ends:
+            self.checkpoints.save(at)
+        if leaves:
+            leave(at, self.checkpoints.flush)
 
 
 def _folder(folder: Path | str | None, name: str) -> Path | None:

@@ -39,7 +39,7 @@ def claim(args: FilestoreSettings, request: Request, opts: pulumi.ResourceOption
         request,
         args.mirror_kms_key,
         opts,
-        {"role": "STANDBY", "replicas": [{"peer_instance": active.id}]},
+        follows={"role": "STANDBY", "replicas": [{"peer_instance": active.id}]},
     )
     where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "csi": {
@@ -58,6 +58,7 @@ def _server(
     request: Request,
     key: str | None,
     opts: pulumi.ResourceOptions,
+    *,
     follows: gcp.filestore.InstanceInitialReplicationArgsDict | None = None,
 ) -> gcp.filestore.Instance:
     native: Native = request.cluster.native

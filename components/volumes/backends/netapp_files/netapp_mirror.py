@@ -53,8 +53,10 @@ def mirror(
         opts=stays,
     )
     size = netapp_pool.tib(request.args.size_gib)
-    pool = netapp_pool.pool(name, native, account, group.name, args.service_level, size, region, stays)
-    copy = _copy(args, request, native, source, pool, account, group, stays)
+    pool = netapp_pool.pool(
+        name, native, account, group.name, level=args.service_level, tib=size, region=region, opts=stays
+    )
+    copy = _copy(args, request, native, source, pool=pool, account=account, group=group, kept=stays)
     environment: dict[str, pulumi.Input[str]] = {
         "GROUP": azure_data_group.among(request.installed).name,
         "ACCOUNT": context.args.cluster_name,
@@ -72,6 +74,7 @@ def _copy(
     request: Request,
     native: Native,
     source: netapp.CapacityPoolVolume,
+    *,
     pool: netapp.CapacityPool,
     account: netapp.Account,
     group: resources.ResourceGroup,

@@ -41,7 +41,9 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
         keeps = azure_data_group.retained(args for args in volumes.values() if _level(args) == level)
         opts = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keeps, retain_on_delete=keeps))
         name = f"{context.name}-netapp-{level}"
-        pools.append(pool(name, native, account, group.name, level, size, context.args.region, opts))
+        pools.append(
+            pool(name, native, account, group.name, level=level, tib=size, region=context.args.region, opts=opts)
+        )
     return [group, account, *pools, *_subnet(native, volumes)]
 
 
@@ -50,6 +52,7 @@ def pool(
     native: Native,
     account: netapp.Account,
     group: pulumi.Output[str],
+    *,
     level: str,
     tib: int,
     region: str,

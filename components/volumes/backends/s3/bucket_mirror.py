@@ -18,6 +18,7 @@ def mirror(
     name: str,
     origin: Bucket,
     args: S3Settings,
+    *,
     region: str,
     in_time: bool,
     opts: pulumi.ResourceOptions,

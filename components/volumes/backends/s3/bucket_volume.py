@@ -65,7 +65,9 @@ def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOpt
         emptied=not request.args.retain,
     )
     if asked and asked.to.region:
-        bucket_mirror.mirror(context, name, made, args, asked.to.region, asked.every is not None, kept)
+        bucket_mirror.mirror(
+            context, name, made, args, region=asked.to.region, in_time=asked.every is not None, opts=kept
+        )
     return made
 
 

@@ -139,6 +139,7 @@ _CHECKPOINTS = st.sampled_from([{}, {"everySteps": 7}, {"path": "saved"}, {"save
 def test_nothing_that_decides_the_result_differs_but_the_folder(
     tmp_path: Path,
     mine: Path,
+    *,
     env: Any,
     strategy: Any,
     resources: Any,
