@@ -195,8 +195,11 @@ def _against(rollout: Rollout, candidate: int, kept: Kept, seen: Seen) -> str:
     pods = [*seen.canary.pods, *(seen.stable.pods if kept.promoting else ())]
     if failed := next((pod.failed[candidate] for pod in pods if candidate in pod.failed), ""):
         return failed
-    if kept.promoting:
-        return ""
+    return "" if kept.promoting else _against_promotion(rollout, candidate, kept, seen)
+
+
+def _against_promotion(rollout: Rollout, candidate: int, kept: Kept, seen: Seen) -> str:
+    """Why a candidate that answers is not promoted: its signatures, a gate, or the deadline."""
     if seen.signature_fault:
         return seen.signature_fault
     said, reason = verdict(rollout.gates, seen.measured)
