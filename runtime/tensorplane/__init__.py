@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tensorplane import lazy
+from tensorplane.errors import TensorplaneError
 from tensorplane.log import say
 from tensorplane.publish import publish
 from tensorplane.stop import EXIT_SAVED, StopRequest
@@ -23,6 +24,7 @@ __all__ = [
     "Place",
     "Schedule",
     "StopRequest",
+    "TensorplaneError",
     "callbacks",
     "dataset",
     "fit",

@@ -16,6 +16,7 @@ from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
+from tensorplane.errors import UsageError
 from tensorplane.keras import building, captured, epochs, first_batch, other_readers, repair, repeatable, scope, steps
 from tensorplane.keras.csv_files import CsvFiles
 from tensorplane.keras.fit_state import CallbackStates, FitState, LocalMetrics
@@ -140,7 +141,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def _continue(self, folder: Path) -> None:
         if folder in _used:
-            raise ValueError(
+            raise UsageError(
                 f"fit: {folder} has the checkpoints of an earlier fit of this program; pass a name to each"
             )
         _used.add(folder)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import tensorflow as tf
 
 from tensorplane import first_step, seeds
+from tensorplane.errors import StateError, UsageError
 from tensorplane.keras import repair
 
 
@@ -28,7 +29,7 @@ class Place:
 
     @classmethod
     def current(cls, environment: Mapping[str, str] = os.environ) -> Place:
-        """The task in TF_CONFIG. Raises ValueError if it is invalid."""
+        """The task in TF_CONFIG. Raises UsageError if it is invalid."""
         config = json.loads(environment.get("TF_CONFIG") or "{}")
         if not config:
             return cls()
@@ -37,18 +38,18 @@ class Place:
             return cls(evaluates=True)
         if servers := len(cluster.get("ps", [])):
             if task.get("type") != "chief" or len(cluster.get("chief", [])) != 1:
-                raise ValueError(
+                raise UsageError(
                     f"TF_CONFIG: task {task} of a cluster with parameter servers; only its one chief runs a program, "
                     "the others run tensorplane.parameter_server.server"
                 )
             return cls(servers=servers)
         if set(cluster) - {"chief", "worker"}:
-            raise ValueError(f"TF_CONFIG: this library runs chief and worker tasks, not {', '.join(sorted(cluster))}")
+            raise UsageError(f"TF_CONFIG: this library runs chief and worker tasks, not {', '.join(sorted(cluster))}")
         chiefs = len(cluster.get("chief", []))
         workers = chiefs + len(cluster.get("worker", []))
         index = task.get("index", 0) + (chiefs if task.get("type") == "worker" else 0)
         if task.get("type") not in cluster or not 0 <= index < workers:
-            raise ValueError(f"TF_CONFIG: task {task} is not one of the cluster's {workers} tasks")
+            raise UsageError(f"TF_CONFIG: task {task} is not one of the cluster's {workers} tasks")
         return cls(workers, index)
 
     @property
@@ -57,9 +58,9 @@ class Place:
         return self.index == 0 and not self.evaluates
 
     def check_trains(self) -> None:
-        """Raise ValueError in an evaluator: it would train a model that nobody reads."""
+        """Raise UsageError in an evaluator: it would train a model that nobody reads."""
         if self.evaluates:
-            raise ValueError(
+            raise UsageError(
                 "TF_CONFIG: task evaluator does not train; give strategy.evaluator a command of its own, or read "
                 "checkpoints where Place.current().evaluates"
             )
@@ -69,10 +70,10 @@ class Place:
 
         ParameterServer in a cluster with parameter servers, MultiWorkerMirrored for several workers, Mirrored for
         several GPUs, else the default strategy. An evaluator's are its own GPUs. Each call in a process gets the same
-        one, but with parameter servers. Raises ValueError on TPUs.
+        one, but with parameter servers. Raises UsageError on TPUs.
         """
         if self._has_tpus():
-            raise ValueError(
+            raise UsageError(
                 "strategy: this machine has TPUs, on which the library does not train; create a "
                 "tf.distribute.TPUStrategy, and resume with keras.callbacks.BackupAndRestore"
             )
@@ -108,7 +109,7 @@ def _of_workers() -> tf.distribute.Strategy:
     except RuntimeError as error:
         if "at program startup" not in str(error):
             raise
-        raise RuntimeError(
+        raise StateError(
             "strategy: TensorFlow has run operations before its workers were connected; "
             "call tensorplane.strategy() first, before you create tensors and data sets"
         ) from None
@@ -118,7 +119,7 @@ def strategy(environment: Mapping[str, str] = os.environ) -> tf.distribute.Strat
     """The strategy for this process: from TF_CONFIG and the visible GPUs. Call it before any other use of TensorFlow.
 
     With several workers or a folder for checkpoints, it also seeds TensorFlow, NumPy and Python, unless TensorFlow has
-    a seed, so that all workers and all restarts shuffle in the same order. Raises ValueError if TF_CONFIG is invalid
+    a seed, so that all workers and all restarts shuffle in the same order. Raises UsageError if TF_CONFIG is invalid
     and on TPUs, and UnknownKeras if the installed Keras cannot be repaired.
     """
     place = Place.current(environment)

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tensorplane.errors import UsageError
+
 VARIABLE = "STREAMS"
 
 
@@ -24,10 +26,10 @@ class DeclaredStream:
 
     @classmethod
     def of(cls, name: str, environment: Mapping[str, str] = os.environ) -> DeclaredStream:
-        """The stream of this name. Raises ValueError with the declared names if there is none."""
+        """The stream of this name. Raises UsageError with the declared names if there is none."""
         streams = json.loads(environment.get(VARIABLE) or "{}")
         if name not in streams:
-            raise ValueError(
+            raise UsageError(
                 f"no stream {name!r} in the job's `streams` ({', '.join(sorted(streams)) or 'none'}); declare it there"
             )
         found = streams[name]
@@ -45,5 +47,5 @@ class DeclaredStream:
         if name is None and len(self.topics) == 1:
             return self.topics[0]
         if name not in self.topics:
-            raise ValueError(f"topic: {name} is not a topic of this stream; choose one of {', '.join(self.topics)}")
+            raise UsageError(f"topic: {name} is not a topic of this stream; choose one of {', '.join(self.topics)}")
         return name

@@ -12,6 +12,7 @@ from http.client import HTTPException
 from typing import Any
 
 from tensorplane import record_json
+from tensorplane.errors import TensorplaneError
 
 _SECONDS = 30.0
 """Time for one answer. A server that takes longer is asked again."""
@@ -22,11 +23,11 @@ Result = dict[str, Any]
 """`{"prediction": …}`, or `{"error": …}` for a record that cannot be scored."""
 
 
-class Unavailable(RuntimeError):
+class Unavailable(TensorplaneError, RuntimeError):
     """The server gives no answer now: it is not there, overloaded, or has no version of the model."""
 
 
-class _Refused(ValueError):
+class _Refused(TensorplaneError, ValueError):
     """The server refuses the request because of its content."""
 
 
@@ -67,11 +68,11 @@ def _result(prediction: Any) -> Result:
 
 def _instance(value: bytes | None) -> Any:
     if value is None:
-        raise ValueError("the record has no value")
+        raise record_json.InvalidJson("the record has no value")
     try:
         return record_json.parsed(value)
     except ValueError as error:
-        raise ValueError(f"the record is no JSON: {error}") from error
+        raise record_json.InvalidJson(f"the record is no JSON: {error}") from error
 
 
 def _predict(url: str, instances: Sequence[Any]) -> list[Any]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorplane import lineage
+from tensorplane.errors import UsageError
 from tensorplane.numbered import newest
 from tensorplane.publish import copy_newest
 
@@ -55,10 +56,10 @@ class OnSuccess:
     def publish(self, environment: Mapping[str, str] = os.environ) -> int:
         """Publish the newest version in MODEL_DIR, and return its number in the other folder.
 
-        Raises FileNotFoundError if there is none, and ValueError if it is another run's.
+        Raises NoVersion if there is none, and UsageError if it is another run's.
         """
         if self.publish_to is None:
-            raise ValueError("no folder to publish to")
+            raise UsageError("no folder to publish to")
         return copy_newest(Path(environment["MODEL_DIR"]), self.publish_to, run=lineage.run(environment))
 
 

@@ -13,6 +13,7 @@ from typing import Any, overload
 
 from tensorplane import code_archive, content, lineage, numbered, of_job
 from tensorplane.checkpoints import run_folder
+from tensorplane.errors import TensorplaneError, UsageError
 
 
 @overload
@@ -37,7 +38,7 @@ def publish(
     version is returned. If other runs have published since, the settings returned to this run, and its model becomes
     the newest again. Outside a job, each call publishes another version.
 
-    Raises ValueError without a folder, and TakenOver if another gang of the run has started meanwhile.
+    Raises UsageError without a folder, and TakenOver if another gang of the run has started meanwhile.
     """
     if write := _writer(model):
         # Imports TensorFlow, which the model has done before.
@@ -62,7 +63,7 @@ def _writer(model: Any) -> Callable[[Path], object] | None:
 def _model_dir() -> Path:
     if not (found := os.environ.get("MODEL_DIR")):
         remedy = "pass a folder, or give the job a `model` (`tensorplane run`: --volume VOLUME:/PATH)"
-        raise ValueError(f"base: missing, and MODEL_DIR is not set; {remedy}")
+        raise UsageError(f"base: missing, and MODEL_DIR is not set; {remedy}")
     return Path(found)
 
 
@@ -87,19 +88,23 @@ def _describe_content(draft: Path) -> None:
         (draft / content.FILE).write_text(json.dumps(found, indent=2) + "\n")
 
 
+class NoVersion(TensorplaneError, FileNotFoundError):
+    """No version of a model was published in a folder."""
+
+
 def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
     """Publish the run's newest version below `base` below `target` too, with its lineage. Returns its number there.
 
     `run` is the publisher. If it already published the newest version there, that version is returned. Raises
-    FileNotFoundError without a version, and ValueError if the newest one is another run's and the run has none.
+    NoVersion without a version, and UsageError if the newest one is another run's and the run has none.
     """
     version = numbered.newest(base)
     if not version:
-        raise FileNotFoundError(f"{base} has no version of the model")
+        raise NoVersion(f"{base} has no version of the model")
     owner = numbered.published_by(base / str(version))
     if run and owner not in (None, run):
         if not (own := [each for each in numbered.versions(base) if numbered.published_by(base / str(each)) == run]):
-            raise ValueError(f"{base / str(version)} is a version of run {owner}, not of {run}")
+            raise UsageError(f"{base / str(version)} is a version of run {owner}, not of {run}")
         version = max(own)
     source = base / str(version)
     publisher = run or owner or uuid.uuid4().hex

@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
 from tensorplane.declared_streams import DeclaredStream
+from tensorplane.errors import TensorplaneError
 from tensorplane.log import say
 
 POLL_SECONDS = 0.5
@@ -26,11 +27,11 @@ _FORBIDDEN = {KafkaError.GROUP_AUTHORIZATION_FAILED, KafkaError.TOPIC_AUTHORIZAT
 _LOOK_SECONDS = 5.0
 
 
-class ReadingError(RuntimeError):
+class ReadingError(TensorplaneError, RuntimeError):
     """A program cannot continue without losing records."""
 
 
-class Lost(Exception):
+class Lost(TensorplaneError):
     """The brokers have not answered a client for LOST_SECONDS."""
 
 

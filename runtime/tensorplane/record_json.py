@@ -7,16 +7,22 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from tensorplane.errors import TensorplaneError
+
+
+class InvalidJson(TensorplaneError, ValueError):
+    """A record's value is missing, or is no JSON."""
+
 
 def parsed(value: bytes) -> Any:
-    """What the JSON says. Raises ValueError for anything else: also for what Python would read and others would not,
+    """What the JSON says. Raises InvalidJson for anything else: also for what Python would read and others would not,
     such as UTF-16, a byte order mark or NaN, and for numbers that are infinite in 64 bits, such as 1e400.
     """
     return _loaded(value, fraction=_finite)
 
 
 def check(value: bytes) -> None:
-    """Raises ValueError as `parsed` does, but takes numbers of any length, which Python's `int` does not."""
+    """Raises InvalidJson as `parsed` does, but takes numbers of any length, which Python's `int` does not."""
     _loaded(value, whole=str, fraction=str)
 
 
@@ -25,14 +31,14 @@ def _loaded(value: bytes, *, fraction: Callable[[str], Any], whole: Callable[[st
     try:
         return json.loads(value.decode(), parse_constant=_refuse, parse_int=whole, parse_float=fraction)
     except RecursionError as error:
-        raise ValueError("it is nested too deep") from error
+        raise InvalidJson("it is nested too deep") from error
 
 
 def _finite(text: str) -> float:
     if math.isinf(number := float(text)):
-        raise ValueError(f"{text[:20]} is too large for a number of 64 bits")
+        raise InvalidJson(f"{text[:20]} is too large for a number of 64 bits")
     return number
 
 
 def _refuse(name: str) -> None:
-    raise ValueError(f"{name} is no number of JSON")
+    raise InvalidJson(f"{name} is no number of JSON")

@@ -16,6 +16,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Topic
 from tensorplane import topic_id
 from tensorplane.data.order import share_of
 from tensorplane.declared_streams import DeclaredStream
+from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.log import say
 from tensorplane.reading import Brokers, Lost, NowAndThen
 from tensorplane.topic_id import TopicIds
@@ -39,7 +40,7 @@ _TOPIC_ID = "topic_id"
 T = TypeVar("T")
 
 
-class StreamError(RuntimeError):
+class StreamError(TensorplaneError, RuntimeError):
     """The stream cannot be read without losing records, or not at all."""
 
 
@@ -61,7 +62,7 @@ class Topic:
         """
         declared = DeclaredStream.of(stream)
         if declared.group is None:
-            raise ValueError(f"stream {stream}: the job's settings name a producer; set group to read it")
+            raise UsageError(f"stream {stream}: the job's settings name a producer; set group to read it")
         return cls(declared.bootstrap, declared.topic(name), declared.group, declared.settings)
 
     @contextmanager

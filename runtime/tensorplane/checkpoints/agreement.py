@@ -7,6 +7,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
+
 
 class Agreement:
     """Exchanges numbers between the workers of the strategy to which a checkpoint's variables belong.
@@ -35,7 +37,7 @@ class Agreement:
                     return found
                 if isinstance(found, tf.distribute.ParameterServerStrategy):
                     return None
-        raise ValueError(
+        raise UsageError(
             "no variable of the checkpoint belongs to the workers' strategy; create the model in `strategy.scope()`"
         )
 

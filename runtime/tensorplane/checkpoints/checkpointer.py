@@ -19,6 +19,7 @@ from tensorplane.checkpoints.host_copy import HostCopy
 from tensorplane.checkpoints.interval import MeasuredInterval
 from tensorplane.checkpoints.run_folder import RUN
 from tensorplane.cluster import Place
+from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.keras import seed_generators
 from tensorplane.log import say
 from tensorplane.parameter_server.servers import is_parameter_server
@@ -240,7 +241,7 @@ def _has_seeds(prefix: str) -> bool:
 def _schedule(steps: int | None, minutes: float | None) -> tuple[int, MeasuredInterval | None]:
     """Steps between saves, and what computes them if the mean time between interruptions is known instead."""
     if steps and minutes:
-        raise ValueError("every_steps and interruption_minutes exclude each other; remove one of them")
+        raise UsageError("every_steps and interruption_minutes exclude each other; remove one of them")
     if not steps and not minutes:
         steps = int(os.environ.get(STEPS) or 0)
         minutes = None if steps else float(os.environ.get(interval.VARIABLE) or 0)
@@ -264,11 +265,11 @@ def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
     return _NONE
 
 
-class UnreadableCheckpoints(RuntimeError):
+class UnreadableCheckpoints(TensorplaneError, RuntimeError):
     """There are checkpoints, but not one that all workers can read. To begin again would silently lose the run."""
 
 
-class OtherModel(RuntimeError):
+class OtherModel(TensorplaneError, RuntimeError):
     """The checkpoint has other variables than the program."""
 
 

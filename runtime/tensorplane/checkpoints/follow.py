@@ -12,6 +12,7 @@ import tensorflow as tf
 
 from tensorplane.checkpoints.checkpointer import FOLDER, OtherModel
 from tensorplane.checkpoints.files import CheckpointFiles
+from tensorplane.errors import UsageError
 
 _LOOK_SECONDS = 1.0
 
@@ -20,11 +21,11 @@ def follow(model: Any, folder: Path | str | None = None, *, look_seconds: float 
     """Restore the model's weights from each new checkpoint, and yield its step; of several new ones, from the newest.
 
     It does not end by itself: Kubernetes ends an evaluator with its job. `folder`: of the checkpoints, CHECKPOINT_DIR
-    by default. Raises OtherModel if a checkpoint has no weights of this model, and ValueError without a folder.
+    by default. Raises OtherModel if a checkpoint has no weights of this model, and UsageError without a folder.
     """
     base = folder or os.environ.get(FOLDER)
     if not base:
-        raise ValueError(f"folder: missing, and {FOLDER} is not set; set checkpoints in the job's settings")
+        raise UsageError(f"folder: missing, and {FOLDER} is not set; set checkpoints in the job's settings")
     files, last = CheckpointFiles(Path(base)), -1
     while True:
         if (step := _restored(model, files, last)) is not None:

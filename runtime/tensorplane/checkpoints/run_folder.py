@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorplane.checkpoints import disk
+from tensorplane.errors import TensorplaneError
 
 RUN = "TENSORPLANE_RUN"
 """Variable with the folder of the run's checkpoints, in pods of a job with `checkpoints`."""
@@ -33,7 +34,7 @@ then."""
 _ATTEMPTS = 100
 
 
-class TakenOver(Exception):
+class TakenOver(TensorplaneError):
     """Another gang has taken the run over."""
 
 

@@ -23,6 +23,7 @@ from tensorplane import lineage
 from tensorplane.data import fingerprint
 from tensorplane.data.order import Order
 from tensorplane.data.sample_cache import SampleCache
+from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import is_parameter_server
 
 _CHUNK = 16
@@ -54,14 +55,14 @@ def dataset(
     are decoded, under a fingerprint of `examples` and of the operations in `load`; other processes and later runs read
     them. Files that `load` reads are not part of it: after changing them in place, set another `version`.
 
-    Raises ValueError if the examples are empty or of different lengths, or if samples cannot be batched or cached.
+    Raises UsageError if the examples are empty or of different lengths, or if samples cannot be batched or cached.
     """
     parts = _tensors(examples)
     lengths = {len(part) if part.shape.rank else int(part) for part in tf.nest.flatten(parts)}
     if len(lengths) != 1 or lengths == {0}:
-        raise ValueError(f"examples: have lengths {sorted(lengths)}; give the same number of each, at least one")
+        raise UsageError(f"examples: have lengths {sorted(lengths)}; give the same number of each, at least one")
     if global_batch < 1:
-        raise ValueError(f"global_batch: {global_batch}; set it to 1 or more")
+        raise UsageError(f"global_batch: {global_batch}; set it to 1 or more")
     (count,) = lengths
     loader = _Loader(parts, load)
     store = _store(Path(cache), loader, count, version) if cache is not None else None
@@ -90,10 +91,10 @@ class Inputs:
     def batches(self, strategy: tf.distribute.Strategy, *, first_step: int = 0) -> Any:
         """The distributed batches from `first_step` on, each replica's part of the global batch.
 
-        Raises ValueError if the replicas cannot share a batch equally, and under ParameterServerStrategy.
+        Raises UsageError if the replicas cannot share a batch equally, and under ParameterServerStrategy.
         """
         if is_parameter_server(strategy):
-            raise ValueError("dataset: workers of a parameter-server job cannot read its cache; use tensorplane.Order")
+            raise UsageError("dataset: workers of a parameter-server job cannot read its cache; use tensorplane.Order")
         replicas = strategy.num_replicas_in_sync
         share = self.order.share(replicas)
         chunk = max(size for size in range(1, min(share, _CHUNK) + 1) if share % size == 0)
@@ -151,7 +152,7 @@ class _Loader:
         self.spec = _specs(self.traced.structured_outputs)
         for spec in tf.nest.flatten(self.spec):
             if not spec.shape.is_fully_defined():
-                raise ValueError(
+                raise UsageError(
                     f"load: returns a tensor of unknown shape {spec.shape}, which cannot be batched; "
                     "state it with tf.ensure_shape"
                 )
@@ -229,7 +230,7 @@ def _write(cache: SampleCache) -> Callable[[np.ndarray, np.ndarray], np.int64]:
 def _store(folder: Path, loader: _Loader, examples: int, version: str) -> _Store:
     unfit = [spec.dtype.name for spec in tf.nest.flatten(loader.spec) if spec.dtype in (tf.string, tf.variant)]
     if unfit:
-        raise ValueError(
+        raise UsageError(
             f"cache: samples of {unfit[0]} have no fixed size; return numbers from `load`, or remove `cache`"
         )
     name = fingerprint.of(loader.traced, examples, version)
@@ -259,7 +260,7 @@ def _stacked(part: Any, function: str) -> Any:
             return tf.convert_to_tensor(part)
         except (TypeError, ValueError):
             problem = "returns a list inside of another structure, whose parts have different shapes or types"
-            raise ValueError(f"{function}: {problem}; return a tuple in its place") from None
+            raise UsageError(f"{function}: {problem}; return a tuple in its place") from None
     if isinstance(part, dict):
         return {name: _stacked(each, function) for name, each in part.items()}
     if isinstance(part, tuple):

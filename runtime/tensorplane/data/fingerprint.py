@@ -15,6 +15,8 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
+
 _COUNTED = re.compile(rb"(__(?:inference|forward|backward)_\w*?|\w*?_(?:body|cond|true|false)\w*?)_\d+(?=\W|_|$)")
 """Names of functions within a graph end with a number of this process, which names of their arguments may have, too."""
 _GRADIENT = re.compile(rb"(?<=\"CustomGradient-)\d+(?=\")")
@@ -36,7 +38,7 @@ def of(function: tf.types.experimental.ConcreteFunction, examples: int, version:
 
     `examples`: their number. `version`: the caller's name of what the graph does not contain.
 
-    Raises ValueError if the function draws random numbers, or, without `version`, if it calls Python code or looks
+    Raises UsageError if the function draws random numbers, or, without `version`, if it calls Python code or looks
     values up in tables, variables and datasets.
     """
     definition = function.graph.as_graph_def()
@@ -66,7 +68,7 @@ def _nodes(definition: Any) -> Iterator[Any]:
 def _refuse_random(operations: dict[str, Any]) -> None:
     for name in sorted(operations):
         if does := _repeated(name):
-            raise ValueError(
+            raise UsageError(
                 f"load: {does} ({name}), which the cache would repeat in every epoch; draw random numbers in `augment`"
             )
 
@@ -87,7 +89,7 @@ def _refuse_unseen(operations: dict[str, Any], function: Any) -> None:
     used = {tensor.dtype: _USED[tensor.dtype] for tensor in captures if tensor.dtype in _USED}
     if unseen or used:
         what = f"calls Python code ({unseen[0]})" if unseen else f"uses {' and '.join(used.values())}"
-        raise ValueError(
+        raise UsageError(
             f"load: {what}, whose changes the cache cannot see; set version='1', and another version after a change"
         )
 

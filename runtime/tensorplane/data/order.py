@@ -9,6 +9,7 @@ from typing import Any
 import tensorflow as tf
 
 from tensorplane.cluster import Place
+from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import ByStep, is_parameter_server
 
 
@@ -26,7 +27,7 @@ class Order:
         return self.at(step * self.global_batch + replica * share + tf.range(share, dtype=tf.int64))
 
     def share(self, replicas: int) -> int:
-        """Examples of each replica in one step. Raises ValueError if the replicas cannot share a batch equally."""
+        """Examples of each replica in one step. Raises UsageError if the replicas cannot share a batch equally."""
         return share_of(self.global_batch, replicas)
 
     def at(self, position: tf.Tensor) -> tf.Tensor:
@@ -61,11 +62,11 @@ class Order:
 
 
 def share_of(global_batch: int, replicas: int) -> int:
-    """Examples of each replica. Raises ValueError if the replicas cannot share a batch equally."""
+    """Examples of each replica. Raises UsageError if the replicas cannot share a batch equally."""
     share, rest = divmod(global_batch, replicas)
     if rest:
         nearest = " or ".join(str(each * replicas) for each in (share, share + 1) if each)
-        raise ValueError(f"global_batch: {global_batch} is not a multiple of {replicas} replicas; set {nearest}")
+        raise UsageError(f"global_batch: {global_batch} is not a multiple of {replicas} replicas; set {nearest}")
     return share
 
 

@@ -24,6 +24,7 @@ from pathlib import Path
 
 import numpy as np
 
+from tensorplane.errors import TensorplaneError
 from tensorplane.log import say
 
 _SEGMENT_BYTES = 1 << 30
@@ -212,11 +213,15 @@ def _remove_abandoned(folder: Path) -> None:
                 path.unlink()
 
 
+class DamagedCache(TensorplaneError, OSError):
+    """A file of the cache is shorter than what was written to it."""
+
+
 def _read(handle: int, into: np.ndarray, offset: int) -> None:
     view = into.data
     while view:
         if not (count := os.preadv(handle, [view], offset)):
-            raise OSError(f"a segment of the cache is shorter than its index says, at byte {offset}")
+            raise DamagedCache(f"a segment of the cache is shorter than its index says, at byte {offset}")
         view, offset = view[count:], offset + count
 
 

@@ -11,8 +11,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tensorplane.errors import TensorplaneError
+
 _MAGIC = b"PAR1"
 _TAIL = 8
+_UNREADABLE = "has a footer that cannot be read"
 _MOST_BYTES = 64 << 20
 _PHYSICAL = ("bool", "int32", "int64", "int96", "float32", "float64", "binary", "fixed")
 _CONVERTED = {
@@ -34,29 +37,33 @@ TYPES = {*_PHYSICAL, *_CONVERTED.values(), "nested"}
 """Types of columns. `nested` is a list, map or structure."""
 
 
-class SameNameError(ValueError):
+class ParquetError(TensorplaneError, ValueError):
+    """A file is no Parquet file that can be read."""
+
+
+class SameNameError(ParquetError):
     """Several columns of a file have one name."""
 
 
 def columns(path: Path) -> dict[str, str]:
-    """The type of each top-level column by its name. Raises SameNameError if several have one name, ValueError if it is
-    no Parquet file.
+    """The type of each top-level column by its name. Raises SameNameError if several have one name, ParquetError if
+    it is no Parquet file.
     """
     with path.open("rb") as file:
         size = os.fstat(file.fileno()).st_size
         if size < len(_MAGIC) + _TAIL or file.read(len(_MAGIC)) != _MAGIC:
-            raise ValueError("is no Parquet file")
+            raise ParquetError("is no Parquet file")
         file.seek(-_TAIL, os.SEEK_END)
         length, magic = struct.unpack("<I4s", file.read(_TAIL))
         if magic != _MAGIC or length > min(size - _TAIL, _MOST_BYTES):
-            raise ValueError("is no complete Parquet file")
+            raise ParquetError("is no complete Parquet file")
         file.seek(-_TAIL - length, os.SEEK_END)
         footer = file.read(length)
     try:
         fields = _Compact(footer).structure()
         found = list(_top_level(fields[2]))
     except (IndexError, KeyError, TypeError, struct.error, RecursionError):
-        raise ValueError("has a footer that cannot be read") from None
+        raise ParquetError(_UNREADABLE) from None
     names = [name for name, _ in found]
     if len(set(names)) < len(names):
         raise SameNameError(f"has several columns {max(names, key=names.count)}")
@@ -127,7 +134,7 @@ class _Compact:
             return [(self._value(kinds >> 4), self._value(kinds & 15)) for _ in range(count)]
         if kind == 12:
             return self.structure()
-        raise KeyError(kind)
+        raise ParquetError(_UNREADABLE)
 
     def _integer(self) -> int:
         number = self._number()
@@ -149,5 +156,5 @@ class _Compact:
     def _bytes(self, count: int) -> bytes:
         self._at += count
         if self._at > len(self._data):
-            raise IndexError
+            raise ParquetError(_UNREADABLE)
         return self._data[self._at - count : self._at]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tensorplane.errors import TensorplaneError
+
 _LINES = 10
 _CHARACTERS = 100
 
 
-class Refused(Exception):
+class Refused(TensorplaneError):
     """Why something cannot be done, in one line: `what: problem; remedy`."""
 
 

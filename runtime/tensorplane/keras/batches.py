@@ -14,6 +14,7 @@ from weakref import WeakSet
 
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
 from tensorplane.input_wait import Meter
 from tensorplane.keras import repeatable
 from tensorplane.keras.other_readers import reads_for_training
@@ -234,11 +235,11 @@ _UNEVEN = (
 
 
 def _check_rows(spec: Any) -> None:
-    """Raises ValueError if the parts of a batch, such as inputs and labels, cannot have the same number of rows."""
+    """Raises UsageError if the parts of a batch, such as inputs and labels, cannot have the same number of rows."""
     shapes = [leaf.shape for leaf in tf.nest.flatten(spec) if isinstance(getattr(leaf, "shape", None), tf.TensorShape)]
     sizes = {shape[0] if shape.rank else "no" for shape in shapes if shape.rank is not None} - {None}
     if len(sizes) > 1 or "no" in sizes:
-        raise ValueError(f"dataset: parts of a batch have {' and '.join(sorted(map(str, sizes)))} rows, {_UNEVEN}")
+        raise UsageError(f"dataset: parts of a batch have {' and '.join(sorted(map(str, sizes)))} rows, {_UNEVEN}")
 
 
 def _same_rows(element: Any) -> tf.Operation:

@@ -13,6 +13,7 @@ from typing import Any
 import keras
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
 from tensorplane.keras import scope, seed_generators
 from tensorplane.keras.batches import Batch
 from tensorplane.keras.exact_gradients import applying, sum_before
@@ -89,7 +90,7 @@ def _read(iterator: Any) -> Any:
     """The first batch, as the first replica of this worker gets it."""
     batch = next(iter(iterator.batches), None)
     if batch is None:
-        raise ValueError("dataset: has no batches; pass at least one")
+        raise UsageError("dataset: has no batches; pass at least one")
     if iterator.batches.is_shuffled:
         warn(
             "dataset: sizes are unknown until a batch is read, so training begins with the second shuffled order; call "

@@ -8,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
 from tensorplane.keras.batches import Batches
 
 _EXCLUDED = (tf.distribute.TPUStrategy, tf.distribute.experimental.ParameterServerStrategy)
@@ -20,9 +21,9 @@ resumed: WeakKeyDictionary[Any, Any] = WeakKeyDictionary()
 
 
 def check_resumes(strategy: tf.distribute.Strategy) -> None:
-    """Raises ValueError for strategies that distribute the data themselves: where they are in them is unknown."""
+    """Raises UsageError for strategies that distribute the data themselves: where they are in them is unknown."""
     if isinstance(strategy, _EXCLUDED):
-        raise ValueError(_CANNOT_RESUME)
+        raise UsageError(_CANNOT_RESUME)
 
 
 def over_batches(original: Any) -> Any:
@@ -122,5 +123,5 @@ class _Position:
     @property
     def _batches(self) -> Batches:
         if self.batches is None:
-            raise ValueError(_CANNOT_RESUME)
+            raise UsageError(_CANNOT_RESUME)
         return self.batches

@@ -13,6 +13,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
 from tensorplane.keras import self_check, steps
 from tensorplane.keras.batches import bounds
 from tensorplane.keras.exact_metrics import measured_apart, unmeasured
@@ -45,7 +46,7 @@ def has_own_test_step(model: Any) -> bool:
 def check(model: Any, batch: Any, *, refuse: bool, validates: bool = False) -> None:
     """Compare one step on some samples. All workers must call it, with the same samples.
 
-    Raises ValueError for losses whose value of a batch is not the mean of its samples' values, and says so if not
+    Raises UsageError for losses whose value of a batch is not the mean of its samples' values, and says so if not
     `refuse`; those of a train_step of one's own are seen in its gradients alone. Says what else differs: gradients,
     what the step reports, also a test_step of one's own if the fit `validates`, and variables that are not trained.
     BatchNormalization that normalizes each replica's samples alone is meant to differ, and is compared as if it did
@@ -60,7 +61,7 @@ def check(model: Any, batch: Any, *, refuse: bool, validates: bool = False) -> N
         warn(f"model: {line}", everywhere=True)
         return
     if known and refuse:
-        raise ValueError(known[0])
+        raise UsageError(known[0])
     for fault in [*known, *others]:
         warn(fault)
 

@@ -16,6 +16,7 @@ import tensorflow as tf
 from tensorplane import seeds
 from tensorplane.callbacks import Resume
 from tensorplane.data.dataset import Inputs
+from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import is_parameter_server
 from tensorplane.watchdog import watched
 
@@ -39,13 +40,13 @@ def fit(
 
     `x` is a tf.data.Dataset of global batches, the result of `tensorplane.dataset`, or arrays with `y`, `batch_size`
     (global) and `shuffle`; other keywords are those of `model.fit`. `folder`, `every_steps` and `name` are those of
-    `Resume`. Raises ValueError for data whose order cannot be repeated. At SIGTERM the program exits with code 75 after
+    `Resume`. Raises UsageError for data whose order cannot be repeated. At SIGTERM the program exits with code 75 after
     a save, and with the same code if another worker does not answer.
     """
     # One alone, None, or lists in a list, as Keras takes them.
     callbacks = keras.tree.flatten(callbacks or ())
     if isinstance(keywords.get("validation_data"), Inputs):
-        raise ValueError(
+        raise UsageError(
             "validation_data: a tensorplane.dataset has no end; pass arrays, or a tf.data.Dataset of batches"
         )
     if is_parameter_server(model.distribute_strategy):
@@ -53,7 +54,7 @@ def fit(
 
         return fit.fit(model, x, y, callbacks=callbacks, folder=folder, every_steps=every_steps, name=name, **keywords)
     if not isinstance(model, keras.Model):
-        raise ValueError(
+        raise UsageError(
             f"model: a {type(model).__module__}.{type(model).__name__} is not a model of Keras 3; "
             "call its own fit, which trains on several workers too"
         )
@@ -65,9 +66,9 @@ def fit(
         keywords.setdefault("steps_per_epoch", x.steps_per_epoch)
         x = x.batches(model.distribute_strategy)
     if kinds := {type(leaf).__name__ for leaf in tf.nest.flatten(x) if _is_like_an_array(leaf)}:
-        raise ValueError(f"x: has {', '.join(sorted(kinds))}, which fit does not take; pass numpy.asarray of each")
+        raise UsageError(f"x: has {', '.join(sorted(kinds))}, which fit does not take; pass numpy.asarray of each")
     if not isinstance(x, (tf.data.Dataset, tf.distribute.DistributedDataset)):
-        raise ValueError(
+        raise UsageError(
             f"x: the order of a {type(x).__name__} cannot be repeated when training resumes; "
             "pass a tf.data.Dataset or arrays"
         )
@@ -97,13 +98,13 @@ def _dataset(x: Any, y: Any, keywords: dict[str, Any]) -> tuple[tf.data.Dataset,
         # As in Keras, nothing is held out then.
         split = 0.0
     if y is None and weight is not None:
-        raise ValueError("sample_weight: given without y, which it would be taken for; pass y")
+        raise UsageError("sample_weight: given without y, which it would be taken for; pass y")
     # As a train_step gets them. A list would be one tensor to tf.data.
     whole = keras.tree.lists_to_tuples(keras.utils.pack_x_y_sample_weight(x, y, weight))
     count = _samples(whole)
     end = math.floor(count * (1 - split))
     if not 0 < end <= count - bool(split):
-        raise ValueError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
+        raise UsageError(f"validation_split: {split} leaves nothing of {count} samples to train on or to validate with")
     # Keras got it as `batch_size`, too.
     rest["validation_batch_size"] = rest.get("validation_batch_size") or given
     with tf.device("CPU:0"):
@@ -149,5 +150,5 @@ def _samples(arrays: Any) -> int:
     """How many samples the arrays have."""
     lengths = [len(array) for array in tf.nest.flatten(arrays)]
     if len(set(lengths)) > 1:
-        raise ValueError(f"x, y: have {', '.join(map(str, lengths))} samples; pass the same number of each")
+        raise UsageError(f"x, y: have {', '.join(map(str, lengths))} samples; pass the same number of each")
     return lengths[0]

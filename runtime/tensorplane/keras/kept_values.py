@@ -22,8 +22,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.errors import TensorplaneError
 
-class CannotKeep(TypeError):
+
+class CannotKeep(TensorplaneError, TypeError):
     """A value of a type that is not kept, such as an open file. Its message is the type's name."""
 
 

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
+from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.keras import (
     added_losses,
     building,
@@ -70,7 +71,7 @@ _SIGNATURES = {
 """What the repair replaces or calls, with its parameters. A Keras that has it otherwise has another shape."""
 
 
-class UnknownKeras(RuntimeError):
+class UnknownKeras(TensorplaneError, RuntimeError):
     """The installed Keras has another shape than the repair knows."""
 
 
@@ -233,7 +234,7 @@ def _function(original: Function) -> Function:
 
 def _refuse_xla(model: Any) -> None:
     if model.jit_compile:
-        raise ValueError("jit_compile: XLA cannot compile the exchange between replicas; set jit_compile=False")
+        raise UsageError("jit_compile: XLA cannot compile the exchange between replicas; set jit_compile=False")
 
 
 def _predict_function(original: Function) -> Function:

@@ -10,6 +10,7 @@ import tensorflow as tf
 from tensorflow.python.framework import tensor_util
 from tensorflow.python.framework.auto_control_deps_utils import get_read_only_resource_input_indices_graph
 
+from tensorplane.errors import UsageError
 from tensorplane.log import warn
 
 _SHUFFLES = ("ShuffleDataset", "ShuffleDatasetV2", "ShuffleDatasetV3", "ShuffleAndRepeatDataset")
@@ -20,7 +21,7 @@ _REMEDY = (
 _STATELESS = "use tf.random.stateless_* with a seed from the element"
 
 
-class NotRepeatable(ValueError):
+class NotRepeatable(UsageError):
     """The order of a dataset differs from one reading to the next, or from worker to worker."""
 
 

@@ -10,6 +10,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tensorplane.errors import StateError
+
 
 @dataclass(frozen=True)
 class Replicas:
@@ -125,5 +127,5 @@ def note_that_sizes_vary() -> None:
 
 def _now() -> Share:
     if _shares.now is None:
-        raise RuntimeError("share: the caller is not in a step of a replica")
+        raise StateError("share: the caller is not in a step of a replica")
     return _shares.now

@@ -7,13 +7,14 @@ from typing import Any
 
 import keras
 
+from tensorplane.errors import UsageError
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import Replicas, several
 from tensorplane.log import warn
 
 
 def check_model(model: Any) -> None:
-    """Raises ValueError for layers whose weights were created outside of the strategy's scope and would be trained."""
+    """Raises UsageError for layers whose weights were created outside of the strategy's scope and would be trained."""
     if not several(model.distribute_strategy):
         return
     inside = model.distribute_strategy.extended.variable_created_in_scope
@@ -24,16 +25,16 @@ def check_model(model: Any) -> None:
     ]
     if outside:
         more = f" and {len(outside) - 1} more layers" if len(outside) > 1 else ""
-        raise ValueError(
+        raise UsageError(
             f"model: the weights of {outside[0]}{more} were created outside of the strategy's scope; create "
             "the layers, and call the model for the first time, in `with tensorplane.strategy().scope():`"
         )
 
 
 def check_optimizers(model: Any) -> None:
-    """Raises ValueError for optimizers that were created outside of the strategy's scope."""
+    """Raises UsageError for optimizers that were created outside of the strategy's scope."""
     if line := _line("optimizer", model, ((one, one.variables) for one in optimizers_of(model))):
-        raise ValueError(line)
+        raise UsageError(line)
 
 
 def check_metrics(model: Any) -> None:

@@ -14,6 +14,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.keras import building, repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
 from tensorplane.keras.constant_draws import compared, constant_draws
@@ -45,7 +46,7 @@ One probe sees a single ReLU near 0 in about half of the cases.
 _VARIABLES = (tf.Variable, keras.Variable)
 
 
-class Differs(RuntimeError):
+class Differs(TensorplaneError, RuntimeError):
     """Training on several replicas computes other gradients than one process."""
 
 
@@ -217,7 +218,7 @@ def _recorded(model: Any) -> Iterator[dict[str, np.ndarray]]:
 def _only_recorders(optimizer: Any, *_: Any) -> Any:
     if isinstance(optimizer, _Recorder):
         return NotImplemented
-    raise ValueError(f"{optimizer.name} is not an attribute of the model or its layers")
+    raise UsageError(f"{optimizer.name} is not an attribute of the model or its layers")
 
 
 def _on_replicas(model: Any, batch: Any) -> tuple[dict[str, np.ndarray], Outcome]:

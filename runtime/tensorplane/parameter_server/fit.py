@@ -14,6 +14,7 @@ from tensorplane.checkpoints.checkpointer import FOLDER, Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.data.dataset import Inputs
 from tensorplane.data.order import Order
+from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import ByStep
 from tensorplane.parameter_server.training import Calls, coordinated, on_worker, pause_after
 from tensorplane.progress import Progress
@@ -51,11 +52,11 @@ def fit(
     - `name`: of this `fit` in a program that calls several; each needs its own.
     - `seed` decides the order of arrays.
 
-    Raises ValueError for a model that is not built or compiled, and for keywords that only other strategies know. At
+    Raises UsageError for a model that is not built or compiled, and for keywords that only other strategies know. At
     SIGTERM the program exits with 75 after a save.
     """
     if others:
-        raise ValueError(f"fit: {', '.join(others)} is not known with parameter servers; remove it")
+        raise UsageError(f"fit: {', '.join(others)} is not known with parameter servers; remove it")
     of = model.distribute_strategy
     evaluate = None if validation_data is None else _evaluation(model, of, validation_data)
     batches, spec, steps_each = _data(x, y, batch_size, seed, steps_per_epoch)
@@ -123,14 +124,14 @@ def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | Non
     if isinstance(x, tf.data.Dataset):
         steps = steps_per_epoch or int(x.cardinality())
         if steps <= 0:
-            raise ValueError("steps_per_epoch: the number of batches of this data set is unknown; pass it")
+            raise UsageError("steps_per_epoch: the number of batches of this data set is unknown; pass it")
         return x, x.element_spec, steps
     if callable(x):
         if not steps_per_epoch:
-            raise ValueError("steps_per_epoch: required with a function that returns a data set")
+            raise UsageError("steps_per_epoch: required with a function that returns a data set")
         return x, x(tf.distribute.InputContext(1, 0, 1)).element_spec, steps_per_epoch
     if isinstance(x, Inputs):
-        raise ValueError(
+        raise UsageError(
             "x: workers of a parameter-server job cannot read the cache of tensorplane.dataset; pass arrays"
         )
     arrays = tf.nest.map_structure(tf.convert_to_tensor, (x,) if y is None else (x, y))
@@ -147,7 +148,7 @@ def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | Non
 def _build(model: Any, of: Any, spec: Any) -> None:
     """Create the variables of metrics and optimizer now: workers cannot."""
     if not model.built or not model.compiled:
-        raise ValueError(
+        raise UsageError(
             "model: not built or not compiled; give it keras.Input and call compile in the strategy's scope"
         )
     zeros = tf.nest.map_structure(lambda one: tf.zeros([size or 1 for size in one.shape], one.dtype), spec)
@@ -179,7 +180,7 @@ def _evaluation(model: Any, of: Any, data: tf.data.Dataset) -> Callable[[], None
     """What one worker computes: the metrics of all batches. It begins with a reset, because it may be repeated."""
     restored, count = on_worker(data), int(data.cardinality())
     if count <= 0:
-        raise ValueError("validation_data: the number of its batches is unknown; use take or an assert_cardinality")
+        raise UsageError("validation_data: the number of its batches is unknown; use take or an assert_cardinality")
 
     def evaluate() -> None:
         model.reset_metrics()

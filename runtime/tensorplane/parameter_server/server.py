@@ -23,6 +23,7 @@ from pathlib import Path
 # another folder, hence no `resolve`.
 sys.path.insert(0, str(Path(__file__).absolute().parents[2]))
 
+from tensorplane.errors import UsageError
 from tensorplane.stop import EXIT_SAVED
 
 STATE = "ram://tensorplane/state"
@@ -55,12 +56,12 @@ class Task:
 
     @classmethod
     def current(cls, environment: Mapping[str, str] = os.environ) -> Task:
-        """The task in TF_CONFIG. Raises ValueError if it is not a ps or a worker."""
+        """The task in TF_CONFIG. Raises UsageError if it is not a ps or a worker."""
         config = json.loads(environment.get("TF_CONFIG") or "{}")
         cluster, task = config.get("cluster", {}), config.get("task", {})
         kind, index = task.get("type", ""), task.get("index", -1)
         if kind not in ("ps", "worker") or not 0 <= index < len(cluster.get(kind, [])):
-            raise ValueError(f"TF_CONFIG: task {task} is not a ps or worker of the cluster; only these are servers")
+            raise UsageError(f"TF_CONFIG: task {task} is not a ps or worker of the cluster; only these are servers")
         return cls(kind, index, cluster)
 
     @property

@@ -16,6 +16,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from tensorplane.errors import UsageError
+
 _OPTIMIZERS = ("SGD", "Adam", "AdamW", "Adamax", "Nadam", "RMSprop", "Adagrad", "Adadelta", "Ftrl", "Lion")
 """Optimizers of Keras that update each element by itself, so that they can update parts of a variable."""
 _ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
@@ -26,7 +28,7 @@ _DIVIDED: list[weakref.ref[Any]] = []
 """Keras' trainable variables that are divided. They cannot be hashed, hence no WeakSet."""
 
 
-class UnsupportedByShards(ValueError):
+class UnsupportedByShards(UsageError):
     """A model or an optimizer that does not work with divided variables."""
 
 

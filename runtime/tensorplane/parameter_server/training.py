@@ -19,6 +19,7 @@ import tensorflow as tf
 from tensorplane import first_step
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
+from tensorplane.errors import UsageError
 from tensorplane.parameter_server import server, servers, shards
 from tensorplane.parameter_server.servers import ByStep, strategy
 from tensorplane.progress import Progress
@@ -119,7 +120,7 @@ class Calls:
         self, of: Any, train_step: Callable[..., tf.Tensor], step: tf.Variable, batches: Any, progress: Progress
     ) -> None:
         if of.num_replicas_in_sync > 1:
-            raise ValueError("parameter server: a worker can use one GPU; set resources.gpus: 1 and more workers")
+            raise UsageError("parameter server: a worker can use one GPU; set resources.gpus: 1 and more workers")
         first_step.expected()
         self._progress = progress
         self._strategy, self._train_step = of, train_step

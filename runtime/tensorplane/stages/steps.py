@@ -17,6 +17,7 @@ from typing import Any
 
 from tensorplane.datasets import Refused, lasting
 from tensorplane.datasets.refused import Gone
+from tensorplane.errors import UsageError
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Stage
 from tensorplane.stages.keep import keep
@@ -53,7 +54,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     if step == "clean":
         finish(stage, run)
         return Taken("done")
-    raise ValueError(f"{step!r} is no step")
+    raise UsageError(f"{step!r} is no step")
 
 
 def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
