@@ -15,10 +15,10 @@ from typing import Protocol
 
 from agents.steps.waiting import Step
 from tensorplane.datasets import Refused
-from tensorplane.datasets.refused import Gone, shortened
+from tensorplane.datasets.errors import Gone, shortened
 from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
-from tensorplane.stages.kept import Awaited
+from tensorplane.stages.item_results import PendingResults
 
 TRIES = 4
 """How often a step is tried that fails for a reason that may pass, such as a volume that does not answer."""
@@ -49,7 +49,7 @@ class Controller:
     _going: dict[tuple[str, str], Future[bool]] = field(default_factory=dict)
     """The last try of each step. Its result: whether the run knows, so that no other one is due before the next look.
     """
-    _awaited: dict[tuple[str, str], Awaited] = field(default_factory=dict)
+    _awaited: dict[tuple[str, str], PendingResults] = field(default_factory=dict)
     _failed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def look(self) -> None:
@@ -100,7 +100,7 @@ class Controller:
         if step.name != "commit" or step.is_over:
             return True
         if step.place not in self._awaited:
-            self._awaited[step.place] = Awaited(Stage.parse(step.stage), step.run)
+            self._awaited[step.place] = PendingResults(Stage.parse(step.stage), step.run)
         return self._awaited[step.place].are_there()
 
     def _has_failed(self, step: Step, error: Exception) -> bool:

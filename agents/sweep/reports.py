@@ -1,4 +1,4 @@
-"""The reports of a trial, from the lines that its pods' logs on the volume keep (the library's `kept_log.py`)."""
+"""The reports of a trial, from the lines that its pods' logs on the volume keep (the library's `volume_log.py`)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from agents.sweep.asha import Report
 
 _PREFIX = "tensorplane: "
 _SUCCEEDED = b"tensorplane: succeeded\n"
-"""The library's `kept_log.SUCCEEDED`."""
+"""The library's `volume_log.SUCCEEDED`."""
 _LONGEST = 1 << 16
 """Characters of a line; a longer one is no report."""
 _WORD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')

@@ -1,4 +1,4 @@
-"""What a finished run has published, from the status of its pods (`runtime/tensorplane/published.py`)."""
+"""What a finished run has published, from the status of its pods (`runtime/tensorplane/termination_message.py`)."""
 
 from __future__ import annotations
 

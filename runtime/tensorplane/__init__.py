@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplane import lazy
+from tensorplane import lazy_imports
 from tensorplane.errors import TensorplaneError
 from tensorplane.log import say
 from tensorplane.publish import publish
@@ -63,4 +63,4 @@ else:
         "strategy": "cluster",
         "verify": "keras.self_check",
     }
-    __getattr__ = lazy.names("tensorplane", _homes)
+    __getattr__ = lazy_imports.module_getattr("tensorplane", _homes)

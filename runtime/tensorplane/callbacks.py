@@ -12,13 +12,13 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tensorplane import first_step
+from tensorplane import step_record
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.checkpoints.files import CheckpointFiles
 from tensorplane.cluster import Place
 from tensorplane.errors import UsageError
 from tensorplane.keras import building, captured, epochs, first_batch, other_readers, repair, repeatable, scope, steps
-from tensorplane.keras.csv_files import CsvFiles
+from tensorplane.keras.callback_files import CsvFiles
 from tensorplane.keras.fit_state import CallbackStates, FitState, LocalMetrics
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
@@ -81,7 +81,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
 
     def on_train_begin(self, logs: Any = None) -> None:
         self._csv_files.opened()
-        first_step.expected()
+        step_record.expected()
         watch_uncaught()
         self._reset()
         self._exchange = steps.exchange_of(self.model)
@@ -254,7 +254,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._step = self._began + self._in_epoch
         # Not asked for later: Keras makes the next epoch's iterator before it validates.
         self._position = self._iterator.position
-        first_step.done(self._step)
+        step_record.done(self._step)
         # The end of the epoch reports and saves for its last step.
         self._last_logs = logs if self._in_epoch == length or self.model.stop_training else None
         if self._in_epoch == length:
@@ -281,7 +281,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._before.take(self._callback_states.changed())
 
     def on_test_batch_end(self, batch: int, logs: Any = None) -> None:
-        first_step.goes_on()
+        step_record.goes_on()
         if self._before and self._exchange.agreed():
             self._before.restore()
             self._save(step_in_epoch=self._in_epoch, position=self._position)
@@ -317,7 +317,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self.model._initial_epoch = None
         self._in_training = False
         self.close()
-        first_step.ended()
+        step_record.ended()
 
     def close(self) -> None:
         """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""

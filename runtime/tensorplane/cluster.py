@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import tensorflow as tf
 
-from tensorplane import first_step, seeds
+from tensorplane import seeds, step_record
 from tensorplane.errors import StateError, UsageError
 from tensorplane.keras import repair
 
@@ -104,7 +104,7 @@ def _of_gpus() -> tf.distribute.Strategy:
 @functools.cache
 def _of_workers() -> tf.distribute.Strategy:
     try:
-        with first_step.connecting():
+        with step_record.connecting():
             return tf.distribute.MultiWorkerMirroredStrategy()
     except RuntimeError as error:
         if "at program startup" not in str(error):

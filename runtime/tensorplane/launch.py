@@ -5,8 +5,8 @@ A failure that comes back at the same step of the run after restarts ends the jo
 Before, it checks that TensorFlow sees the pod's GPUs, because TensorFlow silently falls back to CPUs. In the pod that
 writes checkpoints, it first becomes the run's only writer; a finished run is not run again. The command starts in a
 copy of the mounted files that can be written, because programs save into their working directory. It finds its peers
-at the addresses of this start of the gang (`addresses.py`). What it prints is kept beside the checkpoints, too. In the
-job's first pod, the success of the command is followed by what `on_success.py` describes.
+at the ports of this start of the gang (`gang_ports.py`). What it prints is copied to the volume of the checkpoints. In
+the job's first pod, the success of the command is followed by what `on_success.py` describes.
 
 It starts the command in its container, so it only requires the standard library of any Python 3.
 """
@@ -30,17 +30,16 @@ from typing import IO, Any, TextIO
 _LIBRARY = str(Path(__file__).absolute().parents[1])
 sys.path.insert(0, _LIBRARY)
 
-from tensorplane import addresses, first_step, gpus, lineage, on_success, progress_deadline, published  # noqa: E402
+from tensorplane import gang_ports, gpus, lineage, on_success, progress_deadline, step_record, termination_message  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
-from tensorplane.ended import BEFORE, SOON, Ended  # noqa: E402
-from tensorplane.failures import MOST, Failure, Failures, Reason  # noqa: E402
-from tensorplane.kept_log import SUCCEEDED, KeptLog  # noqa: E402
-from tensorplane.numbered import bar_former, is_superseded  # noqa: E402
+from tensorplane.failures import BEFORE, MOST, SOON, Failure, Failures, Outcome, Reason  # noqa: E402  # noqa: E402
+from tensorplane.job_files import enter_copy  # noqa: E402
+from tensorplane.model_versions import fence_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
-from tensorplane.working_directory import enter_copy  # noqa: E402
+from tensorplane.volume_log import SUCCEEDED, VolumeLog  # noqa: E402
 
 EXIT_SAME = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
@@ -73,7 +72,7 @@ class _Launcher:
         self._child: subprocess.Popen[bytes] | None = None
         self._steps: Path | None = None
         """Where the job's command records its steps."""
-        self._kept = KeptLog.of_pod()
+        self._volume_log = VolumeLog.of_pod()
         self.stopped = False
         for name in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGUSR1, signal.SIGUSR2):
             signal.signal(name, self._pass_on)
@@ -83,7 +82,7 @@ class _Launcher:
         self.stopped = self.stopped or asked
         if self._child:
             self._child.send_signal(number)
-            if asked and self._steps and first_step.read(self._steps) == first_step.CONNECTING:
+            if asked and self._steps and step_record.read(self._steps) == step_record.CONNECTING:
                 self._child.kill()  # it could not answer before its peers do, and nothing is lost
 
     def end(self, number: int) -> None:
@@ -92,7 +91,7 @@ class _Launcher:
         if self._child:
             self._child.send_signal(number)
 
-    def run(self, command: Sequence[str], steps: Path) -> Ended:
+    def run(self, command: Sequence[str], steps: Path) -> Outcome:
         """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
         try:
             return self._without_gpus(command[0]) or self._run(command, steps)
@@ -101,7 +100,7 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return Ended(EXIT_SAME, Reason(line.encode()), early=BEFORE)
+            return Outcome(EXIT_SAME, Reason(line.encode()), early=BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
         """Run a command to its end. Returns its exit code and why it failed."""
@@ -110,7 +109,7 @@ class _Launcher:
     def say(self, line: str) -> None:
         """Print a line, which is kept as those of the command are."""
         _say(line)
-        self._kept.write(f"tensorplane: {line}\n".encode())
+        self._volume_log.write(f"tensorplane: {line}\n".encode())
 
     def _to_its_end(self, child: subprocess.Popen[bytes]) -> tuple[int, Reason]:
         tail = bytearray()
@@ -134,7 +133,7 @@ class _Launcher:
             child.terminate()
         return child
 
-    def _without_gpus(self, python: str) -> Ended | None:
+    def _without_gpus(self, python: str) -> Outcome | None:
         """How the pod ends if TensorFlow sees fewer GPUs than it requests; None if it sees all."""
         if gpus.VARIABLE not in os.environ:
             return None
@@ -143,57 +142,57 @@ class _Launcher:
         child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
         line, errors = child.communicate()
         if self.stopped:
-            return Ended(EXIT_SAVED, Reason(), early=BEFORE)
+            return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
         if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return Ended(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
+        return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
 
     def close(self, *, succeeded: bool) -> None:
         """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
         if succeeded:
-            self._kept.write(SUCCEEDED)
-        self._kept.close()
+            self._volume_log.write(SUCCEEDED)
+        self._volume_log.close()
 
     def _relay(self, stream: IO[bytes], to: TextIO, tail: bytearray) -> None:
         """Pass on what the command prints, and keep it; `tail`: its end."""
         while chunk := stream.read(65536):
             to.buffer.write(chunk)
             to.buffer.flush()
-            self._kept.write(chunk)
+            self._volume_log.write(chunk)
             tail += chunk
             del tail[:-_TAIL_BYTES]
 
-    def _run(self, command: Sequence[str], steps: Path) -> Ended:
+    def _run(self, command: Sequence[str], steps: Path) -> Outcome:
         steps.unlink(missing_ok=True)
         self._steps = steps
         began = time.monotonic()
         malloc = {name: str(size) for name, size in MALLOC.items()}
         debugging = progress_deadline.environment()
-        child = self._start(command, {**malloc, **debugging, **os.environ, first_step.VARIABLE: str(steps)})
+        child = self._start(command, {**malloc, **debugging, **os.environ, step_record.VARIABLE: str(steps)})
         watch = progress_deadline.Watch.of_pod(steps, child, self.say, _ANSWER_SECONDS)
         code, reason = self._to_its_end(child)
         self._steps = None
         if watch and (stalled := watch.ended(code)):
             return stalled
-        progress = first_step.read(steps)
-        if progress == first_step.CONNECTING:
+        progress = step_record.read(steps)
+        if progress == step_record.CONNECTING:
             if self.stopped and code == 128 + signal.SIGKILL:
-                return Ended(EXIT_SAVED, Reason(), early=BEFORE)
+                return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
             progress = ""
-        early = BEFORE if progress == first_step.EXPECTED else ""
+        early = BEFORE if progress == step_record.EXPECTED else ""
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
             early = SOON
-        return Ended(code, reason, early, first_step.number(progress))
+        return Outcome(code, reason, early, step_record.number(progress))
 
 
 def main(arguments: Sequence[str], steps: Path) -> int:
     """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
-    moved = addresses.of_start(os.environ)
-    os.environ.update({name: moved(value) for name, value in os.environ.items()})
-    arguments = [moved(each) for each in arguments]
+    with_ports = gang_ports.port_shift(os.environ)
+    os.environ.update({name: with_ports(value) for name, value in os.environ.items()})
+    arguments = [with_ports(each) for each in arguments]
     launcher = _Launcher()
     succeeded = False
     try:
@@ -243,7 +242,7 @@ def _bar_former_gangs(then: OnSuccess | None) -> None:
     if publisher := lineage.run():
         model, elsewhere = os.environ.get("MODEL_DIR"), then.publish_to if then else None
         for base in ([Path(model)] if model else []) + ([elsewhere] if elsewhere else []):
-            bar_former(base, publisher, is_ours=is_ours)
+            fence_former(base, publisher, is_ours=is_ours)
 
 
 def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:
@@ -303,7 +302,7 @@ def _is_back() -> bool:
     return model is not None and is_superseded(Path(model), run=Path(os.environ[RUN]).name)
 
 
-def _counted(ended: Ended, folder: Path) -> int:
+def _counted(ended: Outcome, folder: Path) -> int:
     """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that.
 
     `folder`: the run's, where this pod writes.
@@ -325,7 +324,7 @@ def _counted(ended: Ended, folder: Path) -> int:
     return EXIT_SAME
 
 
-def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Ended:
+def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outcome:
     """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
     first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:
@@ -347,7 +346,7 @@ def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Ended
 def _leave() -> None:
     """Leave what the job has published in the first pod's status."""
     if "MODEL_DIR" in os.environ and os.environ.get(INDEX, "0") == "0":
-        published.leave(Path(os.environ["MODEL_DIR"]), lineage.run())
+        termination_message.write(Path(os.environ["MODEL_DIR"]), lineage.run())
 
 
 if __name__ == "__main__":

@@ -44,7 +44,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tensorplane import of_job, seeds
+from tensorplane import declared_lineage, seeds
 from tensorplane.datasets import reads
 from tensorplane.version import __version__
 
@@ -65,15 +65,15 @@ def note(**facts: Any) -> None:
 def run(environment: Mapping[str, str] = os.environ) -> str | None:
     """The name of the run; None outside training jobs that have one."""
     folder = environment.get("CHECKPOINT_DIR")
-    return of_job.read(environment).get("run") or (Path(folder).name if folder else None)
+    return declared_lineage.read(environment).get("run") or (Path(folder).name if folder else None)
 
 
 def record(
     publisher: str, metrics: Mapping[str, float] | None = None, environment: Mapping[str, str] = os.environ
 ) -> dict[str, Any]:
     """The record of a version that `publisher`, a run, publishes now. `metrics`: by default the last reported ones."""
-    job, stage = of_job.read(environment), of_job.stage(environment)
-    words = [value for name, value in environment.items() if name != of_job.STAGE]
+    job, stage = declared_lineage.read(environment), declared_lineage.stage(environment)
+    words = [value for name, value in environment.items() if name != declared_lineage.STAGE]
     read = reads.noted([*sys.argv, *words]) if job else []
     known = {each["version"] for each in read}
     data = {**job.get("data", {}), **({"dataset": _noted["dataset"]} if "dataset" in _noted else {})}

@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane import first_step
+from tensorplane import step_record
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.input_wait import timed
@@ -30,7 +30,7 @@ class Loop:
         place.check_trains()
         if place.servers:
             return
-        first_step.expected()
+        step_record.expected()
         with strategy.scope():
             self._loss = tf.Variable(
                 0.0,
@@ -62,14 +62,14 @@ class Loop:
                     leave(step, checkpoints.flush, is_chief=self._place.is_chief)
                 self._step.assign_add(count)
                 step += count
-                first_step.done(step)
+                step_record.done(step)
                 progress.report(step, loss=float(loss), waited_seconds=float(waited))
                 if schedule.is_due(step, checkpoints) or asked or step == schedule.steps:
                     checkpoints.save(step)
                 if asked and step < schedule.steps:
                     leave(step, checkpoints.flush, is_chief=self._place.is_chief)
             checkpoints.flush()
-        first_step.ended()
+        step_record.ended()
         _delete_later(iterators)
 
     def _steps(self, iterator: Any, count: tf.Tensor, stop: tf.Tensor) -> tuple[tf.Tensor, tf.Tensor, tf.Tensor]:

@@ -11,7 +11,7 @@ from http import HTTPStatus
 from http.client import HTTPException
 from typing import Any
 
-from tensorplane import record_json
+from tensorplane import strict_json
 from tensorplane.errors import TensorplaneError
 
 _SECONDS = 30.0
@@ -68,11 +68,11 @@ def _result(prediction: Any) -> Result:
 
 def _instance(value: bytes | None) -> Any:
     if value is None:
-        raise record_json.InvalidJson("the record has no value")
+        raise strict_json.InvalidJson("the record has no value")
     try:
-        return record_json.parsed(value)
+        return strict_json.parse(value)
     except ValueError as error:
-        raise record_json.InvalidJson(f"the record is no JSON: {error}") from error
+        raise strict_json.InvalidJson(f"the record is no JSON: {error}") from error
 
 
 def _predict(url: str, instances: Sequence[Any]) -> list[Any]:

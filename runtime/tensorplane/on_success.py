@@ -19,7 +19,7 @@ from pathlib import Path
 
 from tensorplane import lineage
 from tensorplane.errors import UsageError
-from tensorplane.numbered import newest
+from tensorplane.model_versions import newest
 from tensorplane.publish import copy_newest
 
 COMMAND, PUBLISH = "--on-success", "--publish-to"

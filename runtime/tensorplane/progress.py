@@ -13,7 +13,7 @@ from tensorplane import lineage, metrics
 from tensorplane.checkpoints.run_folder import RunFolder
 from tensorplane.cluster import Place
 from tensorplane.log import Pace, say
-from tensorplane.same_loss import SameLoss
+from tensorplane.progress_deadline import UnchangedLoss
 
 TENSORBOARD = "TENSORBOARD_DIR"
 """Variable with the folder for TensorBoard's event files; not set, none are written."""
@@ -44,7 +44,7 @@ class Progress:
         self._place, self._step, self._steps, self._examples = place, step, steps, examples_per_step
         self._pace, self._clock = Pace(step, steps, clock), clock
         self._rungs = _rungs(environment.get(RUNGS, ""), steps)
-        self._same_loss = SameLoss(environment, clock)
+        self._same_loss = UnchangedLoss(environment, clock)
         metrics.serve(environment)
         metrics.STEP.set(step)
         if run := environment.get("CHECKPOINT_DIR"):

@@ -1,8 +1,11 @@
 """The deadline of a command's progress: `progressDeadlineSeconds` in the settings.
 
-Each process of training records its steps in a file (`first_step.py`). If the record stays as it is for too long after
+Each process of training records its steps in a file (`step_record.py`). If the record stays as it is for too long after
 a first step, the launcher ends the command so that it leaves the stacks of all its threads in the log: with SIGABRT, at
 which Python's faulthandler needs no interpreter lock. A process that does not answer, as a stopped one, is killed.
+
+A process of training also ends itself if its loss stays the same to the last bit for as long: it computes, and learns
+nothing, because its loss is NaN or no gradient reaches a weight.
 
 It only requires the standard library, because the launcher uses it after any command.
 """
@@ -10,17 +13,18 @@ It only requires the standard library, because the launcher uses it after any co
 from __future__ import annotations
 
 import contextlib
+import math
 import os
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from subprocess import Popen
 
-from tensorplane import first_step
-from tensorplane.ended import Ended
-from tensorplane.failures import Reason
+from tensorplane import step_record
+from tensorplane.failures import Outcome, Reason
 
 SECONDS = "TENSORPLANE_PROGRESS_DEADLINE"
 """Variable with the deadline."""
@@ -63,18 +67,18 @@ class Watch:
         """That of a command of this pod; None without a deadline."""
         return cls(float(os.environ[SECONDS]), steps, command, say, answer_seconds) if SECONDS in os.environ else None
 
-    def ended(self, code: int) -> Ended | None:
+    def ended(self, code: int) -> Outcome | None:
         """How the command ended, with this exit code, if that was for its lack of progress."""
         self._over.set()
         self._thread.join()
-        record = first_step.read(self._steps)
-        if record.startswith(first_step.SAME_LOSS):
+        record = step_record.read(self._steps)
+        if record.startswith(step_record.SAME_LOSS):
             self._done, self._stall = record, f"the loss has not changed for {self._seconds:g} s"
         if not self._stall or code not in _BY_SIGNAL:
             return None
         # The stacks can be longer than what Kubernetes keeps of the log, which is its end.
         self._say(f"{self._stall}{_after(self._done)}; {_BY_SIGNAL[code]}")
-        return Ended(EXIT_STALLED, Reason(self._stall.encode()), early="", step=first_step.number(self._done))
+        return Outcome(EXIT_STALLED, Reason(self._stall.encode()), early="", step=step_record.number(self._done))
 
     def _watch(self) -> None:
         look_seconds = min(_LOOK_SECONDS, self._seconds / 10)
@@ -82,10 +86,10 @@ class Watch:
         while not (self._done and standstill.too_long):
             if self._over.wait(look_seconds):
                 return
-            record = first_step.read(self._steps)
-            if record.startswith(first_step.DONE):
+            record = step_record.read(self._steps)
+            if record.startswith(step_record.DONE):
                 self._done = record
-            elif record.startswith(first_step.TRAINED):
+            elif record.startswith(step_record.TRAINED):
                 self._done = ""
             standstill.look(record, written(self._steps))
         self._end()
@@ -121,7 +125,7 @@ class Standstill:
 
 
 def _after(done: str) -> str:
-    step = first_step.number(done)
+    step = step_record.number(done)
     return "" if step is None else f" after step {step}"
 
 
@@ -138,3 +142,35 @@ def _without_core(process: int) -> None:
         import resource
 
         resource.prlimit(process, resource.RLIMIT_CORE, (0, 0))
+
+
+_LEAST_REPORTS = 10
+"""A few reports may agree because the program reports seldom, or after a pause."""
+
+
+class UnchangedLoss:
+    """The loss of one process."""
+
+    def __init__(
+        self, environment: Mapping[str, str] = os.environ, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._seconds, self._clock = float(environment.get(SECONDS, "inf")), clock
+        self._loss: str | None = None
+        self._reports, self._since = 0, clock()
+
+    def lasts(self, loss: float) -> bool:
+        """Whether the loss has been this one for too long. NaN is the same as NaN."""
+        # Numbers with a sign: -0.0 is another one than 0.0.
+        text = "nan" if math.isnan(loss) else float(loss).hex()
+        if text != self._loss:
+            self._loss, self._reports, self._since = text, 0, self._clock()
+        self._reports += 1
+        return self._reports >= _LEAST_REPORTS and self._clock() - self._since >= self._seconds
+
+    def end(self, step: int, loss: float) -> None:
+        """End the process with the stacks of its threads, for the launcher to see why."""
+        line = f"tensorplane: loss={loss:.6f} has not changed for {self._seconds:g} s; the pod ends"
+        print(line, file=sys.stderr, flush=True)
+        sys.stdout.flush()
+        step_record.same_loss(step)
+        os.abort()

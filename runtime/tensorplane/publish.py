@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, overload
 
-from tensorplane import code_archive, content, lineage, numbered, of_job
+from tensorplane import content, declared_lineage, job_files, lineage, model_versions
 from tensorplane.checkpoints import run_folder
 from tensorplane.errors import TensorplaneError, UsageError
 
@@ -47,7 +47,7 @@ def publish(
         if not Place.current().is_chief:
             return None
     # What makes a model again must not add a version to the folder of the first one.
-    folder = _model_dir() if of_job.reproduces() else base or _model_dir()
+    folder = _model_dir() if declared_lineage.reproduces() else base or _model_dir()
     return _published(write or model, folder, run or lineage.run() or uuid.uuid4().hex, metrics)
 
 
@@ -72,10 +72,10 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
         write(draft)
         (draft / lineage.FILE).parent.mkdir(exist_ok=True)
         (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
-        code_archive.write(draft / lineage.CODE)
+        job_files.write_archive(draft / lineage.CODE)
         _describe_content(draft)
 
-    return numbered.add(described, base, run, is_ours=run_folder.is_ours)
+    return model_versions.add(described, base, run, is_ours=run_folder.is_ours)
 
 
 def _describe_content(draft: Path) -> None:
@@ -98,14 +98,20 @@ def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
     `run` is the publisher. If it already published the newest version there, that version is returned. Raises
     NoVersion without a version, and UsageError if the newest one is another run's and the run has none.
     """
-    version = numbered.newest(base)
+    version = model_versions.newest(base)
     if not version:
         raise NoVersion(f"{base} has no version of the model")
-    owner = numbered.published_by(base / str(version))
+    owner = model_versions.published_by(base / str(version))
     if run and owner not in (None, run):
-        if not (own := [each for each in numbered.versions(base) if numbered.published_by(base / str(each)) == run]):
+        if not (
+            own := [
+                each for each in model_versions.versions(base) if model_versions.published_by(base / str(each)) == run
+            ]
+        ):
             raise UsageError(f"{base / str(version)} is a version of run {owner}, not of {run}")
         version = max(own)
     source = base / str(version)
     publisher = run or owner or uuid.uuid4().hex
-    return numbered.add(lambda draft: shutil.copytree(source, draft), target, publisher, is_ours=run_folder.is_ours)
+    return model_versions.add(
+        lambda draft: shutil.copytree(source, draft), target, publisher, is_ours=run_folder.is_ours
+    )

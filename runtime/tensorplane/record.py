@@ -20,12 +20,13 @@ from typing import TypeVar
 
 from confluent_kafka import KafkaException, Message, TopicPartition
 
-from tensorplane import metrics, reading, record_place, topic_id
-from tensorplane.datasets import Commit, Dataset, Note, Refused, lasting, requests
+from tensorplane import kafka_consumer, metrics, record_position, topic_id
+from tensorplane.datasets import Commit, Dataset, Note, Refused, requests
+from tensorplane.datasets.errors import permanent_errors_refused
 from tensorplane.declared_streams import DeclaredStream
+from tensorplane.kafka_consumer import ANSWER_SECONDS, POLL_SECONDS, Brokers, BrokersLost, ReadingError, Throttle
 from tensorplane.log import say
-from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, Brokers, Lost, NowAndThen, ReadingError
-from tensorplane.record_place import Moved, Place, Source
+from tensorplane.record_position import Moved, Position, Source
 from tensorplane.record_window import Limits, Window
 from tensorplane.topic_id import TopicIds
 
@@ -54,7 +55,7 @@ class Recorder:
         self._dataset, self._rules = Dataset(asked["root"]), asked["rules"]
         self._stop, self._stream = stop, stream
         self._connect()
-        self._place = Place(None, {})
+        self._position = Position(None, {})
         self._topic_id: str | None = None
         """Of the topic whose offsets these are; None if it is not known."""
         self._from: dict[int, int] = {}
@@ -65,13 +66,13 @@ class Recorder:
         """Records that retention had deleted, by partition, until a commit says so."""
         self._waiting: deque[Message] = deque()
         """Records that were read and are in no window yet."""
-        self._partitions, self._look = NowAndThen(_PARTITIONS_SECONDS), NowAndThen()
+        self._partitions, self._look = Throttle(_PARTITIONS_SECONDS), Throttle()
 
     def refused(self) -> AbstractContextManager[None]:
         """Refuses what no repetition changes, such as a full volume, in one line."""
         root = self._dataset.store.root
         name = self._rules.get("dataset", root.name)
-        return lasting.refused(root, what=f"{self._name}: a window of {self._topic} for {name}", dataset=name)
+        return permanent_errors_refused(root, what=f"{self._name}: a window of {self._topic} for {name}", dataset=name)
 
     def run(self) -> None:
         """Record until the stop. Raises ReadingError, Refused or OSError."""
@@ -82,7 +83,7 @@ class Recorder:
                     if not begun:
                         self._begin()
                     begun = self._record()
-                except Lost:
+                except BrokersLost:
                     self._consumer.close()
                     self._connect()
                     begun = False
@@ -90,7 +91,7 @@ class Recorder:
             self._consumer.close()
 
     def _connect(self) -> None:
-        self._consumer = reading.consumer(self._stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
+        self._consumer = kafka_consumer.consumer(self._stream, {"queued.max.messages.kbytes": _FETCHED_KIB})
         self._brokers, self._ids = Brokers(self._topic), TopicIds(self._topic, self._stream.client())
 
     def _record(self) -> bool:
@@ -102,8 +103,8 @@ class Recorder:
     def _begin(self) -> None:
         """Go on from the newest commit."""
         self._dataset.store.create()
-        self._place = record_place.of(self._dataset, self._branch, self._source)
-        self._topic_id = self._place.topic_id
+        self._position = record_position.of(self._dataset, self._branch, self._source)
+        self._topic_id = self._position.topic_id
         self._waiting.clear()
         self._skipped.clear()
         self._from, self._ends = {}, {}
@@ -120,11 +121,11 @@ class Recorder:
                 self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.room), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
-                if (end := reading.end_of(message)) is not None:
+                if (end := kafka_consumer.end_of(message)) is not None:
                     self._pass(message.partition() or 0, end, window)
                 elif message.error():  # as of a topic that was deleted
                     self._answer(self._identify)
-                if reading.is_record(message, _GAP):
+                if kafka_consumer.is_record(message, _GAP):
                     window.add(message.partition() or 0, message.offset() or 0, message.value())
             self._brokers.ask_now_and_then(self._consumer)
             self._report_now_and_then(window)
@@ -135,11 +136,11 @@ class Recorder:
         if not self._answer(self._identify):
             return False
         end = {**self._from, **window.after}
-        about = record_place.provenance(self._source, self._topic_id, self._from, end, window.records, self._skipped)
+        about = record_position.provenance(self._source, self._topic_id, self._from, end, window.records, self._skipped)
 
         def check(before: Commit | None) -> None:
-            record_place.unchanged(dataset, self._branch, self._source, self._place, before)
-            record_place.unwritten(dataset, self._branch, kept, before)
+            record_position.check_unchanged(dataset, self._branch, self._source, self._position, before)
+            record_position.check_unwritten(dataset, self._branch, kept, before)
 
         try:
             with self._dataset.attempt() as dataset:
@@ -153,24 +154,24 @@ class Recorder:
         except Moved as error:
             say(moved=str(error))
             return False
-        self._place = Place(made.id, end, self._topic_id)
+        self._position = Position(made.id, end, self._topic_id)
         self._from = end
         self._skipped.clear()
-        reading.commit(self._consumer, self._topic, self._passed(end))
+        kafka_consumer.commit(self._consumer, self._topic, self._passed(end))
         metrics.RECORDED.add(window.records)
         say(committed=made.id[:12], records=window.records, bytes=window.size, files=len(kept))
         requests.collect_if_due(self._dataset, self._rules)
         return True
 
     def _add_partitions(self) -> None:
-        """Read all partitions of the topic. Waits while the brokers do not answer; raises Lost after a while."""
+        """Read all partitions of the topic. Waits while the brokers do not answer; raises BrokersLost after a while."""
         if starts := self._answer(self._starts):
             say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
             self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])
             self._from.update(starts)
 
     def _answer(self, ask: Callable[[], T]) -> T | None:
-        """What the brokers answer; None if the stop came first. Raises Lost after a while without an answer."""
+        """What the brokers answer; None if the stop came first. Raises BrokersLost after a while without an answer."""
         while not self._stop.is_set():
             try:
                 found = ask()
@@ -187,7 +188,7 @@ class Recorder:
         now = self._ids.now()
         if topic_id.differ(self._topic_id, now):
             problem = topic_id.problem(self._topic, self._topic_id, now)
-            raise ReadingError(f"{problem}; {record_place.REMEDY}")
+            raise ReadingError(f"{problem}; {record_position.REMEDY}")
         self._topic_id = self._topic_id or now
         return True
 
@@ -203,10 +204,12 @@ class Recorder:
         """Where to read a partition: after what is committed, else at its first record."""
         at = TopicPartition(self._topic, partition)
         first, end = self._consumer.get_watermark_offsets(at, timeout=ANSWER_SECONDS)
-        wanted = self._place.next.get(partition, first)
+        wanted = self._position.next.get(partition, first)
         where = f"topic {self._topic}, partition {partition}: the next record is {wanted}, Kafka has {first} to {end}"
         if wanted > end:
-            raise ReadingError(f"{where}: the topic was recreated, or lost its newest records; {record_place.REMEDY}")
+            raise ReadingError(
+                f"{where}: the topic was recreated, or lost its newest records; {record_position.REMEDY}"
+            )
         if wanted < first:
             if not self._skips:
                 raise ReadingError(f"{where}: {_DELETED}; set `lost: skip` to continue with the first that Kafka has")
@@ -220,7 +223,7 @@ class Recorder:
         """
         self._ends[partition] = end
         if partition not in window.after and end > self._from.get(partition, end):
-            reading.commit(self._consumer, self._topic, {partition: end})
+            kafka_consumer.commit(self._consumer, self._topic, {partition: end})
 
     def _passed(self, after: Mapping[int, int]) -> dict[int, int]:
         """These offsets, moved to the ends of their partitions."""
@@ -229,7 +232,7 @@ class Recorder:
     def _report_now_and_then(self, window: Window) -> None:
         if self._look.is_due():
             unrecorded = {partition: self._from[partition] for partition in window.after}
-            lag = reading.lag(self._consumer, self._topic, {**self._passed(self._from), **unrecorded})
+            lag = kafka_consumer.lag(self._consumer, self._topic, {**self._passed(self._from), **unrecorded})
             if lag is not None:
                 metrics.UNRECORDED.set(lag)
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
-from tensorplane import record_json
+from tensorplane import strict_json
 
 LINES, FILES = "lines", "files"
 """Layouts: a file of JSON lines for each partition and window, or a file for each record."""
@@ -92,7 +92,7 @@ def _line(value: bytes | None) -> bytes | None:
     if value is None:
         return b"null\n"
     try:
-        record_json.check(value)
+        strict_json.check(value)
     except ValueError:
         return None
     # Numbers and strings stay as they are written. In JSON, the end of a line is between them only.

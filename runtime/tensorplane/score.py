@@ -13,15 +13,23 @@ import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Message, Producer, TopicPartition
 
-from tensorplane import metrics, reading, topic_id
+from tensorplane import kafka_consumer, metrics, topic_id
 from tensorplane.declared_streams import DeclaredStream
+from tensorplane.kafka_consumer import (
+    ANSWER_SECONDS,
+    POLL_SECONDS,
+    RECONNECT,
+    Brokers,
+    BrokersLost,
+    ReadingError,
+    Throttle,
+)
 from tensorplane.log import say
 from tensorplane.model_client import Result, Unavailable, results
-from tensorplane.reading import ANSWER_SECONDS, POLL_SECONDS, RECONNECT, Brokers, Lost, ReadingError
-from tensorplane.score_progress import Progress
 from tensorplane.topic_id import TopicIds
 
 INPUT, OUTPUT = "input", "output"
@@ -33,6 +41,37 @@ _SESSION_MILLISECONDS = 10_000
 _BACKOFF_SECONDS = (0.1, 5.0)
 _FLUSH_SECONDS = 1.0
 _REMEDY = "retention deleted records before they were scored, or the topic was recreated; reset the group's offsets"
+
+
+@dataclass
+class Progress:
+    """How far a pod is, in its log and for Prometheus: records with results since the start."""
+
+    scored: int = 0
+    refused: int = 0
+    """Results with an error, among them."""
+    _said: int = -1
+    """Records with results at the last line."""
+    _look: Throttle = field(default_factory=Throttle)
+
+    def add(self, batch: Sequence[Result]) -> None:
+        """Count a batch."""
+        refused = sum("error" in result for result in batch)
+        self.scored, self.refused = self.scored + len(batch), self.refused + refused
+        metrics.SCORED.add(len(batch))
+        metrics.REFUSED.add(refused)
+
+    def is_due(self) -> bool:
+        """Whether the lag was last looked at some time ago."""
+        return self._look.is_due()
+
+    def report(self, lag: int | None) -> None:
+        """Publish the lag, and print one line if there is something new. `lag`: None if the brokers do not tell it."""
+        if lag is not None:
+            metrics.LAG.set(lag)
+        if self.scored != self._said:
+            self._said = self.scored
+            say(scored=self.scored, refused=self.refused, lag="unknown" if lag is None else lag)
 
 
 class Scorer:
@@ -63,7 +102,7 @@ class Scorer:
                     elif self._ends:
                         self._pass()
                     self._report_now_and_then()
-                except Lost:
+                except BrokersLost:
                     self._consumer.close()
                     self._connect()
             self._progress.report(self._lag())
@@ -76,7 +115,7 @@ class Scorer:
         self._next, self._ends = {}, {}
         self._topic_id, self._ids = None, TopicIds(self._topic, source.client())
         # `_assigned` sets where a group without offsets starts.
-        self._consumer = reading.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
+        self._consumer = kafka_consumer.consumer(source, {"session.timeout.ms": _SESSION_MILLISECONDS})
         # Results are sent until the brokers have them: a message without a time limit is never given up.
         self._producer = Producer(
             {**sink.client(), **RECONNECT, "enable.idempotence": True, "linger.ms": 5, "message.timeout.ms": 0}
@@ -91,12 +130,14 @@ class Scorer:
             return []
         more = self._consumer.consume(self._batch - 1, _GATHER_SECONDS) if self._batch > 1 else []
         messages = (first, *more)
-        ends = {message.partition() or 0: end for message in messages if (end := reading.end_of(message)) is not None}
+        ends = {
+            message.partition() or 0: end for message in messages if (end := kafka_consumer.end_of(message)) is not None
+        }
         self._ends.update(ends)
         if sum(bool(message.error()) for message in messages) > len(ends):  # as of a topic that was deleted
             with suppress(KafkaException):
                 self._identify(self._ids.now())
-        return [message for message in messages if reading.is_record(message, _REMEDY)]
+        return [message for message in messages if kafka_consumer.is_record(message, _REMEDY)]
 
     def _score(self, messages: Sequence[Message]) -> None:
         """Results, then offsets. If the stop comes first, neither: the group's next pod scores the records."""
@@ -131,7 +172,7 @@ class Scorer:
         except KafkaException as error:
             say(uncommitted=error.args[0].name())
         else:
-            reading.commit(self._consumer, self._topic, after)
+            kafka_consumer.commit(self._consumer, self._topic, after)
         self._next.update((partition, offset) for partition, offset in after.items() if partition in self._next)
         self._ends.clear()
 
@@ -219,7 +260,7 @@ class Scorer:
 
     def _lag(self) -> int | None:
         """Records without a result in the pod's partitions; None if the brokers do not answer."""
-        return reading.lag(self._consumer, self._topic, self._next)
+        return kafka_consumer.lag(self._consumer, self._topic, self._next)
 
 
 def main() -> int:

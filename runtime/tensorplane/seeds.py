@@ -8,7 +8,7 @@ import zlib
 from collections.abc import Mapping
 from pathlib import Path
 
-from tensorplane import of_job
+from tensorplane import declared_lineage
 
 
 def of_run(environment: Mapping[str, str] = os.environ) -> int:
@@ -16,7 +16,7 @@ def of_run(environment: Mapping[str, str] = os.environ) -> int:
 
     A job that makes a model again has the number of the run that made it first.
     """
-    if (before := of_job.reproduces(environment)).get("runSeed"):
+    if (before := declared_lineage.reproduces(environment)).get("runSeed"):
         return int(before["runSeed"])
     folder = environment.get("CHECKPOINT_DIR")
     name = Path(folder).name if folder else _cluster(environment)

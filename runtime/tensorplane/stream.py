@@ -17,8 +17,8 @@ from tensorplane import topic_id
 from tensorplane.data.order import share_of
 from tensorplane.declared_streams import DeclaredStream
 from tensorplane.errors import TensorplaneError, UsageError
+from tensorplane.kafka_consumer import Brokers, BrokersLost, Throttle
 from tensorplane.log import say
-from tensorplane.reading import Brokers, Lost, NowAndThen
 from tensorplane.topic_id import TopicIds
 
 _POLL_SECONDS = 0.2
@@ -236,12 +236,12 @@ class _Reader:
                 consumer.assign([TopicPartition(self.topic.name, each, int(position[each])) for each in self.begin])
                 try:
                     yield from self._of(consumer, size)
-                except Lost:
+                except BrokersLost:
                     continue
                 return
 
     def _of(self, consumer: Consumer, size: int) -> Iterator[Message]:
-        brokers, ids, look = Brokers(self.topic.name), self.topic.ids(), NowAndThen()
+        brokers, ids, look = Brokers(self.topic.name), self.topic.ids(), Throttle()
         while True:
             messages = consumer.consume(size, _POLL_SECONDS)
             if look.is_due():

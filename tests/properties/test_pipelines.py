@@ -24,7 +24,7 @@ from core.kube import Kube
 from tensorplane.datasets import Commit, Dataset, Refused
 from tensorplane.datasets.retention import Rule
 from tensorplane.stages import commit as stage_commit
-from tensorplane.stages import joins, keep, steps
+from tensorplane.stages import item_results, joins, steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.parts import Part as SplitPart
 from tests.support import counts
@@ -140,7 +140,7 @@ class World:
             for path, text in _program(str(stage.decisive["command"][0]), found).items():
                 (out / path).write_text(text)
             if not (fails and number == 0):
-                keep.keep(stage, run, int(item["item"]), out)
+                item_results.keep(stage, run, int(item["item"]), out)
         steps.take("commit", stage, run, {})
         steps.take("clean", stage, run, {})
 

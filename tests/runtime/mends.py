@@ -10,8 +10,8 @@ import tensorflow as tf
 
 from tensorplane import callbacks as tensorplane_callbacks
 from tensorplane.keras import building as keras_building
-from tensorplane.keras import due_updates as keras_due_updates
-from tensorplane.keras import exact_gradients, exact_metrics, fit_state, kept_values, repair, steps
+from tensorplane.keras import exact_gradients, exact_metrics, fit_state, json_values, repair, steps
+from tensorplane.keras import periodic_updates as keras_updates
 from tensorplane.keras import repeatable as keras_repeatable
 from tensorplane.keras.batches import Batch, Batches
 from tensorplane.keras.replicas import in_step, share, summed
@@ -21,7 +21,7 @@ Mend = Callable[[], None]
 # What is replaced has types, of which this knows nothing.
 callbacks: Any = tensorplane_callbacks
 building: Any = keras_building
-due_updates: Any = keras_due_updates
+updates: Any = keras_updates
 gradients: Any = exact_gradients
 metrics: Any = exact_metrics
 repeatable: Any = keras_repeatable
@@ -52,7 +52,7 @@ def _positions_of_each_replica() -> None:
 
 
 def _updates_of_each_replica() -> None:
-    due_updates.update_if_due = _as_it_is
+    updates.update_if_due = _as_it_is
 
 
 def _one_exchange_of_all_types() -> None:
@@ -174,8 +174,8 @@ def _caches_begin_anew() -> None:
 
 
 def _only_json_kept() -> None:
-    for kind in set(kept_values._KINDS) - {"array", "function"}:
-        del kept_values._KINDS[kind]
+    for kind in set(json_values._KINDS) - {"array", "function"}:
+        del json_values._KINDS[kind]
 
 
 def _lost_state_begun() -> None:

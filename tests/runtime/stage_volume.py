@@ -11,7 +11,7 @@ from tensorplane.datasets import Dataset
 from tensorplane.stages import plan
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input, Stage
-from tensorplane.stages.keep import keep
+from tensorplane.stages.item_results import keep
 
 Work = Callable[[Mapping[str, Path], Path], None]
 

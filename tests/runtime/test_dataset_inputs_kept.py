@@ -14,7 +14,7 @@ from tensorplane.datasets import Dataset, Note, Refused, __main__, requests
 from tensorplane.datasets.retention import Rule, used_by
 from tensorplane.datasets.store import Store
 from tests.runtime.test_dataset import put, text
-from tests.runtime.test_dataset_refused import unprivileged
+from tests.runtime.test_dataset_errors import unprivileged
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ _OF_PYTHON = {
     name for name, found in vars(builtins).items() if isinstance(found, type) and issubclass(found, Exception)
 }
 _PROTOCOLS = {
-    ("lazy.py", "AttributeError"),  # of a module without such a name
+    ("lazy_imports.py", "AttributeError"),  # of a module without such a name
     ("steps.py", "StopIteration"),  # of an iterator at its end
     ("run_folder.py", "FileNotFoundError"),  # caught where the folder is looked for again
 }

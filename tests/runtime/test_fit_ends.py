@@ -13,7 +13,7 @@ import pytest
 import tensorflow as tf
 
 import tensorplane
-from tensorplane import callbacks, first_step
+from tensorplane import callbacks, step_record
 
 _X = np.random.default_rng(0).normal(size=(20, 3)).astype("float32")
 _Y = _X[:, :1] * 2
@@ -172,8 +172,8 @@ class _Dates(keras.callbacks.Callback):  # type: ignore[misc]
 
 def test_each_batch_of_a_validation_is_progress_and_no_step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     record = tmp_path / "steps"
-    monkeypatch.setenv(first_step.VARIABLE, str(record))
+    monkeypatch.setenv(step_record.VARIABLE, str(record))
     dates, data = _Dates(record), _samples().batch(10)
     tensorplane.fit(_model(), data, validation_data=_samples().batch(4), epochs=1, callbacks=[dates], verbose=0)
     assert dates.found == [True] * 5
-    assert first_step.read(record) == "trained 2"
+    assert step_record.read(record) == "trained 2"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane import first_step, gpus, launch, stop
+from tensorplane import gpus, launch, step_record, stop
 from tensorplane.checkpoints.run_folder import RUN
 from tests.runtime.launcher import WRITES, argv, by_path, launched, of_run, run, started
 from tests.runtime.launching import LIBRARY, environments
@@ -21,7 +21,7 @@ from workloads.pods import sources
 from workloads.training_job import job_set
 
 _COUNTS = "from pathlib import Path\nhere = Path(__file__).parent / 'runs'\nwith here.open('a') as f: f.write('x')\n"
-_NOTES_STEPS = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import first_step\n"
+_NOTES_STEPS = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import step_record\n"
 _FAILS = "raise ValueError('boom')"
 
 
@@ -40,7 +40,11 @@ def _runs(folder: Path) -> int:
         pytest.param("raise ValueError(len(here.read_text()))", 1, 2, "ValueError: 2", id="two different errors"),
         pytest.param("if len(here.read_text()) < 2: raise ValueError('once')", 0, 2, "", id="a second try that works"),
         pytest.param(
-            f"{_NOTES_STEPS}first_step.expected(); first_step.done(); {_FAILS}", 1, 1, "boom", id="after the first step"
+            f"{_NOTES_STEPS}step_record.expected(); step_record.done(); {_FAILS}",
+            1,
+            1,
+            "boom",
+            id="after the first step",
         ),
         pytest.param("raise RuntimeError('UNAVAILABLE: connection to peer lost')", 1, 1, "lost", id="of a peer"),
         pytest.param("raise OSError(5, 'Input/output error')", 1, 1, "", id="of storage"),
@@ -81,7 +85,7 @@ def test_a_command_that_cannot_be_started_ends_it(program: str) -> None:
     [
         # Nobody tells the launcher of a step that other code prints.
         ("print('step 10'); ", "within two minutes of its start"),
-        (f"{_NOTES_STEPS}first_step.expected(); ", "before its first step"),
+        (f"{_NOTES_STEPS}step_record.expected(); ", "before its first step"),
     ],
 )
 def test_the_launcher_says_of_steps_only_what_it_knows(tmp_path: Path, begins: str, when: str) -> None:
@@ -93,7 +97,7 @@ def test_the_launcher_says_of_steps_only_what_it_knows(tmp_path: Path, begins: s
     )
 
 
-@pytest.mark.parametrize(("begins", "code"), [("first_step.expected(); ", launch.EXIT_SAME), ("", 1)])
+@pytest.mark.parametrize(("begins", "code"), [("step_record.expected(); ", launch.EXIT_SAME), ("", 1)])
 def test_with_the_library_a_slow_start_is_still_before_the_first_step(tmp_path: Path, begins: str, code: int) -> None:
     (tmp_path / "train.py").write_text(f"{_NOTES_STEPS}{begins}{_FAILS}")
     arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"), unknown_seconds=0)
@@ -119,7 +123,7 @@ def test_a_worker_that_waits_for_the_others_ends_at_once_when_it_is_asked_to(tmp
     arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"))
     first, _ = environments(2)
     with started(arguments, **first, PYTHONPATH=str(LIBRARY)) as child:
-        eventually(lambda: first_step.read(tmp_path / "steps") == first_step.CONNECTING)
+        eventually(lambda: step_record.read(tmp_path / "steps") == step_record.CONNECTING)
         child.send_signal(signal.SIGTERM)
         assert child.wait(PATIENT_SECONDS) == stop.EXIT_SAVED
 

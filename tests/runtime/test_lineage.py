@@ -19,7 +19,7 @@ import tensorflow as tf
 from tensorflow import keras
 
 import tensorplane
-from tensorplane import code_archive, lineage, of_job, provenance, seeds
+from tensorplane import declared_lineage, job_files, lineage, provenance, seeds
 from tensorplane.datasets import Dataset, reads
 from tests.runtime.launching import LIBRARY, PROJECT, environments, gang
 from workloads.training_job import lineage as manifests
@@ -49,7 +49,7 @@ def _published(base: Path, version: int) -> dict[str, Any]:
 def test_the_library_reads_what_the_jobs_settings_state() -> None:
     decisive = Decisive({"image": "train:1", "code": "code-1", "data": {"volumes": {"a": "/a"}, "streams": {}}})
     (variable,) = manifests.variables("digits", "digits-1", decisive)
-    assert variable["name"] == of_job.VARIABLE
+    assert variable["name"] == declared_lineage.VARIABLE
     assert json.loads(variable["value"]) == _JOB
 
 
@@ -143,7 +143,7 @@ def test_what_the_pods_of_a_stage_have_in_in_is_an_input(tmp_path: Path, monkeyp
     folders = {"raw": f"datasets/raw/versions/{raw}", "other": f"datasets/other/versions/{other}"}
     inputs = [{"dataset": name, "folder": folder} for name, folder in folders.items()]
     _job_on(tmp_path, monkeypatch)
-    monkeypatch.setenv(of_job.STAGE, json.dumps({"pipeline": "photos", "stage": "train", "inputs": inputs}))
+    monkeypatch.setenv(declared_lineage.STAGE, json.dumps({"pipeline": "photos", "stage": "train", "inputs": inputs}))
     monkeypatch.setenv("DATA", f"{tmp_path}/{folders['other']}")
     found = lineage.record("photos-train-1")
     assert (found["pipeline"], found["stage"], found["run"]) == ("photos", "train", "photos-train-1")
@@ -196,7 +196,7 @@ def test_a_version_keeps_the_files_of_its_job(tmp_path: Path, monkeypatch: pytes
     (mounted / "train.py").symlink_to("..2026_1/train.py")
     (mounted / "tools").mkdir()
     (mounted / "tools" / "a.py").write_text("a = 1")
-    monkeypatch.setattr(code_archive.write, "__defaults__", (mounted,))
+    monkeypatch.setattr(job_files.write_archive, "__defaults__", (mounted,))
     tensorplane.publish(_model(), tmp_path / "model")
     found = provenance.of(tmp_path / "model", code=True)
     with zipfile.ZipFile(io.BytesIO(base64.b64decode(found["code"]))) as archive:

@@ -12,13 +12,13 @@ from tensorplane.failures import MOST, Failure, Failures
 from tests.runtime.launcher import WRITES, of_run
 from tests.runtime.launching import LIBRARY
 
-_AT_STEP = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import first_step\n"
+_AT_STEP = f"import sys\nsys.path.insert(0, {str(LIBRARY)!r})\nfrom tensorplane import step_record\n"
 _BOOM = "raise ValueError(f'bad example in process {__import__(\"os\").getpid()}')"
 
 
 def _start(folder: Path, step: int, failure: str) -> subprocess.CompletedProcess[str]:
     """One start of a pod whose command reaches a step and then does `failure`."""
-    return of_run(folder, f"{_AT_STEP}first_step.done({step})\n{failure}\n", **WRITES)
+    return of_run(folder, f"{_AT_STEP}step_record.done({step})\n{failure}\n", **WRITES)
 
 
 def test_third_time_in_a_row_ends_the_job_with_the_reason(tmp_path: Path) -> None:

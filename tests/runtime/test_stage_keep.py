@@ -18,7 +18,7 @@ import pytest
 from tensorplane.datasets import Refused
 from tensorplane.stages import plan, steps
 from tensorplane.stages.commit import commit
-from tensorplane.stages.keep import keep
+from tensorplane.stages.item_results import keep
 from tensorplane.stages.results import Result, Results
 from tests.runtime.stage_volume import Volume
 from tests.support.rendering import PROJECT

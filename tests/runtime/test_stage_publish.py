@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tensorplane import numbered
+from tensorplane import model_versions
 from tensorplane.checkpoints.run_folder import TakenOver
 from tensorplane.datasets import Dataset, Refused
 from tensorplane.stages import plan, publish
@@ -110,7 +110,7 @@ def test_the_newest_version_is_not_published_again_and_an_earlier_model_is(servi
     assert [serving.publish(first), serving.publish(first)] == [1, 1]
     assert serving.publish(serving.commit("two")) == 2
     assert serving.publish(first) == 3, "the data went back, and so does the server"
-    assert numbered.newest(serving.models) == 3
+    assert model_versions.newest(serving.models) == 3
 
 
 @pytest.mark.parametrize("cut_off", ["before it publishes", "before the rename"])
@@ -144,7 +144,7 @@ def test_a_pod_that_was_cut_off_publishes_nothing_once_another_one_has(
         monkeypatch.setattr(publish, "_copied", paused)
     with pytest.raises(TakenOver):
         published(serving.stage(), "digits-0", folder)
-    assert numbered.versions(serving.models) == [1]
+    assert model_versions.versions(serving.models) == [1]
     assert (serving.models / "1" / "variables" / "data").read_text() == ("one" if again else "two")
     assert [path.name for path in serving.models.glob(".writers-*/*")] == []
 
@@ -283,5 +283,5 @@ def test_a_model_that_does_not_fit_leaves_no_draft(tmp_path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     with pytest.raises(OSError, match="No space left"):
-        numbered.add(write, tmp_path / "served", "model@1")
+        model_versions.add(write, tmp_path / "served", "model@1")
     assert list((tmp_path / "served").iterdir()) == []

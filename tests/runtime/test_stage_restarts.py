@@ -11,8 +11,7 @@ import pytest
 
 from tensorplane.stages import plan
 from tensorplane.stages.commit import commit
-from tensorplane.stages.keep import keep
-from tensorplane.stages.kept import Awaited
+from tensorplane.stages.item_results import PendingResults, keep
 from tests.runtime.stage_volume import Volume, upper
 
 
@@ -64,7 +63,7 @@ def test_a_commit_of_a_run_that_is_started_again_waits_for_what_is_made_again(vo
     shutil.rmtree(volume.made.store.root / "results")
     *_, last = plan.plan(stage, "words-x", {"texts": version})
     volume.pod(stage, "words-x", last)
-    assert not Awaited(stage, "words-x").are_there()
+    assert not PendingResults(stage, "words-x").are_there()
 
 
 def test_a_job_that_resumes_finds_its_results_so_far_when_the_run_is_started_again(volume: Volume) -> None:

@@ -16,7 +16,7 @@ from tensorplane.datasets.tree import File
 from tensorplane.stages import parts, plan
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Input
-from tensorplane.stages.kept import Awaited
+from tensorplane.stages.item_results import PendingResults
 from tests.runtime.stage_volume import Volume, Work
 
 
@@ -232,7 +232,7 @@ def test_a_commit_is_due_once_each_part_that_needed_work_has_its_result(volume: 
     stage = volume.stage()
     volume.run(stage, volume.put(a="one"))
     todo = plan.plan(stage, "words-x", {"texts": volume.put(a="one", b="two", c="poison")})
-    awaited = Awaited(stage, "words-x")
+    awaited = PendingResults(stage, "words-x")
     assert len(todo) == 2
     assert not awaited.are_there()
     volume.pod(stage, "words-x", todo[0])
@@ -259,7 +259,7 @@ def test_a_stage_that_skips_everything_waits_for_no_result(volume: Volume) -> No
     stage, version = volume.stage(), volume.put(a="one")
     volume.run(stage, version)
     assert plan.plan(stage, "words-x", {"texts": version}) == []
-    assert Awaited(stage, "words-x").are_there()
+    assert PendingResults(stage, "words-x").are_there()
 
 
 def test_inputs_joined_by_name_come_in_pairs(volume: Volume, tmp_path: Path) -> None:

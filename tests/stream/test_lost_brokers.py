@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer
 
-from tensorplane import reading, score, stream
+from tensorplane import kafka_consumer, score, stream
 from tensorplane.datasets import Dataset
 from tensorplane.record import Recorder
 from tensorplane.score import Scorer
@@ -52,10 +52,10 @@ def clients(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[_Client]]:
         made.append(_Client(kind(settings)))
         return made[-1]
 
-    for module, kind in ((reading, Consumer), (stream, Consumer), (score, Producer)):
+    for module, kind in ((kafka_consumer, Consumer), (stream, Consumer), (score, Producer)):
         monkeypatch.setattr(module, kind.__name__, functools.partial(of, kind))
-    monkeypatch.setattr(reading, "LOST_SECONDS", 0.0)
-    monkeypatch.setattr(reading, "NowAndThen", functools.partial(reading.NowAndThen, 0.0))
+    monkeypatch.setattr(kafka_consumer, "LOST_SECONDS", 0.0)
+    monkeypatch.setattr(kafka_consumer, "Throttle", functools.partial(kafka_consumer.Throttle, 0.0))
     yield made
 
 
@@ -81,22 +81,22 @@ def _running(run: Callable[[], None], stop: threading.Event) -> Iterator[None]:
 
 def test_a_lost_client_is_one_that_gets_no_answer_for_a_minute() -> None:
     now = [0.0]
-    brokers = reading.Brokers("clicks", clock=lambda: now[0])
+    brokers = kafka_consumer.Brokers("clicks", clock=lambda: now[0])
     for answered in (False, True, False):
         now[0] += 1000.0  # nobody asked meanwhile, which says nothing
         brokers.have_answered() if answered else brokers.have_failed(_DOWN)
-    now[0] += reading.LOST_SECONDS - 1
+    now[0] += kafka_consumer.LOST_SECONDS - 1
     brokers.have_failed(_DOWN)
     now[0] += 1
-    with pytest.raises(reading.Lost):
+    with pytest.raises(kafka_consumer.BrokersLost):
         brokers.have_failed(_DOWN)
 
 
 def test_an_error_of_a_broker_is_an_answer() -> None:
     now = [0.0]
-    brokers = reading.Brokers("clicks", clock=lambda: now[0])
+    brokers = kafka_consumer.Brokers("clicks", clock=lambda: now[0])
     for _ in range(9):
-        now[0] += reading.LOST_SECONDS
+        now[0] += kafka_consumer.LOST_SECONDS
         brokers.have_failed(KafkaException(KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)))
     brokers.have_failed(_DOWN)
 

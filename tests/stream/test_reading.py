@@ -14,7 +14,7 @@ import tensorflow as tf
 from confluent_kafka import Producer
 
 from tensorplane import stream
-from tensorplane.reading import NowAndThen
+from tensorplane.kafka_consumer import Throttle
 from tensorplane.stream import Position, StreamError, Topic, batches
 from tests.stream.broker import Broker
 from tests.support.waiting import PATIENT_SECONDS
@@ -179,7 +179,7 @@ def test_a_recreated_topic_is_refused_until_a_new_run(
 def test_a_topic_that_is_recreated_while_it_is_read_ends_the_data(
     broker: Broker, here: Topic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "NowAndThen", functools.partial(NowAndThen, 0.0))
+    monkeypatch.setattr(stream, "Throttle", functools.partial(Throttle, 0.0))
     broker.create(here.name)
     broker.produce(here.name, map(str, range(10)))
     position = Position(here)

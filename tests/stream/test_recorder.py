@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from tensorplane import record_place
+from tensorplane import record_position
 from tensorplane.datasets import Dataset, Note
-from tensorplane.record_place import Source
+from tensorplane.record_position import Source
 from tests.stream.broker import Broker
 from tests.stream.processes import Processes
 from tests.support import counts
@@ -190,7 +190,7 @@ def test_offsets_without_an_id_get_that_of_the_topic(broker: Broker, topic: str,
     broker.create(topic)
     broker.produce(topic, map(str, range(4)))
     source = Source("events", topic, recording.group)
-    about = record_place.provenance(source, None, {0: 0}, {0: 2}, 2, {})
+    about = record_position.provenance(source, None, {0: 0}, {0: 2}, 2, {})
     recording.dataset.store.create()
     recording.dataset.put({"0/0.jsonl": recording.dataset.keep(io.BytesIO(b"0\n1\n"))}, note=Note(provenance=about))
     with recording.running():

@@ -271,7 +271,7 @@ class Steps:
         return stage_job.with_folders(job.job_set, [*inputs, output], {_STAGE: self._origin()})
 
     def _origin(self) -> str:
-        """What a model that the job publishes comes from, besides the job (the library's `of_job.py`)."""
+        """What a model that the job publishes comes from, besides the job (the library's `declared_lineage.py`)."""
         stage = sorted(self.stage.inputs.items())
         inputs = [{"dataset": one.dataset, "folder": _input(folder_of(name))} for name, one in stage]
         return json.dumps({"pipeline": self.owner.name, "stage": self.name, "inputs": inputs})

@@ -84,7 +84,7 @@ def _library(folder: Path) -> bytes:
 _MAIN = {"__main__.py": b"import tensorplane.__main__\n"}
 """The archive as a program."""
 _OF_STEPS = (
-    *("__main__.py", "errors.py", "lazy.py", "numbered.py", "unpack.py"),
+    *("__main__.py", "errors.py", "lazy_imports.py", "model_versions.py", "unpack.py"),
     *(f"checkpoints/{name}.py" for name in ("__init__", "disk", "run_folder")),
 )
 

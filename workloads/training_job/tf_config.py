@@ -17,7 +17,7 @@ def hosts(role: str) -> str:
 VARIABLES = ("TF_CONFIG", "TF_JOB_NAME", INDEX, *map(hosts, ("chief", "worker", "ps")))
 """Variables of pods with a task; of the hosts, those of roles in the cluster."""
 _RESTARTS = "TENSORPLANE_RESTARTS"
-"""Variable with how often the gang was restarted, from which the launcher has the ports (`addresses.py`)."""
+"""Variable with how often the gang was restarted, from which the launcher has the ports (`gang_ports.py`)."""
 
 
 def hostname(run: str, role: str, index: int) -> str:

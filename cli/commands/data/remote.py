@@ -27,7 +27,9 @@ SOURCES = "/volumes"
 """Folder of the pod with the volumes that it only reads."""
 LIBRARY = "TENSORPLANE_DATASETS"
 """Variable of the pod with the modules that it runs (`library`)."""
-_OF_LINEAGE = ("content.py", "errors.py", "lineage.py", "of_job.py", "provenance.py", "seeds.py", "version.py")
+_OF_LINEAGE = (
+    *("content.py", "declared_lineage.py", "errors.py", "lineage.py", "provenance.py", "seeds.py", "version.py"),
+)
 # A module can be imported from an archive, and an archive of a pod whose file systems are read-only is in memory.
 _START = (
     "import base64, os, runpy, sys; library = os.memfd_create('library'); "

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplane import lazy
+from tensorplane import lazy_imports
 
 __all__ = ["Checkpointer", "Checkpoints", "UnreadableCheckpoints"]
 
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from tensorplane.checkpoints.checkpointer import Checkpointer, Checkpoints, UnreadableCheckpoints
 else:
     # The launcher imports `run_folder`, without TensorFlow.
-    __getattr__ = lazy.names("tensorplane.checkpoints", dict.fromkeys(__all__, "checkpointer"))
+    __getattr__ = lazy_imports.module_getattr("tensorplane.checkpoints", dict.fromkeys(__all__, "checkpointer"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tensorplane import lazy
+from tensorplane import lazy_imports
 
 __all__ = ["Order", "shard"]
 
@@ -12,4 +12,4 @@ if TYPE_CHECKING:
     from tensorplane.data.order import Order, shard
 else:
     # The servers start faster without what programs use.
-    __getattr__ = lazy.names("tensorplane.data", dict.fromkeys(__all__, "order"))
+    __getattr__ = lazy_imports.module_getattr("tensorplane.data", dict.fromkeys(__all__, "order"))

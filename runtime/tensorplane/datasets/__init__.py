@@ -7,7 +7,7 @@ tensorplane.datasets` is the same for programs in other languages.
 
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import Dataset
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 from tensorplane.datasets.retention import Rule
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import Conflict, File

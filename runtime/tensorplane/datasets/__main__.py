@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tensorplane.datasets import lasting, request_keys, requests
+from tensorplane.datasets import request_keys, requests
 from tensorplane.datasets.dataset import Dataset
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused, permanent_errors_refused
 
 
 def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
@@ -25,7 +25,7 @@ def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
     request_keys.check(verb, asked)
     asked = {key: value for key, value in asked.items() if value is not None}  # null says as much as no key
     name, volume = asked.get("dataset", Path(root).name), asked.get("volume", "")
-    with lasting.refused(Path(root), what=f"{name}: what {verb!r} writes", volume=volume, dataset=name):
+    with permanent_errors_refused(Path(root), what=f"{name}: what {verb!r} writes", volume=volume, dataset=name):
         answer = requests.VERBS[verb](Dataset(Path(root)), asked, source, out)
     if answer is not None:
         out.write(json.dumps(answer, default=asdict).encode() + b"\n")

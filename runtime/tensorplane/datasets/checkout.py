@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 from tensorplane.datasets.store import Store, remove
 from tensorplane.datasets.tree import File
 

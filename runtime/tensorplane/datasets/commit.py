@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Gone, Refused, collected
+from tensorplane.datasets.errors import Gone, Refused, collected
 from tensorplane.datasets.store import Store, blob_name, listed
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")

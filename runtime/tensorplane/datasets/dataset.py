@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from tensorplane.datasets import checkout, commit, durable, labels, reads, references, retention, scan, tree
 from tensorplane.datasets.commit import After, Commit, Note
+from tensorplane.datasets.errors import Gone, Refused, collected
 from tensorplane.datasets.references import MAIN
-from tensorplane.datasets.refused import Gone, Refused, collected
 from tensorplane.datasets.store import Store, blob_name
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 
 READ_ONLY = 0o444
 _AT_ONCE = 16

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from tensorplane.datasets import durable
 from tensorplane.datasets.commit import NAME
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 from tensorplane.datasets.store import Store, listed
 
 

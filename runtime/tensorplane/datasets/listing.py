@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tensorplane.datasets import tree
-from tensorplane.datasets.refused import all_of, shortened
+from tensorplane.datasets.errors import all_of, shortened
 
 _TRIES = 10
 """How often folders that change are listed again. New files may come on and on."""

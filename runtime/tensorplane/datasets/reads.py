@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 
 if TYPE_CHECKING:
     from tensorplane.datasets.commit import Commit

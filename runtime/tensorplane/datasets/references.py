@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from tensorplane.datasets import commit, labels
 from tensorplane.datasets.commit import Commit
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 from tensorplane.datasets.store import Store
 
 MAIN = "main"

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from tensorplane.datasets.refused import Refused, all_of, shortened
+from tensorplane.datasets.errors import Refused, all_of, shortened
 
 _OF_SETTINGS = ("dataset", "volume", "others", "conflicts", "table", "retention")
 """What the settings say of a dataset, which each request may have."""

@@ -12,8 +12,8 @@ from typing import Any, BinaryIO
 from tensorplane.datasets import checkout, tree
 from tensorplane.datasets.commit import Commit, Note
 from tensorplane.datasets.dataset import Dataset
+from tensorplane.datasets.errors import Cut, Refused
 from tensorplane.datasets.references import MAIN
-from tensorplane.datasets.refused import Cut, Refused
 from tensorplane.datasets.retention import GRACE_SECONDS, Rule
 from tensorplane.datasets.table import Table
 from tensorplane.datasets.tree import File

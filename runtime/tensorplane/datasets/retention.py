@@ -22,7 +22,7 @@ from pathlib import Path
 
 from tensorplane.datasets import commit, labels, tree
 from tensorplane.datasets.commit import Commit
-from tensorplane.datasets.refused import Refused, all_of
+from tensorplane.datasets.errors import Refused, all_of
 from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, listed, used_since
 from tensorplane.datasets.tree import File
 

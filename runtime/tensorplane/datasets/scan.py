@@ -21,8 +21,8 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tensorplane.datasets import durable, listing
+from tensorplane.datasets.errors import Refused, all_of
 from tensorplane.datasets.listing import Stamp
-from tensorplane.datasets.refused import Refused, all_of
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
 

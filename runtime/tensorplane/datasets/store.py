@@ -29,7 +29,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from tensorplane.datasets import durable, tree
-from tensorplane.datasets.refused import Cut, Gone, Refused
+from tensorplane.datasets.errors import Cut, Gone, Refused
 from tensorplane.datasets.tree import File
 
 _CHUNK = 1 << 20

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from tensorplane.datasets import parquet
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 
 _HIDDEN = ("_", ".")
 """Files with such names, as _SUCCESS, are no part of a table, as in Spark and Hive."""

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from tensorplane.datasets.refused import Refused, shortened
+from tensorplane.datasets.errors import Refused, shortened
 
 LEAF = 256
 """Most entries of a node that is not split."""

@@ -17,7 +17,7 @@ import tensorflow as tf
 from tensorflow.python.checkpoint.graph_view import ObjectGraphView
 
 from tensorplane.keras import repeatable
-from tensorplane.keras.kept_values import from_json, to_json
+from tensorplane.keras.json_values import from_json, to_json
 from tensorplane.log import warn
 
 _MOST_BYTES, _MOST_READ_BYTES = 64 << 20, 1 << 20

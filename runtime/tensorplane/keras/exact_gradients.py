@@ -18,7 +18,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from tensorplane.keras.looked_up import are_unique, is_row_independent, lookups_of
 from tensorplane.keras.replicas import (
     in_step,
     inverse_share,
@@ -29,6 +28,7 @@ from tensorplane.keras.replicas import (
     summed,
     total_rows,
 )
+from tensorplane.keras.table_lookups import are_unique, is_row_independent, lookups_of
 
 Function = Callable[..., Any]
 

@@ -17,8 +17,8 @@ import numpy as np
 import tensorflow as tf
 
 from tensorplane import seeds
-from tensorplane.keras import outer_values
-from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
+from tensorplane.keras import shared_values
+from tensorplane.keras.json_values import NotSerializable, from_json, to_json
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
 from tensorplane.log import warn
@@ -201,9 +201,9 @@ class CallbackStates:
                     variable.assign(from_json(value))
             elif not _refilled(now, value := from_json(kept)):
                 if not name.isidentifier():
-                    raise CannotKeep("it is no longer in the program")
+                    raise NotSerializable("it is no longer in the program")
                 setattr(callback, name, value)
-        except (CannotKeep, ValueError) as error:
+        except (NotSerializable, ValueError) as error:
             warn(f"callbacks: {type(callback).__name__}.{name} is not restored ({error}); it starts as in a new run")
             return False
         return True
@@ -219,7 +219,7 @@ def _kind(callback: Any) -> str:
 
 def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
     """The attributes of a callback, and what it shares with its class and the program."""
-    yield from outer_values.of(callback)
+    yield from shared_values.of(callback)
     for owner in reversed(type(callback).__mro__):
         if not owner.__module__.startswith(("keras.", "builtins", "tensorplane.")):
             yield from ((name, one) for name, one in vars(owner).items() if _is_shared(name, one, callback))
@@ -228,7 +228,7 @@ def _attributes(callback: Any) -> Iterator[tuple[str, Any]]:
 
 def _is_shared(name: str, value: Any, callback: Any) -> bool:
     """Whether an attribute of a class is a container of all its callbacks."""
-    is_container = isinstance(value, outer_values.CONTAINERS)
+    is_container = isinstance(value, shared_values.CONTAINERS)
     return is_container and name not in vars(callback) and not name.startswith("__")
 
 
@@ -247,7 +247,7 @@ def _kept(callback: Any) -> dict[str, Any]:
                 found[name] = {"": "variable", "value": to_json(_read(value))}
             else:
                 found[name] = to_json(value)
-        except (CannotKeep, RecursionError):
+        except (NotSerializable, RecursionError):
             continue
     return found
 

@@ -18,12 +18,12 @@ from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.keras import (
     added_losses,
     building,
+    callback_files,
     captured,
-    chief_files,
-    due_updates,
     epochs,
     exact_gradients,
     exact_metrics,
+    periodic_updates,
     scalars,
     seed_generators,
     steps,
@@ -100,7 +100,7 @@ def install() -> None:
         f"{_COMPILED}:CompileLoss.call": exact_gradients.compiled_loss,
         f"{_METRICS}:reduce_to_samplewise_values": exact_metrics.samplewise_values,
         f"{_OPTIMIZER}:BaseOptimizer.apply": exact_gradients.apply_gradients,
-        f"{_OPTIMIZER}:BaseOptimizer._backend_apply_gradients": due_updates.update_if_due,
+        f"{_OPTIMIZER}:BaseOptimizer._backend_apply_gradients": periodic_updates.update_if_due,
         f"{_LOSS_SCALE}:LossScaleOptimizer.apply": exact_gradients.apply_gradients,
         f"{_TF_OPTIMIZER}:TFOptimizer._all_reduce_sum_gradients": exact_gradients.all_reduce,
         f"{_NN}:_compute_moments_sync": exact_gradients.moments,
@@ -157,7 +157,7 @@ def _noted(original: Function) -> Function:
     @functools.wraps(original)
     def set_model(self: Any, model: Any) -> None:
         if model and Replicas.of(model.distribute_strategy).first:
-            chief_files.leave_to_the_chief(self.callbacks)
+            callback_files.leave_to_the_chief(self.callbacks)
         # What saves the state of the others runs after them, also after Keras' History, which Keras adds at the end.
         self.callbacks.sort(key=lambda one: getattr(one, "saves_others", False))
         original(self, model)

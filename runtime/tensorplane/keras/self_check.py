@@ -17,12 +17,11 @@ import tensorflow as tf
 from tensorplane.errors import TensorplaneError, UsageError
 from tensorplane.keras import building, repair, seed_generators, steps
 from tensorplane.keras.batches import Batches
-from tensorplane.keras.constant_draws import compared, constant_draws
+from tensorplane.keras.comparison import compared, constant_draws, undone_writes
 from tensorplane.keras.exact_gradients import applying
 from tensorplane.keras.exact_metrics import measured_apart
 from tensorplane.keras.optimizers import optimizers_of
 from tensorplane.keras.replicas import several
-from tensorplane.keras.undone_writes import undone_writes
 
 _RANDOM = ("rate", "dropout", "recurrent_dropout", "stddev")
 """Attributes of layers that add noise, which differs between replicas and one process."""

@@ -16,7 +16,7 @@ from typing import Any, NoReturn
 
 import tensorflow as tf
 
-from tensorplane import first_step
+from tensorplane import step_record
 from tensorplane.checkpoints.checkpointer import Checkpointer
 from tensorplane.cluster import Place
 from tensorplane.errors import UsageError
@@ -102,7 +102,7 @@ def coordinated(of: Any, stop: StopRequest) -> Iterator[Callable[[], bool]]:
                 raise
             _lost(error)
     code[0] = 0
-    first_step.ended()
+    step_record.ended()
 
 
 def pause_after(step: int, look: int) -> int:
@@ -121,7 +121,7 @@ class Calls:
     ) -> None:
         if of.num_replicas_in_sync > 1:
             raise UsageError("parameter server: a worker can use one GPU; set resources.gpus: 1 and more workers")
-        first_step.expected()
+        step_record.expected()
         self._progress = progress
         self._strategy, self._train_step = of, train_step
         self._coordinator = tf.distribute.coordinator.ClusterCoordinator(of)
@@ -142,7 +142,7 @@ class Calls:
         waiting: collections.deque[tuple[int, Any]] = collections.deque()
         next_first, logged = at, at
         if self._began:
-            first_step.done(at)
+            step_record.done(at)
         while waiting or (next_first < to and not asked()):
             # The first step alone: an error cancels all other calls, and would hide that this one was completed.
             ahead, steps = (_CALLS_AHEAD * self._workers, each) if self._began else (1, 1)
@@ -154,10 +154,10 @@ class Calls:
                 break
             end, value = waiting.popleft()
             loss = self._result(value)
-            first_step.goes_on()
+            step_record.goes_on()
             if not self._began:
                 # Calls end in any order: a run that fails and resumes comes back to this pause, and fails after it.
-                first_step.done(at)
+                step_record.done(at)
                 self._began = True
             if end - logged >= log_every or end == to:
                 self._progress.report(end, loss=loss)

@@ -12,10 +12,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from tensorplane.checkpoints.run_folder import TakenOver
-from tensorplane.datasets import Refused, lasting
-from tensorplane.datasets.refused import Gone, shortened
+from tensorplane.datasets import Refused
+from tensorplane.datasets.errors import Gone, permanent_errors_refused, shortened
+from tensorplane.stages.container_exit import exit_status
 from tensorplane.stages.description import Stage
-from tensorplane.stages.program import exit_status
 from tensorplane.stages.publish import Server, published, served
 from tensorplane.stages.steps import kept, words
 
@@ -28,7 +28,7 @@ def _keep(stage: Stage, run: str, item: str, folder: str, program: str = "") -> 
 
 def _publish(stage: Stage, run: str, item: str, folder: str, out: str) -> None:
     server = Server.of(stage)
-    with lasting.refused(server.folder.parent, what=f"{server.server}: the model", of=Path(folder)):
+    with permanent_errors_refused(server.folder.parent, what=f"{server.server}: the model", of=Path(folder)):
         version = published(stage, run, Path(folder))
     _say(stage, words(published=version))
     served(stage, version, Path(out))

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from tensorplane.datasets import Refused, checkout, commit, durable
 from tensorplane.datasets.store import remove
-from tensorplane.stages import joins, parts, too_many
+from tensorplane.stages import joins, parts, split_suggestion
 from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Item, Part
 from tensorplane.stages.results import Results
@@ -159,7 +159,7 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
     if len(todo) > MOST:
         grows = stage.cache and all(planned[number].why == NEW for number in todo)
-        remedy = too_many.remedy(stage, found, MOST, grows=grows)
+        remedy = split_suggestion.remedy(stage, found, MOST, grows=grows)
         raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; {remedy}")
     ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
     # Before the plan of a former try is replaced, which has the numbers of its folders.

@@ -16,7 +16,7 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any
 
-from tensorplane import numbered
+from tensorplane import model_versions
 from tensorplane.datasets import Refused
 from tensorplane.stages.description import Stage
 from tensorplane.stages.plan import Plan, is_last, path_of
@@ -73,10 +73,10 @@ def published(stage: Stage, run: str, model: Path) -> int:
         return is_last(stage, run)
 
     # A pod of a former run, which is cut off or paused, has another version.
-    for other in numbered.publishers(server.folder):
+    for other in model_versions.publishers(server.folder):
         if other.startswith(of_dataset) and other != publisher:
-            numbered.bar_former(server.folder, other, is_ours=is_ours)
-    return numbered.add(lambda draft: _copied(model, draft, record), server.folder, publisher, is_ours=is_ours)
+            model_versions.fence_former(server.folder, other, is_ours=is_ours)
+    return model_versions.add(lambda draft: _copied(model, draft, record), server.folder, publisher, is_ours=is_ours)
 
 
 def served(stage: Stage, version: int, out: Path, pause: Callable[[], object] = lambda: time.sleep(1)) -> None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tensorplane.datasets import Dataset, File, durable
-from tensorplane.datasets.refused import Gone
+from tensorplane.datasets.errors import Gone
 from tensorplane.datasets.store import Store, blob_name
 
 _PREFIX = 2

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tensorplane.datasets import Refused, lasting
-from tensorplane.datasets.refused import Gone
+from tensorplane.datasets import Refused
+from tensorplane.datasets.errors import Gone, permanent_errors_refused
 from tensorplane.errors import UsageError
 from tensorplane.stages.commit import commit
 from tensorplane.stages.description import Stage
-from tensorplane.stages.keep import keep
+from tensorplane.stages.item_results import keep
 from tensorplane.stages.plan import Plan, finish, path_of, plan
 
 
@@ -41,7 +41,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     """
     if step == "plan":
         roots = (stage.root, *(each.root for each in stage.inputs))
-        with lasting.refused(*roots, what=f"{stage.name}: the plan"):
+        with permanent_errors_refused(*roots, what=f"{stage.name}: the plan"):
             try:
                 return _plan(stage, run, {each.name: inputs[each.name] for each in stage.inputs})
             except Gone as error:  # an input, and not contents that another try would keep again
@@ -49,7 +49,9 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     if step == "keep":
         return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
     if step == "commit":
-        with lasting.refused(stage.root, what=f"{stage.name}: the version of {stage.dataset}", dataset=stage.dataset):
+        with permanent_errors_refused(
+            stage.root, what=f"{stage.name}: the version of {stage.dataset}", dataset=stage.dataset
+        ):
             return _commit(stage, run)
     if step == "clean":
         finish(stage, run)
@@ -60,7 +62,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
 def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
     """Keep the files of a folder as the result of an item."""
     what = f"{stage.name}: the result of part {item} for {stage.dataset}"
-    with lasting.refused(stage.root, what=what, of=folder, dataset=stage.dataset):
+    with permanent_errors_refused(stage.root, what=what, of=folder, dataset=stage.dataset):
         files = keep(stage, run, int(item), folder)
         return Taken(words(item=item, result="unchanged") if files is None else words(item=item, files=files))
 

@@ -27,7 +27,7 @@ from components.datasets.settings import DatasetArgs
 from core.errors import UserError
 from tensorplane.datasets import Dataset, retention
 from tensorplane.datasets import __main__ as program
-from tensorplane.datasets.refused import Refused
+from tensorplane.datasets.errors import Refused
 
 _SETTINGS = {
     "volumes": {"data": {"sizeGib": 1}, "bucket": {"sizeGib": 1}},

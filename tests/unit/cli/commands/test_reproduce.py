@@ -25,7 +25,7 @@ from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
 from components.base.settings import Settings
 from core.errors import UserError
-from tensorplane import code_archive, content, lineage, provenance
+from tensorplane import content, job_files, lineage, provenance
 from tensorplane.datasets import Dataset
 from tests.support import counts
 
@@ -78,7 +78,7 @@ def _published(root: Path, planned: Planned, mine: Path, **record: Any) -> Path:
     found = {**_recorded(planned), "runSeed": 17, "seed": 17, **record}
     (folder / lineage.FILE).write_text(json.dumps(found))
     (folder / content.FILE).write_text(json.dumps(_DIGESTS))
-    code_archive.write(folder / lineage.CODE, mine)
+    job_files.write_archive(folder / lineage.CODE, mine)
     return folder
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from driver.runs import published
-from tensorplane import published as writing
+from tensorplane import termination_message as writing
 from tests.support.failed_jobs import exited, pod_of
 
 LINEAGE: dict[str, Any] = {
@@ -31,7 +31,7 @@ def message(folder: Path, run: str | None = "digits-1", **facts: Any) -> str:
     file.write_text(json.dumps({**LINEAGE, **facts}))
     target = folder / "termination-log"
     target.touch()
-    writing.leave(folder / "digits", run, target)
+    writing.write(folder / "digits", run, target)
     return target.read_text()
 
 
@@ -51,7 +51,7 @@ def test_the_driver_reads_what_the_library_leaves(tmp_path: Path) -> None:
 def test_only_versions_of_the_run_are_left(tmp_path: Path) -> None:
     assert message(tmp_path, run="digits-2") == ""
     assert message(tmp_path, run=None) == ""
-    writing.leave(tmp_path / "nothing", "digits-1", tmp_path / "termination-log")
+    writing.write(tmp_path / "nothing", "digits-1", tmp_path / "termination-log")
     assert (tmp_path / "termination-log").read_text() == ""
 
 

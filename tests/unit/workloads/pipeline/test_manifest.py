@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from components.base.labels import FENCED, PIPELINE, QUEUE_LABEL, SOURCES, STAGE
-from tensorplane import of_job
+from tensorplane import declared_lineage
 from tensorplane.stages.description import Stage
 from workloads.pipeline import manifest as pipeline_manifest
 from workloads.pipeline.manifest import Facts
@@ -280,10 +280,16 @@ def test_a_stage_can_be_a_job_with_the_stages_folders() -> None:
         "/in/photos": ("{{inputs.parameters.in-photos}}", True),
         "/out": ("{{inputs.parameters.out}}", False),
     }
-    about = {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0]["env"]}[of_job.STAGE]
+    about = {each["name"]: each.get("value", "") for each in pod["spec"]["containers"][0]["env"]}[
+        declared_lineage.STAGE
+    ]
     about = about.replace("{{inputs.parameters.in-photos}}", f"datasets/prepared/versions/{'a' * 64}")
     inputs = [{"dataset": "prepared", "version": "a" * 64}]
-    assert of_job.stage({of_job.STAGE: about}) == {"pipeline": "photos", "stage": "train", "inputs": inputs}
+    assert declared_lineage.stage({declared_lineage.STAGE: about}) == {
+        "pipeline": "photos",
+        "stage": "train",
+        "inputs": inputs,
+    }
     assert pod["spec"]["serviceAccountName"] == "photos"
     assert len(pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]) == 1
     assert templates["train-keep"]["suspend"] == {}

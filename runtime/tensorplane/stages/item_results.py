@@ -1,4 +1,5 @@
-"""Which items of a run have their results: whoever keeps one adds its number to a file of the run.
+"""The result of each item of a run: the files that the stage's program wrote. Who keeps one adds its number to a file
+of the run.
 
 To look for the results themselves until they are there does not do: a client of NFS that found no file of a name may
 say so for half a minute after another client has made it. A file that is there is read anew each time it is opened. A
@@ -10,8 +11,10 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+from tensorplane.datasets import scan
 from tensorplane.stages import plan
 from tensorplane.stages.description import Stage
+from tensorplane.stages.results import Result, Results
 
 
 def note(stage: Stage, run: str, number: int) -> None:
@@ -23,7 +26,7 @@ def note(stage: Stage, run: str, number: int) -> None:
         os.close(file)
 
 
-class Awaited:
+class PendingResults:
     """The results that a run of a stage waits for."""
 
     def __init__(self, stage: Stage, run: str) -> None:
@@ -40,3 +43,20 @@ def _lines(path: Path) -> list[str]:
     """Whole lines: the last one may be being written."""
     *lines, _ = path.read_text().split("\n")
     return [line for line in lines if line.isdigit()]
+
+
+def keep(stage: Stage, run: str, number: int, folder: Path) -> int | None:
+    """Keep the files of a folder as the result of an item, by its number in the run's plan; how many there are.
+
+    None if the item has a result since the run was planned again: a pod of the plan before may still work on it. Raises
+    Refused for what is no regular file. Reads nothing that grows with the dataset: this is a small container.
+    """
+    item = plan.due(stage, run).get(number)
+    if item is None:
+        return None
+    with stage.output().attempt() as dataset:
+        found = scan.changes(dataset.store, folder, scan.Index())
+        files = {path: file for path, file in found.files.items() if file is not None}
+        Results(dataset).keep(item.key, Result(files, run))
+    note(stage, run, number)
+    return len(files)

@@ -25,12 +25,12 @@ import tensorflow as tf
 from tensorplane.errors import TensorplaneError
 
 
-class CannotKeep(TensorplaneError, TypeError):
+class NotSerializable(TensorplaneError, TypeError):
     """A value of a type that is not kept, such as an open file. Its message is the type's name."""
 
 
 def to_json(value: Any) -> Any:
-    """What `json` can write. Raises CannotKeep."""
+    """What `json` can write. Raises NotSerializable."""
     if value is None or type(value) in (bool, int, float, str):
         return value
     if type(value) is list:
@@ -40,11 +40,11 @@ def to_json(value: Any) -> Any:
     for kind, (matches, write, _) in _KINDS.items():
         if matches(value):
             return {"": kind, **write(value)}
-    raise CannotKeep(type(value).__name__)
+    raise NotSerializable(type(value).__name__)
 
 
 def from_json(value: Any) -> Any:
-    """The reverse of `to_json`. Raises CannotKeep if the program has no longer the class or function of a value."""
+    """The reverse of `to_json`. Raises NotSerializable if the program no longer has a value's class or function."""
     if isinstance(value, list):
         return [from_json(one) for one in value]
     if not isinstance(value, dict):
@@ -105,7 +105,7 @@ def _by_name(value: Any, is_kind: Callable[[Any], bool] = callable) -> Any:
     """The class or function that a value names, if it is what the value's kind is made of: no file calls others."""
     found = _found(value["module"], value["name"])
     if found is None or not is_kind(found):
-        raise CannotKeep(f"{value['module']}.{value['name']} is missing, or something else now")
+        raise NotSerializable(f"{value['module']}.{value['name']} is missing, or something else now")
     return found
 
 

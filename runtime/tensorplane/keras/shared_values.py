@@ -1,4 +1,4 @@
-"""What functions of callbacks use from outside of them: containers and variables of closures and of the program."""
+"""The containers and variables that functions of callbacks share with the program, through closures or globals."""
 
 from __future__ import annotations
 

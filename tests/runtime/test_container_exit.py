@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane.stages.program import exit_status
+from tensorplane.stages.container_exit import exit_status
 
 
 def _then(*steps: Callable[[], object]) -> Callable[[], object]:

@@ -66,7 +66,7 @@ def ended() -> None:
 
 
 def same_loss(step: int) -> None:
-    """Record that the process ends because its loss stays the same (`same_loss.py`)."""
+    """Record that the process ends because its loss stays the same (`progress_deadline.py`)."""
     _note(f"{SAME_LOSS} {step}")
 
 

@@ -1,4 +1,4 @@
-"""Leaves what a successful pod has published in its termination message, where `make status` and `why` read it.
+"""Writes what a successful pod has published into its termination message, where `make status` and `why` read it.
 
 It only requires the standard library, because the launcher uses it after any command.
 """
@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from tensorplane import lineage
-from tensorplane.numbered import newest
+from tensorplane.model_versions import newest
 
 MESSAGE = Path("/dev/termination-log")
 """The file whose content Kubernetes keeps in the pod's status, up to 4 KiB."""
 _MOST_BYTES = 4000
-_KEPT = ("run", "code", "image", "data", "steps", "metrics")
-"""The facts of the lineage that are kept; the version on the volume has all."""
+_FACTS = ("run", "code", "image", "data", "steps", "metrics")
+"""The facts of the lineage that the message has; the version on the volume has all."""
 
 
-def leave(base: Path, run: str | None, message: Path = MESSAGE) -> None:
+def write(base: Path, run: str | None, message: Path = MESSAGE) -> None:
     """Write the newest version below `base` and its lineage, if `run` has published it."""
     facts = _facts(base, run)
     if not facts:
@@ -41,4 +41,4 @@ def _facts(base: Path, run: str | None) -> dict[str, Any]:
         return {}
     if not isinstance(found, dict) or run is None or found.get("run") != run:
         return {}
-    return {"version": f"{base.name}/{version}", **{name: found[name] for name in _KEPT if name in found}}
+    return {"version": f"{base.name}/{version}", **{name: found[name] for name in _FACTS if name in found}}

@@ -1,4 +1,5 @@
-"""Random operations that give a constant, so that two computations with random draws can be compared."""
+"""What makes two computations comparable: random operations give a constant, and writes into variables are undone, also
+those into variables that no part of a model has."""
 
 from __future__ import annotations
 
@@ -11,6 +12,7 @@ from typing import Any
 from unittest.mock import patch
 
 import tensorflow as tf
+from tensorflow.python.ops.resource_variable_ops import ResourceVariable
 
 from tensorplane.keras.replicas import several
 
@@ -89,3 +91,35 @@ def _where_compared(draw: Callable[..., tf.Tensor], original: Callable[..., tf.T
         return (draw if is_compared() else original)(*arguments, **keywords)
 
     return drawn
+
+
+_WRITES = ("assign", "assign_add", "assign_sub", "scatter_update", "scatter_add", "scatter_sub", "scatter_nd_update")
+"""The methods of a variable of one replica with which programs and Keras change it."""
+
+
+@contextmanager
+def undone_writes() -> Iterator[None]:
+    """After this block, variables have the values from before it. Functions must run eagerly in it."""
+    before: dict[int, tuple[Any, Any]] = {}
+    # What replicas update together, they update in the caller's thread.
+    mine = threading.current_thread()
+
+    def noting(write: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(write)
+        def written(self: Any, *arguments: Any, **keywords: Any) -> Any:
+            compared = threading.current_thread() is mine or is_compared()
+            if compared and id(self) not in before:
+                before[id(self)] = self, self.read_value()
+            return write(self, *arguments, **keywords)
+
+        return written
+
+    try:
+        with ExitStack() as undo:
+            for name in _WRITES:
+                write = getattr(ResourceVariable, name)
+                undo.enter_context(patch.object(ResourceVariable, name, noting(write)))
+            yield
+    finally:
+        for variable, value in before.values():
+            variable.assign(value)

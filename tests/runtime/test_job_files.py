@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane.working_directory import MOUNTED, enter_copy
+from tensorplane.job_files import MOUNTED, enter_copy
 from workloads.pods import pod
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane import kept_log
+from tensorplane import volume_log
 from tensorplane.checkpoints.run_folder import RUN
-from tensorplane.kept_log import KeptLog
+from tensorplane.volume_log import VolumeLog
 from tests.runtime.launcher import launched
 from tests.support.waiting import PATIENT_SECONDS
 
@@ -48,7 +48,7 @@ def test_a_volume_that_refuses_stops_nothing(tmp_path: Path) -> None:
 
 
 def test_a_full_volume_stops_nothing() -> None:
-    log = KeptLog(Path("/dev/full"))
+    log = VolumeLog(Path("/dev/full"))
     for _ in range(1000):
         log.write(b"x" * 1000)
     log.close()
@@ -57,7 +57,7 @@ def test_a_full_volume_stops_nothing() -> None:
 def test_a_slow_volume_costs_lines_and_not_time(tmp_path: Path) -> None:
     fifo = tmp_path / "hangs"
     os.mkfifo(fifo)
-    log = KeptLog(fifo)  # opening it waits for a reader
+    log = VolumeLog(fifo)  # opening it waits for a reader
     for _ in range(10_000):
         log.write(b"x" * 1000)
     os.close(os.open(fifo, os.O_RDONLY | os.O_NONBLOCK))  # it hangs no longer
@@ -65,9 +65,9 @@ def test_a_slow_volume_costs_lines_and_not_time(tmp_path: Path) -> None:
 
 
 def test_a_large_log_keeps_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept_log, "_MOST_BYTES", 1000)
-    monkeypatch.setattr(kept_log, "_CLOSE_SECONDS", PATIENT_SECONDS)
-    log = KeptLog(tmp_path / "worker-0.1.log")
+    monkeypatch.setattr(volume_log, "_MOST_BYTES", 1000)
+    monkeypatch.setattr(volume_log, "_CLOSE_SECONDS", PATIENT_SECONDS)
+    log = VolumeLog(tmp_path / "worker-0.1.log")
     for number in range(35):
         log.write(f"{number:99}\n".encode())
     log.close()

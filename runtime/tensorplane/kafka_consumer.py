@@ -31,7 +31,7 @@ class ReadingError(TensorplaneError, RuntimeError):
     """A program cannot continue without losing records."""
 
 
-class Lost(TensorplaneError):
+class BrokersLost(TensorplaneError):
     """The brokers have not answered a client for LOST_SECONDS."""
 
 
@@ -40,7 +40,7 @@ class Brokers:
 
     def __init__(self, topic: str, clock: Callable[[], float] = time.monotonic) -> None:
         """`topic`: one that the client may ask about. `clock`: seconds since any moment."""
-        self._topic, self._clock, self._look = topic, clock, NowAndThen()
+        self._topic, self._clock, self._look = topic, clock, Throttle()
         self._silent: float | None = None
         """When they were asked first without an answer since the last one."""
 
@@ -49,7 +49,7 @@ class Brokers:
         self._silent = None
 
     def have_failed(self, error: KafkaException) -> None:
-        """Say how a request failed. Raises Lost if they have not answered for too long."""
+        """Say how a request failed. Raises BrokersLost if they have not answered for too long."""
         say(waiting=f"topic {self._topic}: {error.args[0].str()}")
         if error.args[0].code() > KafkaError.NO_ERROR:  # of a broker, such as that there is no such topic
             self.have_answered()
@@ -59,10 +59,10 @@ class Brokers:
             self._silent = now
         elif now - self._silent >= LOST_SECONDS:
             say(reconnects=f"no broker has answered for {LOST_SECONDS:.0f} s")
-            raise Lost
+            raise BrokersLost
 
     def ask_now_and_then(self, client: Consumer | Producer) -> None:
-        """Ask them something, if that is due. Raises Lost."""
+        """Ask them something, if that is due. Raises BrokersLost."""
         if self._look.is_due():
             try:
                 client.list_topics(self._topic, timeout=_LOOK_SECONDS)
@@ -135,7 +135,7 @@ def lag(reader: Consumer, topic: str, after: Mapping[int, int]) -> int | None:
     return sum(max(0, end - after[partition]) for partition, end in ends.items())
 
 
-class NowAndThen:
+class Throttle:
     """Whether something that costs a request is due again."""
 
     def __init__(self, seconds: float = _LOOK_SECONDS) -> None:

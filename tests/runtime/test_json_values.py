@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tensorplane.keras.kept_values import CannotKeep, from_json, to_json
+from tensorplane.keras.json_values import NotSerializable, from_json, to_json
 
 
 class Phase(enum.Enum):
@@ -116,5 +116,5 @@ def test_a_tensor_and_generators_go_on_where_they_were() -> None:
     "value", [threading.Lock(), lambda: 0, object(), [threading.Lock()], {"a": (1, {threading.Lock()})}], ids=repr
 )
 def test_what_cannot_be_kept_is_not_half_kept(value: Any) -> None:
-    with pytest.raises(CannotKeep):
+    with pytest.raises(NotSerializable):
         to_json(value)

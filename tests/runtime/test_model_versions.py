@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tensorplane import numbered
+from tensorplane import model_versions
 from tensorplane.checkpoints.run_folder import TakenOver
 from tests.support import counts
 from tests.support.interleaved import TURNS, interleaved
@@ -31,18 +31,18 @@ class _Gangs:
         """Takes the run over: the number of the gang."""
         self.newest += 1
         number = self.newest
-        numbered.bar_former(self.base, "digits-1", is_ours=lambda: self.newest == number)
+        model_versions.fence_former(self.base, "digits-1", is_ours=lambda: self.newest == number)
         return number
 
     def publish(self, gang: int) -> int:
         """What a gang does in the end."""
-        return numbered.add(_write(gang), self.base, "digits-1", is_ours=lambda: self.newest == gang)
+        return model_versions.add(_write(gang), self.base, "digits-1", is_ours=lambda: self.newest == gang)
 
     def versions(self) -> dict[str, set[str]]:
         """Which gangs' files each version has."""
         return {
             str(number): {(self.base / str(number) / name).read_text() for name in _FILES}
-            for number in numbered.versions(self.base)
+            for number in model_versions.versions(self.base)
         }
 
 
@@ -70,7 +70,7 @@ def test_a_former_gang_that_goes_on_adds_nothing(
         number = gangs.start()
         if not rest:
             if other:
-                numbered.add(_write(0), gangs.base, "digits-2")
+                model_versions.add(_write(0), gangs.base, "digits-2")
             if publishes:
                 gangs.publish(number)
             seen.append(gangs.versions())
@@ -83,7 +83,7 @@ def test_a_former_gang_that_goes_on_adds_nothing(
         assert gangs.versions() == seen[0], "what the last gang left is what there is"
     assert all(len(files) == 1 for files in gangs.versions().values()), "each version is of one gang"
     published = gangs.publish(gangs.newest)
-    assert numbered.published_by(gangs.base / str(published)) == "digits-1"
+    assert model_versions.published_by(gangs.base / str(published)) == "digits-1"
     assert all(path.name.isdecimal() for path in gangs.base.iterdir()), "no draft is left"
 
 
@@ -127,7 +127,7 @@ def test_a_gang_that_is_killed_leaves_nothing_that_the_next_does_not_remove(
 def test_the_draft_of_an_earlier_library_is_not_published_either(tmp_path: Path) -> None:
     former = tmp_path / ".draft-digits-1"
     _write(1)(former)
-    numbered.bar_former(tmp_path, "digits-1", is_ours=lambda: True)
+    model_versions.fence_former(tmp_path, "digits-1", is_ours=lambda: True)
     assert not former.exists()
 
 
@@ -141,5 +141,5 @@ def test_a_gang_whose_run_is_taken_over_while_it_writes_publishes_nothing(tmp_pa
         gangs.newest += 1
 
     with pytest.raises(TakenOver):
-        numbered.add(write, tmp_path, "digits-1", is_ours=lambda: gangs.newest == former)
+        model_versions.add(write, tmp_path, "digits-1", is_ours=lambda: gangs.newest == former)
     assert gangs.versions() == {}

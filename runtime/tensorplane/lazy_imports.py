@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from importlib import import_module
 
 
-def names(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
+def module_getattr(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
     """The package's `__getattr__`. `homes`: each name's module in the package; a module is its own home.
 
     `package` is written out and not `__name__`: under the library's former name (`runtime`) both names

@@ -42,7 +42,7 @@ def add(
     """
     base.mkdir(parents=True, exist_ok=True)
     with _gate(base, publisher) as gate:
-        bar_former(base, publisher, is_ours=is_ours, own=gate)
+        fence_former(base, publisher, is_ours=is_ours, own=gate)
         last = newest(base)
         if last and published_by(base / str(last)) == publisher:
             return last
@@ -61,7 +61,7 @@ def add(
     return version
 
 
-def bar_former(base: Path, publisher: str, *, is_ours: Callable[[], bool], own: Path | None = None) -> None:
+def fence_former(base: Path, publisher: str, *, is_ours: Callable[[], bool], own: Path | None = None) -> None:
     """Remove what former writers of this publisher have begun below `base`, so that none of it becomes a version.
 
     Raises TakenOver unless the publisher is the caller's. `own`: the caller's gate.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tensorplane.datasets import Refused, lasting
+from tensorplane.datasets import Refused, errors
 
 
 @pytest.mark.parametrize(
@@ -24,7 +24,7 @@ from tensorplane.datasets import Refused, lasting
 def test_an_error_that_no_repetition_changes_says_what_to_do(tmp_path: Path, code: int, line: str) -> None:
     with (
         pytest.raises(Refused) as refused,
-        lasting.refused(tmp_path, what="raw: a file", volume="volume data"),
+        errors.permanent_errors_refused(tmp_path, what="raw: a file", volume="volume data"),
     ):
         raise OSError(code, os.strerror(code), "/data/x")
     assert str(refused.value) == line.format(user=os.geteuid())
@@ -34,7 +34,7 @@ def test_a_volume_with_its_most_files_says_so(tmp_path: Path, monkeypatch: pytes
     full = os.statvfs_result((4096, 4096, 9, 9, 9, 1000, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     expected = r"^raw: a file does not fit on its volume, which has no free inode of 1,000; make"
-    with pytest.raises(Refused, match=expected), lasting.refused(tmp_path, what="raw: a file"):
+    with pytest.raises(Refused, match=expected), errors.permanent_errors_refused(tmp_path, what="raw: a file"):
         raise OSError(errno.ENOSPC, "No space left on device")
 
 
@@ -45,6 +45,6 @@ def test_a_full_volume_is_named_by_the_folder_where_pods_mount_it(monkeypatch: p
     expected = r"^raw: a file does not fit on volume data, which has 0 B of 1 MiB free; make the volume larger$"
     with (
         pytest.raises(Refused, match=expected),
-        lasting.refused(Path("/volumes/data/datasets/raw"), what="raw: a file"),
+        errors.permanent_errors_refused(Path("/volumes/data/datasets/raw"), what="raw: a file"),
     ):
         raise OSError(errno.ENOSPC, "No space left on device")

@@ -1,18 +1,52 @@
-"""Errors of volumes that no repetition changes: refused in one line, so that nobody tries again."""
+"""What a dataset refuses: its errors, each in one line, and errors of volumes that no repetition changes."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from tensorplane.datasets.refused import Refused, shortened
+from tensorplane.errors import TensorplaneError
+
+_LINES = 10
+_CHARACTERS = 100
+
+
+class Refused(TensorplaneError):
+    """Why something cannot be done, in one line: `what: problem; remedy`."""
+
+
+class Cut(Refused):
+    """Contents stopped coming: those that have come stay for whoever goes on."""
+
+
+class Gone(Refused):
+    """Something that retention has deleted. Who keeps it again may succeed; who reads it does not."""
+
+
+def collected(what: str) -> Gone:
+    """The error of a commit whose contents a collection has just deleted."""
+    return Gone(f"{what}: a collection deleted contents of this commit; run the same command again")
+
+
+def all_of(faults: Iterable[str]) -> Refused:
+    """Many faults as one: the first lines, and how many more there are."""
+    lines = sorted(faults)
+    more = [f"and {len(lines) - _LINES:,} more"] if len(lines) > _LINES else []
+    return Refused("\n".join([*lines[:_LINES], *more]))
+
+
+def shortened(path: str) -> str:
+    """A path or value for a message: of one that is very long, its begin and its end."""
+    half = _CHARACTERS // 2
+    return path if len(path) <= _CHARACTERS else f"{path[:half]}…{path[-half:]}"
+
 
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _ACCESS = "let user {user} read and write it"
-_LASTING = {
+_PERMANENT = {
     errno.EACCES: _ACCESS,
     errno.EPERM: _ACCESS,
     errno.EROFS: "mount its volume for writing",
@@ -24,8 +58,10 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 @contextlib.contextmanager
-def refused(*roots: Path, what: str, of: Path | None = None, volume: str = "", dataset: str = "") -> Iterator[None]:
-    """Raise Refused for an OSError of the block that no repetition changes; others as they are.
+def permanent_errors_refused(
+    *roots: Path, what: str, of: Path | None = None, volume: str = "", dataset: str = ""
+) -> Iterator[None]:
+    """Raise Refused for an OSError of the block that no repetition changes, so that nobody tries again.
 
     `roots`: folders to which the block writes; if one's volume is full, `what` does not fit there. `of`: the folder
     with what is written. `volume`: the name of the volume, if `roots` do not tell. `dataset`: one that may have
@@ -43,8 +79,8 @@ def refused(*roots: Path, what: str, of: Path | None = None, volume: str = "", d
             else:
                 problem = f"{thing} does not fit on {place}, which has {_room(root)}; make the volume larger"
             raise Refused(f"{problem}{collect}") from error
-        if error.errno in _LASTING:
-            path, remedy = shortened(str(error.filename or what)), _LASTING[error.errno].format(user=os.geteuid())
+        if error.errno in _PERMANENT:
+            path, remedy = shortened(str(error.filename or what)), _PERMANENT[error.errno].format(user=os.geteuid())
             raise Refused(f"{path}: {error.strerror}; {remedy}") from error
         raise
 

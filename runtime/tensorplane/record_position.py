@@ -1,5 +1,7 @@
-"""Where a recorder goes on: the offsets in the newest of its commits. A commit has its window's records and the offsets
-after them at once, so no kill comes between the two."""
+"""Where a recorder continues: at the offsets in its newest commit.
+
+A commit has the records of its window and the offsets after them at once, so no kill comes between the two.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tensorplane.datasets import Commit, Dataset, Refused, tree
-from tensorplane.datasets.refused import Gone
+from tensorplane.datasets.errors import Gone
 from tensorplane.datasets.tree import File
 
 KEY = "stream"
@@ -36,7 +38,7 @@ class Source:
 
 
 @dataclass(frozen=True)
-class Place:
+class Position:
     """The newest commit of a source's records."""
 
     commit: str | None
@@ -47,21 +49,21 @@ class Place:
     """Of the topic that has these offsets; None in commits of earlier versions, and where brokers give none."""
 
 
-def of(dataset: Dataset, branch: str, source: Source) -> Place:
-    """The place in a branch's history. Raises Refused if the branch has what another source's recorder wrote."""
-    return _of(dataset, branch, dataset.branches().get(branch), source, Place(None, {}))
+def of(dataset: Dataset, branch: str, source: Source) -> Position:
+    """The position in a branch's history. Raises Refused if the branch has what another source's recorder wrote."""
+    return _of(dataset, branch, dataset.branches().get(branch), source, Position(None, {}))
 
 
-def unchanged(dataset: Dataset, branch: str, source: Source, place: Place, before: Commit | None) -> None:
-    """Raises Moved if the history up to `before` has a commit of the source that is newer than the place, Refused if it
-    has one of another source.
+def check_unchanged(dataset: Dataset, branch: str, source: Source, position: Position, before: Commit | None) -> None:
+    """Raises Moved if the history up to `before` has a commit of the source that is newer than the position, Refused if
+    it has one of another source.
     """
-    now = _of(dataset, branch, before, source, place)
-    if now.commit != place.commit:
+    now = _of(dataset, branch, before, source, position)
+    if now.commit != position.commit:
         raise Moved(f"{branch}: another recorder of {source.topic} has committed since")
 
 
-def unwritten(dataset: Dataset, branch: str, files: Mapping[str, File], before: Commit | None) -> None:
+def check_unwritten(dataset: Dataset, branch: str, files: Mapping[str, File], before: Commit | None) -> None:
     """Raises Refused if the commit has other files at these paths, which the recorder cannot have written: a path is
     of one window alone.
     """
@@ -92,19 +94,19 @@ def provenance(
     return {KEY: {**of_topic, "from": _text(begin), "to": _text(end), "records": records, **lost}}
 
 
-def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, known: Place) -> Place:
-    """The place in the history up to a commit; `known` where the history has it, or none of the source."""
+def _of(dataset: Dataset, branch: str, newest: Commit | None, source: Source, known: Position) -> Position:
+    """The position in the history up to a commit; `known` where the history has it, or none of the source."""
     for made in dataset.log(newest.id) if newest else ():
         if made.id == known.commit:
             return known
         about = _window(made)
         if about and source.plain.items() <= about.items():
             offsets = {int(partition): offset for partition, offset in about["to"].items()}
-            return Place(made.id, offsets, about.get(_TOPIC_ID))
+            return Position(made.id, offsets, about.get(_TOPIC_ID))
         if about and newest and _are_in(dataset, made, newest):
             problem = f"has records of {about['name']}/{about['topic']}, recorded by group {about['group']}"
             raise Refused(f"{_named(dataset, branch)}: {problem}; set that source again, or {REMEDY}")
-    return Place(None, {})
+    return Position(None, {})
 
 
 def _window(made: Commit) -> Mapping[str, Any] | None:

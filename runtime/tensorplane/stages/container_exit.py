@@ -1,4 +1,4 @@
-"""The end of the program whose result a container keeps.
+"""Waits for the exit of the container whose files another container keeps.
 
 Argo can start a container after another one, but looks for its end once a second only. So the container that keeps the
 result starts with the program, and looks itself.

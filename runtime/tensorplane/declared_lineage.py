@@ -1,5 +1,6 @@
-"""What the settings of a training job state of its lineage, in the variable TENSORPLANE_LINEAGE, and of a job that is a
-pipeline's stage in TENSORPLANE_STAGE; see `lineage.py`."""
+"""What the settings declare of a job's lineage: the variables TENSORPLANE_LINEAGE and, of a pipeline's stage,
+TENSORPLANE_STAGE. `lineage.py` has the format.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The rows of a table that a step looks up: alike on all replicas, as the positions of a sequence, or each once."""
+"""Which rows of an embedding table a step looks up: the same on all replicas, as the positions of a sequence, or each
+once.
+"""
 
 from __future__ import annotations
 

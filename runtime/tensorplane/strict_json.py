@@ -14,7 +14,7 @@ class InvalidJson(TensorplaneError, ValueError):
     """A record's value is missing, or is no JSON."""
 
 
-def parsed(value: bytes) -> Any:
+def parse(value: bytes) -> Any:
     """What the JSON says. Raises InvalidJson for anything else: also for what Python would read and others would not,
     such as UTF-16, a byte order mark or NaN, and for numbers that are infinite in 64 bits, such as 1e400.
     """
@@ -22,7 +22,7 @@ def parsed(value: bytes) -> Any:
 
 
 def check(value: bytes) -> None:
-    """Raises InvalidJson as `parsed` does, but takes numbers of any length, which Python's `int` does not."""
+    """Raises InvalidJson as `parse` does, but takes numbers of any length, which Python's `int` does not."""
     _loaded(value, whole=str, fraction=str)
 
 

@@ -1,4 +1,4 @@
-"""Keeps what a pod's command prints on the volume of the job's checkpoints: Kubernetes deletes logs with their pods.
+"""Copies what a pod's command prints to the volume of the job's checkpoints: Kubernetes deletes logs with their pods.
 
     checkpoints/logs/digits-1a2b3c4d/worker-0.1.log        of worker 0 since the first start of its pod's command
     checkpoints/logs/digits-1a2b3c4d/worker-0.1.log.old    what came before, once the file has become large
@@ -33,7 +33,7 @@ _CLOSE_SECONDS = 5.0
 _STARTS = 10_000
 
 
-class KeptLog:
+class VolumeLog:
     """The log of one start of a pod's command."""
 
     def __init__(self, path: Path | None) -> None:
@@ -44,7 +44,7 @@ class KeptLog:
         self._thread.start()
 
     @classmethod
-    def of_pod(cls, environment: Mapping[str, str] = os.environ) -> KeptLog:
+    def of_pod(cls, environment: Mapping[str, str] = os.environ) -> VolumeLog:
         """The log of this pod; without checkpoints, nothing is kept."""
         if RUN not in environment:
             return cls(None)

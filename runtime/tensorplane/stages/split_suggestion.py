@@ -1,4 +1,4 @@
-"""What makes fewer parts of a stage that has more than a run can work on: changes that the settings accept."""
+"""Which settings to suggest for a stage with more parts than a run can work on: other splits, which make fewer."""
 
 from __future__ import annotations
 
