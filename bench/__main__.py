@@ -8,6 +8,7 @@ import sys
 from rich.console import Console
 
 from bench import (
+    asha,
     check,
     checkpoints,
     command_line,
@@ -20,11 +21,11 @@ from bench import (
     instance,
     lost_nodes,
     lost_nodes_agent,
-    main_job,
+    make_up,
     memory,
     parameter_server,
     pipelines,
-    pods,
+    pod_start,
     previews,
     queue_layouts,
     quiet,
@@ -32,9 +33,8 @@ from bench import (
     simulated_fleet,
     snapshots,
     sweep_overhead,
-    sweeps,
-    throughput,
     training,
+    volume_throughput,
     weak_scaling,
 )
 from bench.figure import Figure, Measured
@@ -44,11 +44,11 @@ from core.errors import UserError
 FIGURES = {
     one.name: one
     for module in (
-        main_job,
+        make_up,
         memory,
-        pods,
+        pod_start,
         snapshots,
-        throughput,
+        volume_throughput,
         training,
         checkpoints,
         command_line,
@@ -65,7 +65,7 @@ FIGURES = {
         lost_nodes_agent,
         fit_speed,
         parameter_server,
-        sweeps,
+        asha,
         sweep_overhead,
         serving,
         pipelines,

@@ -1,4 +1,4 @@
-"""The trials of `bench/sweeps.py`: trains every combination of a grid on the digits, and prints what it reports.
+"""The trials of `bench/asha.py`: trains every combination of a grid on the digits, and prints what it reports.
 
 A line for each report: `report TRIAL STEP LOSS SECONDS`, with the loss of the samples that are not trained on, and the
 processor time of the trial so far without what it evaluates.

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import workers
+from bench import local_workers
 from bench.figure import Figure, Measured
 from core.scratch import scratch
 
@@ -48,7 +48,7 @@ def _train(rounds: int, minutes: float, *intervals: int) -> _Trained:
     program = Path(__file__).with_name("checkpoint_program.py")
     with scratch("bench") as folder:
         argv = [sys.executable, str(program), str(folder), str(rounds), str(minutes), "0", *map(str, intervals)]
-        done = subprocess.run(argv, env=workers.environment(), check=True, stdout=subprocess.PIPE, text=True)
+        done = subprocess.run(argv, env=local_workers.environment(), check=True, stdout=subprocess.PIPE, text=True)
     facts = json.loads(done.stdout.splitlines()[-1])
     return _Trained(facts["computed"], {int(steps): found for steps, found in facts["step_seconds"].items()})
 

@@ -14,7 +14,7 @@ import subprocess
 import sys
 from typing import Any
 
-from bench import rate, workers
+from bench import local_workers, rate
 from bench.figure import Figure, Measured, once
 from core.errors import UserError
 from core.paths import PROJECT
@@ -27,7 +27,7 @@ def _rates() -> dict[str, Any]:
     """What the program measured: once for all figures, in a process that has the library as pods have it."""
     done = subprocess.run(
         [sys.executable, str(PROJECT / "bench/input_program.py")],
-        env=workers.environment(),
+        env=local_workers.environment(),
         stdout=subprocess.PIPE,
         text=True,
         check=True,

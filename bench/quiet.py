@@ -1,13 +1,17 @@
-"""Waits for an idle machine: other programs would distort the figures."""
+"""An idle machine: waits for one, and measures what other programs take, since too much of it distorts the figures."""
 
 from __future__ import annotations
 
 import os
+import resource
 import time
 from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 
 from core.errors import UserError
+from embedded.cluster import cgroups
+from embedded.instance import Instance
 
 LOAD_LIMIT = 1.5
 _PATIENCE_SECONDS = 600.0
@@ -48,3 +52,29 @@ def busy_seconds() -> float:
     ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
     idle, waiting_for_disks = ticks[3], ticks[4]
     return (sum(ticks) - idle - waiting_for_disks) / os.sysconf("SC_CLK_TCK")
+
+
+OTHERS_LIMIT = 0.15
+"""Processors that other programs may use on average; a second idle cluster takes a tenth."""
+
+
+class OtherPrograms:
+    """Watches one run of this process, its programs and the instance; `share`: the processors that others used."""
+
+    def __init__(self, instance: Instance, busy: Callable[[], float] = busy_seconds) -> None:
+        self._instance = instance
+        self._busy = busy
+        self.share = 0.0
+
+    def __enter__(self) -> OtherPrograms:
+        self._began = time.monotonic()
+        self._before = self._used_by_others()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.share = (self._used_by_others() - self._before) / (time.monotonic() - self._began)
+
+    def _used_by_others(self) -> float:
+        own = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+        ours = sum(usage.ru_utime + usage.ru_stime for usage in own) + cgroups.processor_seconds(self._instance)
+        return self._busy() - ours

@@ -14,8 +14,7 @@ from bench import instance, rate
 from bench.by_hand import Line, Program
 from bench.figure import Figure, Measured
 from bench.instance import Running
-from bench.others import LIMIT as OTHERS_LIMIT
-from bench.others import Others
+from bench.quiet import OTHERS_LIMIT, OtherPrograms
 from core.errors import UserError
 from core.kube import Kube
 from core.paths import PROJECT
@@ -82,7 +81,7 @@ def _measured(rounds: list[tuple[float, float]]) -> Measured:
 def _by_hand(program: Program, script: str, run: str) -> tuple[float, float]:
     """Steps per second, and what others used."""
     instance.settle(_SETTLE_SECONDS)
-    with Others(instance.BENCH) as others:
+    with OtherPrograms(instance.BENCH) as others:
         lines = program.run(run, script, {"STEPS": str(_STEPS)})
     return rate.steps_per_second(lines, _WARM_UP), others.share
 
@@ -103,7 +102,7 @@ def _long_run(run: str) -> str:
 def _through_tensorplane(bench: Running, run: str, folder: Path) -> tuple[float, float]:
     """Steps per second, and what others used."""
     instance.settle(_SETTLE_SECONDS)
-    with Others(instance.BENCH) as others:
+    with OtherPrograms(instance.BENCH) as others:
         outputs = bench.deploy_with(_long_run(run), folder).outputs()
         namespace, job_set = outputs["namespace"], outputs["workloads"][_JOB]["jobSet"]
         _wait_until_completed(bench.kube, namespace, job_set)

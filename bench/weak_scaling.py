@@ -6,7 +6,7 @@ from functools import partial
 
 from bench import rate
 from bench.figure import Figure, Measured
-from bench.workers import lines_of_first
+from bench.local_workers import lines_of_first
 
 _PAIRS = 7
 _TRIED_BATCH, _UNIT = 1024, 256

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from agents.sweep.asha import Asha
-from bench import sweep_overhead, sweeps
+from bench import asha, sweep_overhead
 
 
 def _lines(*trials: list[float]) -> list[str]:
@@ -18,13 +18,13 @@ def _lines(*trials: list[float]) -> list[str]:
 
 
 def test_a_pruned_trial_counts_until_the_step_where_it_is_stopped() -> None:
-    trials = sweeps.trained(["Epoch 1", *_lines([9, 2, 1, 1], [9, 5, 4, 4], [9, 6, 5, 5])])
-    assert sweeps.compared(trials, Asha(2, 2)).value == pytest.approx((4 + 2 + 2) / 12)
+    trials = asha.trained(["Epoch 1", *_lines([9, 2, 1, 1], [9, 5, 4, 4], [9, 6, 5, 5])])
+    assert asha.compared(trials, Asha(2, 2)).value == pytest.approx((4 + 2 + 2) / 12)
 
 
 def test_a_best_trial_that_was_pruned_counts_as_the_whole_grid() -> None:
-    trials = sweeps.trained(_lines([9, 2, 1, 1], [9, 5, 0.5, 0.5]))
-    measured = sweeps.compared(trials, Asha(2, 2))
+    trials = asha.trained(_lines([9, 2, 1, 1], [9, 5, 0.5, 0.5]))
+    measured = asha.compared(trials, Asha(2, 2))
     assert measured.value == 1
     assert "loss 1.0000 : 0.5000" in measured.peer
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from agents.sweep.asha import Asha, Curve, Report, fates
 from bench.figure import Figure, Measured
-from bench.workers import lines_of_first
+from bench.local_workers import lines_of_first
 
 _ASHA = Asha(min_steps=46, reduction=3)
 """The first comparison after two epochs of 23 steps."""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bench import quiet
-from bench.others import Others
+from bench.quiet import OtherPrograms
 from embedded.cluster import cgroups
 from embedded.instance import Instance
 from tests.support.waiting import eventually
@@ -38,7 +38,7 @@ def was_busy(tmp_path: Path) -> Path:
 def _used(was_busy: Path, *before: str) -> float:
     """Seconds that count as ours while the program runs, started by `before`."""
     began = time.monotonic()
-    with Others(Instance("bench"), busy=lambda: 0.0) as others:
+    with OtherPrograms(Instance("bench"), busy=lambda: 0.0) as others:
         subprocess.run([*before, sys.executable, "-c", BUSY, str(was_busy)], check=True)
         eventually(was_busy.exists)
     return -others.share * (time.monotonic() - began)

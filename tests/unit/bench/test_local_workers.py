@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench import workers
+from bench import local_workers
 from tensorplane import launch
 
 
 def test_programs_have_the_memory_settings_of_the_launcher() -> None:
-    assert workers.MALLOC == launch.MALLOC
-    assert {name: int(workers.environment()[name]) for name in launch.MALLOC} == launch.MALLOC
+    assert local_workers.MALLOC == launch.MALLOC
+    assert {name: int(local_workers.environment()[name]) for name in launch.MALLOC} == launch.MALLOC
