@@ -288,7 +288,9 @@ def _fault(launcher: _Launcher, then: OnSuccess) -> str:
         if then.publish_to:
             _say(f"published={then.publish_to}/{then.publish()}", sys.stdout)
     except (OSError, ValueError) as error:
-        return f"{type(error).__name__}: {error}"
+        # The exception of Python, whose name says what is wrong; the library's own is one of it.
+        name = next(each.__name__ for each in type(error).__mro__ if each.__module__ == "builtins")
+        return f"{name}: {error}"
     return ""
 
 
