@@ -31,11 +31,11 @@ from components import lost_nodes
 from components.base.labels import NAME
 from components.base.settings import Settings
 from core.errors import UserError
+from core.gvk import GVK
 from core.kube import Kube
+from core.kube_objects import Api
 from core.scratch import scratch
 from embedded.cluster import cgroups, kwok
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 
 _STACK, _SPACE = "dev", "tensorplane-dev"
 _JOBS, _WORKERS, _NODES, _TEAMS = 500, 2, 125, 5

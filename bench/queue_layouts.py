@@ -30,9 +30,9 @@ from components.queues import QueueArgs, flavors, quota, topology
 from components.queues.flavors import Flavor
 from components.queues.settings import PRIORITIES
 from core.errors import UserError
+from core.gvk import GVK
+from core.kube_objects import Api
 from core.scratch import scratch
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 from workloads.pods import pod
 
 _STACK = "bench"

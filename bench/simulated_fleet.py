@@ -13,8 +13,6 @@ from itertools import islice, permutations
 from pathlib import Path
 from typing import Any
 
-from kubernetes import config
-
 from bench import instance, quiet
 from bench.figure import Figure, Measured
 from components.base.model import Resources
@@ -24,9 +22,10 @@ from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from core.errors import UserError
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from embedded.cluster import processes
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 from workloads.pods import pod
 
 MANAGER = "bench"
@@ -64,7 +63,7 @@ def running() -> Iterator[Api]:
 
 def api() -> Api:
     """The cluster's API."""
-    return Api(config.new_client_from_config(str(instance.BENCH.kubeconfig)))
+    return Api(Kube.of(instance.BENCH.kubeconfig))
 
 
 def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:

@@ -7,14 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from kubernetes import config
-
-from cli import cluster_api
 from cli.api_values import Object
 from cli.jobs import cancelled, in_cluster, named
 from cli.jobs.listed import Job
+from core import kubeconfig
 from core.errors import UserError
-from core.kube import NO_KUBECONFIG, Kube
+from core.kube import Kube
 from driver import advice
 from driver.stack_settings import StackSettings
 from driver.target import Target
@@ -49,7 +47,7 @@ class Access:
         target = Target.of(context, stack=stack)
         settings = StackSettings(stack, target.home)
         settings.source()
-        api, declared = cluster_api.reached(target), settings.section("workloads")
+        api, declared = target.answering_api(), settings.section("workloads")
         return cls(api, settings.namespace, stack=stack, declared=declared, context=context)
 
     def command(self, words: str) -> str:
@@ -102,13 +100,10 @@ class Access:
 def _namespace(team: str, context: str) -> str:
     """The namespace of a context of the user's kubeconfig; a UserError if it names none."""
     try:
-        contexts, current = config.list_kube_config_contexts()
-        chosen = next((one for one in contexts if one["name"] == context), None) if context else current
-        namespace = ((chosen or {}).get("context") or {}).get("namespace")
-    except NO_KUBECONFIG as error:
-        reason = str(error) if isinstance(error, config.ConfigException) else "your kubeconfig cannot be read"
+        namespace = kubeconfig.context_of_user(context).get("namespace")
+    except UserError as error:
         raise UserError(
-            f"--team: {reason}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`"
+            f"--team: {error}; set KUBECONFIG to the file of `tensorplane kubeconfig --team {team}`"
         ) from None
     if not namespace:
         raise UserError(

@@ -7,6 +7,8 @@ from typing import Any
 import yaml
 
 from components.base.labels import DOMAIN
+from core import kubeconfig
+from core.errors import UserError
 from stack_file import dumping
 
 _EXTENSION = f"{DOMAIN}/team"
@@ -23,16 +25,10 @@ def noted(kubeconfig: str, team: str) -> str:
 
 def team(context: str = "") -> str | None:
     """The team of the user's kubeconfig, in its current context or in this one; None if it is not a member's."""
-    from kubernetes import config
-
-    from core.kube import NO_KUBECONFIG
-
     try:
-        contexts, current = config.list_kube_config_contexts()
-        chosen = next((one for one in contexts if one["name"] == context), None) if context else current
-        extensions = ((chosen or {}).get("context") or {}).get("extensions") or ()
+        extensions = kubeconfig.context_of_user(context).get("extensions") or ()
         return next((_team(one) for one in extensions if one.get("name") == _EXTENSION), None)
-    except (*NO_KUBECONFIG, OSError):
+    except (UserError, OSError, AttributeError, TypeError):
         return None  # commands about a stack may not need it
 
 

@@ -1,114 +1,108 @@
-"""Reads a cluster through plain paths of its API, for the driver and its tests. Changes are the stack's job."""
+"""A cluster's API by its plain paths, as one user. Every failure is an ApiError, one line that people can read."""
 
 from __future__ import annotations
 
 import contextlib
 import json
-import os
 import re
 import time
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import urllib3
-import yaml
-from kubernetes import client
-from kubernetes.config import ConfigException
-from kubernetes.stream import ws_client
-from websocket import WebSocket, WebSocketBadStatusException, WebSocketException
 
-from core import kubernetes_client
-from core.errors import UserError
+from core import kubeconfig
+from core.errors import UNREACHABLE, ApiError, UserError, status_of
+
+if TYPE_CHECKING:
+    from kubernetes.client import ApiClient
+    from websocket import WebSocket
+
+Object = dict[str, Any]
+Timeout = float | tuple[float, float]
+"""Seconds in which the server must answer, or those to connect and those to answer."""
 
 START = "Start it with: make up"
 """The remedy if the embedded cluster does not answer."""
-_OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
-_JSON = "application/json, */*"
+JSON, APPLY = "application/json", "application/apply-patch+yaml"  # JSON is YAML
+MERGE_PATCH, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
+
+_ANY = "application/json, */*"
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
 _LOOK = "Look with: kubectl cluster-info"
 _PODS = "Look with: kubectl get pods --all-namespaces"
+_TIMEOUT = 30.0
 _WEBHOOK_SECONDS, _RETRY_SECONDS = 60, 1
 """How long a write waits for a controller that restarts, and how often it asks."""
-
-NO_KUBECONFIG = (ConfigException, yaml.YAMLError, AttributeError, KeyError, TypeError, ValueError)
-"""What Kubernetes' client raises for a file that is no kubeconfig, or lacks a context."""
-
-
-def unreadable(error: Exception) -> str:
-    """What is wrong with a kubeconfig, on one line, and what to do."""
-    said = " ".join(str(error).split()) if isinstance(error, ConfigException) else "it is not a kubeconfig"
-    return f"{said.rstrip('.')}; compare it with: kubectl config get-contexts"
-
-
-def _named(kubeconfig: Path | None, context: str | None) -> str:
-    file = kubeconfig or os.environ.get("KUBECONFIG") or "~/.kube/config"
-    return f"kubeconfig {file}, {f'context {context}' if context else 'its current context'}"
+_OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
 
 
 class Kube:
-    """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference."""
+    """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference. Thread-safe."""
 
-    def __init__(self, api: client.ApiClient, remedy: str) -> None:
-        self._api = api
+    def __init__(
+        self,
+        client: ApiClient,
+        remedy: str = "",
+        *,
+        timeout: Timeout = _TIMEOUT,
+        on_warning: Callable[[str], None] | None = None,
+    ) -> None:
+        """`remedy`: what to do if the cluster does not answer. `on_warning`: receives the server's warnings."""
+        self._client = client
         self._remedy = remedy
+        self._timeout = timeout
+        self._on_warning = on_warning
 
     @classmethod
-    def of(cls, kubeconfig: Path | None, context: str | None = None, *, remedy: str = _LOOK) -> Kube:
-        """The cluster of a kubeconfig (None: the user's default) and a context (None: its current one).
-
-        `remedy`: what to do if it does not answer.
-        """
-        try:
-            api = kubernetes_client.of_file(str(kubeconfig) if kubeconfig else None, context or None)
-        except NO_KUBECONFIG as error:
-            raise UserError(f"{_named(kubeconfig, context)}: {unreadable(error)}") from None
-        return cls(api, remedy)
+    def of(
+        cls, file: Path | None, context: str | None = None, *, remedy: str = _LOOK, timeout: Timeout = _TIMEOUT
+    ) -> Kube:
+        """The cluster of a kubeconfig (None: the user's default) and a context (None: its current one)."""
+        return cls(kubeconfig.client_of(file, context), remedy, timeout=timeout)
 
     @classmethod
-    def of_text(cls, kubeconfig: str, *, remedy: str) -> Kube:
+    def of_text(
+        cls, text: str, context: str | None = None, *, remedy: str = _LOOK, timeout: Timeout = _TIMEOUT
+    ) -> Kube:
         """The cluster of a kubeconfig's content."""
-        try:
-            api = kubernetes_client.of_content(yaml.safe_load(kubeconfig))
-        except NO_KUBECONFIG as error:
-            raise UserError(f"the stack's kubeconfig: {unreadable(error)}") from None
-        return cls(api, remedy)
+        return cls(kubeconfig.client_of_text(text, context), remedy, timeout=timeout)
 
-    def get(self, path: str, **query: str) -> dict[str, Any] | None:
+    def get(self, path: str, **query: str) -> Object | None:
         """One object or list; None if it does not exist."""
-        return self._read(path, query, _JSON)
+        return self._read(path, query)
 
-    def items(self, path: str, **query: str) -> list[dict[str, Any]]:
+    def items(self, path: str, **query: str) -> list[Object]:
         """The items of a list; empty if the kind does not exist."""
-        return _items(self.get(path, **query))
+        return _items(self._read(path, query))
 
-    def metadata(self, path: str, **query: str) -> list[dict[str, Any]]:
+    def metadata(self, path: str, **query: str) -> list[Object]:
         """The items of a list with their metadata alone, which costs the server a tenth; empty if the kind does not
         exist."""
         return _items(self._read(path, query, _METADATA))
 
-    def _read(self, path: str, query: dict[str, str], accept: str) -> dict[str, Any] | None:
-        """What is at a path, in a form; None if it does not exist."""
+    def _read(self, path: str, query: Mapping[str, str], accept: str = _ANY) -> Object | None:
         try:
-            answer: dict[str, Any] = json.loads(self._call("GET", path, query, accept=accept).data)
-        except client.ApiException as error:
-            if error.status == 404:
+            return self.json("GET", path, query, accept=accept, subject=f"GET {path}")
+        except ApiError as error:
+            if error.not_found:
                 return None
-            raise UserError(f"GET {path}: {_message(error)}") from None
-        return answer
+            raise
 
     def text(self, path: str, **query: str) -> str:
         """The text at a path (logs); empty if it cannot be read now."""
         try:
-            return self._call("GET", path, query).data.decode(errors="replace")
-        except client.ApiException:
+            return self.request("GET", path, query).data.decode(errors="replace")
+        except ApiError as error:
+            if error.unreachable:
+                raise
             return ""
 
     def lines(self, path: str, **query: str) -> Iterator[str]:
         """The lines of a log as they come, until the server ends it; what was read stays if it cannot be read on."""
-        with contextlib.suppress(client.ApiException, urllib3.exceptions.HTTPError, UserError):
-            answer = self._call("GET", path, query, seconds=None)
+        with contextlib.suppress(urllib3.exceptions.HTTPError, UserError):
+            answer = self.request("GET", path, query, stream=True)
             rest = b""
             for part in answer.stream(decode_content=True):
                 *whole, rest = (rest + part).split(b"\n")
@@ -125,115 +119,166 @@ class Kube:
         """
         at = f"/api/v1/namespaces/{namespace}/services/http:{name}:{port}/proxy{path}"
         try:
-            answer = self._call("GET" if body is None else "POST", at, {}, body, seconds=seconds)
-        except client.ApiException as error:
-            return int(error.status or 0), error.body
+            answer = self.request("GET" if body is None else "POST", at, body=body, timeout=seconds)
+        except ApiError as error:
+            if error.unreachable:
+                raise
+            return error.status, error.body
         return answer.status, json.loads(answer.data)
 
-    def apply(self, path: str, thing: dict[str, Any], manager: str, *, dry_run: bool = False) -> dict[str, Any]:
-        """Server-side apply of one object at its path; the object as it is then. A UserError with the server's reason.
+    def create(self, path: str, thing: Object) -> Object:
+        """POST of one object to its kind's path; the object as it is then."""
+        return self.json("POST", path, body=thing, subject=_named(thing))
+
+    def apply(self, path: str, thing: Object, manager: str, *, dry_run: bool = False) -> Object:
+        """Server-side apply of one object at its path; the object as it is then.
 
         It waits a minute for a webhook of a controller that restarts.
         """
         query = {"fieldManager": manager, "force": "true", **({"dryRun": "All"} if dry_run else {})}
-        # JSON is YAML.
-        request = partial(self._call, "PATCH", path, query, thing, content="application/apply-patch+yaml")
-        try:
-            answer = _once_admitted(request)
-        except client.ApiException as error:
-            remedy = f"; it did not answer for {_WEBHOOK_SECONDS} s. {_PODS}" if _is_unasked(error) else ""
-            raise UserError(f"{thing['kind']} {thing['metadata']['name']}: {_message(error)}{remedy}") from None
-        applied: dict[str, Any] = json.loads(answer.data)
-        return applied
+        end = time.monotonic() + _WEBHOOK_SECONDS
+        while True:
+            try:
+                return self.json("PATCH", path, query, thing, content_type=APPLY, subject=_named(thing))
+            except ApiError as error:
+                if not error.lacks_webhook:
+                    raise
+                if time.monotonic() > end:
+                    raise UserError(f"{error}; it did not answer for {_WEBHOOK_SECONDS} s. {_PODS}") from None
+            time.sleep(_RETRY_SECONDS)
 
-    def websocket(self, path: str, **query: str | list[str]) -> WebSocket:
-        """A WebSocket to a subresource of a pod: exec, portforward. A UserError with the server's reason."""
-        headers: dict[str, str] = {}
-        self._api.update_params_for_auth(headers, [], ["BearerToken"])
-        address = f"{self._api.configuration.host}{path}"
-        try:
-            url = ws_client.get_websocket_url(address, list(query.items()))
-            opened: WebSocket = ws_client.create_websocket(self._api.configuration, url, headers)
-        except WebSocketBadStatusException as error:
-            raise UserError(
-                f"{path}: {_of_body(error.resp_body) or f'the server answers {error.status_code}'}"
-            ) from None
-        except (OSError, WebSocketException) as error:
-            raise UserError(f"The cluster does not answer ({error}). {self._remedy}") from None
-        return opened
+    def patch(self, path: str, patch: Any, content_type: str = MERGE_PATCH) -> Object:
+        """Change one object; the object as it is then."""
+        return self.json("PATCH", path, body=patch, content_type=content_type, subject=f"PATCH {path}")
 
     def delete(self, path: str, **query: str) -> None:
         """Delete one object; no error if it does not exist."""
         try:
-            self._call("DELETE", path, query)
-        except client.ApiException as error:
-            if error.status != 404:
-                raise UserError(f"DELETE {path}: {_message(error)}") from None
+            self.request("DELETE", path, query, subject=f"DELETE {path}")
+        except ApiError as error:
+            if not error.not_found:
+                raise
 
-    def _call(
+    def websocket(self, path: str, **query: str | list[str]) -> WebSocket:
+        """A WebSocket to a subresource of a pod: exec, portforward."""
+        from kubernetes.stream import ws_client
+        from websocket import WebSocketBadStatusException, WebSocketException
+
+        headers: dict[str, str] = {}
+        self._client.update_params_for_auth(headers, [], ["BearerToken"])
+        try:
+            url = ws_client.get_websocket_url(f"{self.host}{path}", list(query.items()))
+            opened: WebSocket = ws_client.create_websocket(self._client.configuration, url, headers)
+        except WebSocketBadStatusException as error:
+            status = status_of(error.resp_body or b"") or {}
+            message = str(status.get("message") or f"the server answers {error.status_code}")
+            raise ApiError(error.status_code, "", message, line=f"{path}: {message}") from None
+        except (OSError, WebSocketException) as error:
+            raise self._unreachable(str(error), str(error)) from None
+        return opened
+
+    def json(
         self,
         method: str,
         path: str,
-        query: dict[str, str],
+        query: Mapping[str, str] | None = None,
         body: Any = None,
         *,
-        seconds: float | None = 30,
-        content: str = "application/json",
-        accept: str = _JSON,
+        content_type: str = JSON,
+        accept: str = _ANY,
+        timeout: Timeout | None = None,
+        subject: str = "",
+    ) -> Object:
+        """The answer to a request, as JSON."""
+        found: Object = json.loads(
+            self.request(
+                method, path, query, body, content_type=content_type, accept=accept, timeout=timeout, subject=subject
+            ).data
+        )
+        return found
+
+    def request(
+        self,
+        method: str,
+        path: str,
+        query: Mapping[str, str] | None = None,
+        body: Any = None,
+        *,
+        content_type: str = JSON,
+        accept: str = _ANY,
+        timeout: Timeout | None = None,
+        stream: bool = False,
+        subject: str = "",
     ) -> urllib3.HTTPResponse:
-        """`seconds`: how long the server may be silent; None: for ever."""
+        """The answer to a request. An ApiError if the server refuses it or does not answer.
+
+        `stream`: the caller reads the body, and may wait for it for ever. `subject`: begins the error's line.
+        """
+        from kubernetes.client import ApiException
+
+        limit: Any = timeout or self._timeout
+        if stream:
+            limit = (limit[0] if isinstance(limit, tuple) else limit, None)
         try:
-            answer: urllib3.HTTPResponse = self._api.call_api(
+            answer: urllib3.HTTPResponse = self._client.call_api(
                 path,
                 method,
-                query_params=list(query.items()),
-                header_params={"Accept": accept, "Content-Type": content},
+                query_params=list((query or {}).items()),
+                header_params={"Accept": accept, "Content-Type": content_type},
                 body=body,
                 auth_settings=["BearerToken"],
                 _preload_content=False,
                 _return_http_data_only=True,
-                _request_timeout=seconds,
+                _request_timeout=limit,
             )
-        except urllib3.exceptions.HTTPError as error:
-            where = self._api.configuration.host.partition("://")[2]
-            raise UserError(f"The cluster does not answer ({where}: {_cause(error)}). {self._remedy}") from None
+            if not stream:
+                answer.read(cache_content=True)
+        except ApiException as error:
+            raise ApiError.from_response(error.status, str(error.reason), error.body or "", subject) from None
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            cause = str(_root_cause(error))
+            where = self.host.partition("://")[2]
+            raise self._unreachable(cause, f"{where}: {_OBJECT.sub('', cause)}") from None
+        if self._on_warning:
+            for warning in answer.headers.getlist("Warning"):
+                self._on_warning(warning.partition('"')[2].rpartition('"')[0] or warning)
         return answer
 
+    @property
+    def host(self) -> str:
+        return str(self._client.configuration.host)
 
-def _items(answer: dict[str, Any] | None) -> list[dict[str, Any]]:
+    def _unreachable(self, cause: str, short: str) -> ApiError:
+        line = f"The cluster does not answer ({short}). {self._remedy}" if self._remedy else ""
+        return ApiError(0, UNREACHABLE, f"no answer from {self.host}: {cause}", line=line)
+
+
+class ReadableLists:
+    """Lists of a cluster's API. What the user may not read is left out, and noted."""
+
+    def __init__(self, api: Kube) -> None:
+        self._api = api
+        self.notes: list[str] = []
+
+    def read(self, path: str, **query: str) -> list[Object] | None:
+        """The items of a list; None if they cannot be read."""
+        try:
+            return self._api.items(path, **query)
+        except UserError as error:
+            self.notes.extend(error.lines)
+            return None
+
+
+def _named(thing: Object) -> str:
+    return f"{thing['kind']} {thing['metadata']['name']}"
+
+
+def _items(answer: Object | None) -> list[Object]:
     # Of metadata alone, the API server writes an empty list as null.
     return (answer or {}).get("items") or []
 
 
-def _cause(error: urllib3.exceptions.HTTPError) -> str:
-    """Without the names of Python's classes and objects."""
-    return _OBJECT.sub("", str(getattr(error, "reason", None) or error))
-
-
-def _once_admitted(request: Callable[[], urllib3.HTTPResponse]) -> urllib3.HTTPResponse:
-    """The answer to a write, once the webhooks that must admit it answer: their controller may be restarting."""
-    end = time.monotonic() + _WEBHOOK_SECONDS
-    while True:
-        try:
-            return request()
-        except client.ApiException as error:
-            if not _is_unasked(error) or time.monotonic() > end:
-                raise
-        time.sleep(_RETRY_SECONDS)
-
-
-def _is_unasked(error: client.ApiException) -> bool:
-    """Whether a webhook could not be asked, so that nothing was written."""
-    return error.status == 500 and "failed calling webhook" in _message(error)
-
-
-def _message(error: client.ApiException) -> str:
-    return _of_body(error.body) or f"{error.status} {error.reason}"
-
-
-def _of_body(body: Any) -> str:
-    """The server's message in the body of its answer; empty if there is none."""
-    try:
-        return str(json.loads(body)["message"])
-    except (TypeError, ValueError, KeyError):
-        return ""
+def _root_cause(error: BaseException) -> BaseException:
+    while isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
+        error = error.reason
+    return error

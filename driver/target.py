@@ -91,3 +91,16 @@ class Target:
             access = cloud_kubeconfig.of_stack(creator, self.environment())
             return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(creator)}")
         return Kube.of(self.kubeconfig, self.context)
+
+    def answering_api(self) -> Kube:
+        """The API once it has answered; a UserError with the reason if it does not."""
+        self.check_running()
+        api = self.api()
+        try:
+            api.get("/version")
+        except UserError as error:
+            if self.embedded:
+                raise
+            where = f"context {self.context}" if self.context else f"stack {self.stack}"
+            raise UserError(f"{where}: {' '.join(error.lines)}") from None
+        return api

@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cli.api_values import Object, moment
-from cli.cluster_api import Lists
 from components import versions
 from components.base.labels import JOB_SET_NAME
 from core.errors import UserError
-from core.kube import Kube
+from core.kube import Kube, ReadableLists
 
 KUEUE = f"/apis/{versions.KUEUE_API}"
 _JOBSETS = f"/apis/{versions.JOBSET_API}"
@@ -66,7 +65,7 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
     `also`: another namespace whose jobs to read, with or without queues. Without `needs_kueue`, a cluster without Kueue
     counts as one without queues.
     """
-    lists = Lists(api)
+    lists = ReadableLists(api)
 
     def asked(path: str, **query: str) -> list[Object]:
         return lists.read(path, **query) or []

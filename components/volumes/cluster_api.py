@@ -1,16 +1,18 @@
-"""The Kubernetes client for hooks that run before a volume is created or deleted."""
+"""The API of a volume's cluster, for hooks that run before it is created or deleted."""
 
-from typing import Any
+from __future__ import annotations
 
-import yaml
+from pathlib import Path
 
-from core import kubernetes_client
+from core.kube import Kube
+
+_TIMEOUT = 10, 60  # to connect, and to answer: a cluster that no longer exists must not block a deletion
 
 
-def connected(kubeconfig: str | None, context: str | None) -> Any:
-    """An ApiClient. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
+def connected(kubeconfig: str | None, context: str | None) -> Kube:
+    """The cluster's API. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
     if not kubeconfig and not context:
         raise RuntimeError("the volume stays: its cluster is not known, and kubectl's own may be another")
     if kubeconfig and kubeconfig.lstrip().startswith(("{", "apiVersion", "clusters")):
-        return kubernetes_client.of_content(yaml.safe_load(kubeconfig), context)
-    return kubernetes_client.of_file(kubeconfig, context)
+        return Kube.of_text(kubeconfig, context, remedy="", timeout=_TIMEOUT)
+    return Kube.of(Path(kubeconfig) if kubeconfig else None, context, remedy="", timeout=_TIMEOUT)

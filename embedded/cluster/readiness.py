@@ -11,11 +11,12 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
+from core.kube_objects import Api
 from embedded.cluster import kubeconfig, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
-from plugins.kubernetes.api import GVK, Api, ApiError
 
 _PATIENCE = 120.0
 """Seconds to wait for each part. On two idle processors all of them take 7 together."""
@@ -47,7 +48,7 @@ class Patient:
                 self._api.apply(manifest, manager="tensorplane", force=True)
             except ApiError as error:
                 if error.status in (400, 422):
-                    raise UserError(f"{manifest['kind']} {manifest['metadata']['name']}: {error}") from None
+                    raise UserError(f"{manifest['kind']} {manifest['metadata']['name']}: {error.message}") from None
                 return False
             return True
 

@@ -6,10 +6,10 @@ import queue
 import threading
 from types import TracebackType
 
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes.await_verdict import Object, dig
-from plugins.kubernetes.gvk import GVK
 
 _RETRY_SECONDS = 1.0
 _RECHECK_SECONDS = 5.0  # a deletion between two lists has no event

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from core.gvk import GVK
 from plugins.kubernetes import (
     await_deployment,
     await_generic,
@@ -15,7 +16,6 @@ from plugins.kubernetes import (
 )
 from plugins.kubernetes.await_annotations import WAIT_FOR, annotation, skips_await, wait_for
 from plugins.kubernetes.await_verdict import Awaiter, Object
-from plugins.kubernetes.gvk import GVK
 
 # By group and kind, since the versions of a kind have the same meaning.
 _BUILT_IN = {

@@ -6,9 +6,9 @@ import threading
 import time
 from collections.abc import Callable
 
+from core.errors import ApiError
+from core.kube_objects import Api
 from plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.await_annotations import timeout_seconds
 from plugins.kubernetes.await_feed import Feed, GoneError
 from plugins.kubernetes.await_verdict import Awaiter, Object, Related, Verdict, dig, full_name, is_owned

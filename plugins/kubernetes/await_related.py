@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes.await_verdict import Awaiter, Lookup, Object, Related, dig, is_owned
-from plugins.kubernetes.gvk import GVK
 
 _EVENT = GVK("", "v1", "Event")
 

@@ -8,8 +8,8 @@ from typing import Any
 from pulumi.runtime.proto import provider_pb2
 
 from core.errors import UserError
+from core.gvk import GVK
 from plugins.kubernetes import await_ready, checkpoint, kinds, naming, object_annotations
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.normalize import normalize
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import Properties, has_unknown

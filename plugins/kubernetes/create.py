@@ -5,10 +5,9 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
 from plugins.kubernetes import await_ready, checkpoint, explain, field_managers, kinds, naming, object_annotations
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.init_failed import InitFailedError
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import Properties, has_unknown
@@ -85,7 +84,7 @@ def _write_patiently(session: Session, urn: str, obj: Object, manager: str) -> O
 
 
 def _may_pass(error: ApiError) -> bool:
-    return error.not_found or (error.status == 500 and "failed calling webhook" in error.message)
+    return error.not_found or error.lacks_webhook
 
 
 def _write(session: Session, urn: str, obj: Object, manager: str, *, dry_run: bool) -> Object:

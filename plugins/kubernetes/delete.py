@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
 from plugins.kubernetes import await_ready, checkpoint, explain, field_managers, kinds, naming, object_annotations
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.init_failed import InitFailedError
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import Properties

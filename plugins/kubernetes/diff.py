@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from core.errors import UserError
+from core.gvk import GVK
 from plugins.kubernetes import (
     await_ready,
     checkpoint,
@@ -17,8 +18,6 @@ from plugins.kubernetes import (
     paths,
     zeroes,
 )
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.normalize import normalize, prune
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import Properties
@@ -97,7 +96,7 @@ def _replace_unready(session: Session, urn: str, new: Object, live: Object, foun
     metadata = naming.metadata(live)
     try:
         job = session.api.get(GVK.of(live), metadata["name"], metadata.get("namespace"))
-    except (ApiError, UserError):
+    except UserError:
         return  # as in pulumi-kubernetes: a Job that cannot be read is not replaced
     if await_ready.unready_reasons(session.api, job):
         path = f'metadata.annotations["{object_annotations.REPLACE_UNREADY}"]'

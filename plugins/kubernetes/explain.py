@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
 from plugins.kubernetes import secrecy
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.values import secret_texts
 
 _UNKNOWN_FIELD = re.compile(r'(?:unknown|duplicate) field "[^"]*"')

@@ -5,9 +5,10 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+from core.gvk import GVK
+from core.kube import JSON_PATCH
+from core.kube_objects import Api
 from plugins.kubernetes import paths
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 
 Object = dict[str, Any]
 Fields = dict[str, Any]
@@ -58,7 +59,7 @@ def hand_over(api: Api, live: Object, manager: str) -> Object:
         metadata.get("namespace"),
         patch,
         manager=manager,
-        content_type="application/json-patch+json",
+        content_type=JSON_PATCH,
     )
 
 

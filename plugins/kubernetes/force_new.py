@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from plugins.kubernetes.gvk import GVK
+from core.gvk import GVK
 from plugins.kubernetes.settings import Settings
 
 Path = tuple[str | int, ...]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import UserError
+from core.kube_objects import Api
 from plugins.kubernetes import helm_chart, helm_flags, helm_live, helm_reasons, secrecy
-from plugins.kubernetes.api import Api
 from plugins.kubernetes.helm_live import Live, find
 from plugins.kubernetes.helm_process import CancelledError, Helm, HelmError
 from plugins.kubernetes.values import Properties, secret_texts

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes import await_reasons
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.await_ready import unready_reasons
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.helm_live import Live, objects
 
 _TELLING = {"Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"}

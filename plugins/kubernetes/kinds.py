@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from plugins.kubernetes.gvk import GVK
+from core.gvk import GVK
 
 HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 import ssl
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +12,9 @@ import urllib3
 import yaml
 
 from core.errors import UserError
+from core.kubeconfig import client_of_content
 from kubernetes.client.api_client import ApiClient
-from kubernetes.client.configuration import Configuration
 from kubernetes.config.config_exception import ConfigException
-from kubernetes.config.kube_config import KubeConfigLoader
 from plugins.kubernetes.settings import Settings
 
 Kubeconfig = dict[str, Any]
@@ -62,17 +60,14 @@ def with_overrides(config: Kubeconfig, settings: Settings) -> Kubeconfig:
 
 
 def connect(config: Kubeconfig) -> ApiClient:
-    """A client for the kubeconfig's current context. Its keys are only on disk while they are read."""
-    configuration = Configuration()
-    with tempfile.TemporaryDirectory() as keys:
-        try:
-            loader = KubeConfigLoader(config_dict=config, temp_file_path=keys)
-            loader.load_and_set(configuration)
-            client = ApiClient(configuration)
-            if not configuration.proxy:
-                client.rest_client.pool_manager = _pool(configuration)
-        except (ConfigException, OSError, ValueError, TypeError, KeyError) as error:
-            raise UserError(f"the kubeconfig cannot be used: {error}") from None
+    """A client for the kubeconfig's current context."""
+    try:
+        client = client_of_content(config)
+        configuration = client.configuration
+        if not configuration.proxy:
+            client.rest_client.pool_manager = _pool(configuration)
+    except (ConfigException, OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(f"the kubeconfig cannot be used: {error}") from None
     plugin = _exec_plugin(config)
     if plugin and not configuration.api_key and not configuration.cert_file:
         # The library continues without credentials, after it has written the plugin's error to standard error.
@@ -90,7 +85,7 @@ def _exec_plugin(config: Kubeconfig) -> str:
 
 
 def _pool(configuration: Any) -> urllib3.PoolManager:
-    """One TLS context for all connections, so that key files can be deleted and certificates are parsed once."""
+    """One TLS context for all connections, so that certificates are parsed once."""
     context = ssl.create_default_context(cafile=configuration.ssl_ca_cert)
     if not configuration.verify_ssl:
         context.check_hostname = False

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
 from plugins.kubernetes import await_ready, checkpoint, explain, kinds, naming, zeroes
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.init_failed import InitFailedError
 from plugins.kubernetes.normalize import normalize, prune
 from plugins.kubernetes.session import Session

@@ -10,9 +10,8 @@ import grpc
 from google.protobuf import any_pb2, empty_pb2
 from pulumi.runtime.proto import provider_pb2, provider_pb2_grpc, status_pb2
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
 from plugins.kubernetes import explain, kinds, provider_config
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.engine import Engine
 from plugins.kubernetes.init_failed import InitFailedError
 from plugins.kubernetes.resources import Objects, Resources
@@ -39,10 +38,10 @@ def _answer(method: Method) -> Method:
             return method(self, request, context)
         except InitFailedError as error:
             context.abort_with_status(self._partial(error))
-        except UserError as error:
-            context.abort(grpc.StatusCode.UNKNOWN, str(error))
         except ApiError as error:
             context.abort(grpc.StatusCode.UNKNOWN, "\n".join(explain.lines(error)))
+        except UserError as error:
+            context.abort(grpc.StatusCode.UNKNOWN, str(error))
         except Exception as error:
             context.abort(
                 grpc.StatusCode.INTERNAL,

@@ -6,12 +6,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from plugins.kubernetes import kinds, kubeconfig
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.engine import Engine
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.settings import Settings
 
 
@@ -35,12 +35,10 @@ class Session:
         self.settings = settings
         try:
             config = kubeconfig.with_overrides(kubeconfig.load(settings.kubeconfig), settings)
-            api = Api(kubeconfig.connect(config), self._warn)
+            api = Api(Kube(kubeconfig.connect(config), on_warning=self._warn))
             api.version()
-        except UserError as fault:
-            self.unreachable = str(fault)
-        except ApiError as error:
-            self.unreachable = error.message
+        except UserError as error:
+            self.unreachable = str(error)
         else:
             self.unreachable = ""
             self.kubeconfig = config
@@ -86,7 +84,7 @@ class Session:
             return declared
         try:
             return self.api.resource(gvk).namespaced
-        except (ApiError, UserError):
+        except UserError:
             return True
 
     def knows(self, gvk: GVK) -> bool:

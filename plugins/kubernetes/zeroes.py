@@ -11,10 +11,10 @@ import copy
 from collections.abc import Iterable
 from typing import Any
 
+from core.errors import ApiError
+from core.gvk import GVK
 from plugins.kubernetes import field_managers, kinds, naming, paths
-from plugins.kubernetes.api_error import ApiError
 from plugins.kubernetes.difference import Change
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import has_unknown
 

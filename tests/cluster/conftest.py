@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kubernetes import config
 
 from core.kube import Kube
+from core.kube_objects import Api
 from core.step import Step
 from embedded import cluster
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api
 from tests.cluster import shell
 from tests.support import cluster_fixture
 
@@ -37,9 +36,9 @@ def kube(instance: Instance) -> Kube:
 
 
 @pytest.fixture
-def api(instance: Instance) -> Api:
+def api(kube: Kube) -> Api:
     """Writes to the cluster."""
-    return Api(config.new_client_from_config(str(instance.kubeconfig)))
+    return Api(kube)
 
 
 @pytest.fixture

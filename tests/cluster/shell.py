@@ -9,6 +9,9 @@ from typing import Any
 from kubernetes import client, config
 from kubernetes.stream import stream
 
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from core.scratch import scratch
 from core.step import Step
 from embedded import cluster
@@ -16,7 +19,6 @@ from embedded.instance import Instance
 from images import debian
 from images.layer import Recipe
 from images.oci import Image
-from plugins.kubernetes.api import GVK, Api, ApiError
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 IMAGE = "tensorplane.test/shell:1"

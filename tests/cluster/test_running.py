@@ -11,7 +11,9 @@ from collections.abc import Iterator
 import pytest
 
 from bench import memory
+from core.gvk import GVK
 from core.kube import Kube
+from core.kube_objects import Api
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import network, processes
@@ -20,7 +22,6 @@ from embedded.cluster.image_store import ImageStore
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
 from embedded.instance import Instance
-from plugins.kubernetes.api import GVK, Api
 from tests.cluster import shell
 from tests.support.status_lines import status_lines
 from tests.support.waiting import PATIENT_SECONDS, eventually

@@ -13,6 +13,7 @@ import pytest
 
 from core.errors import UserError
 from core.kube import Kube
+from core.kube_objects import Api
 from core.paths import PROJECT
 from core.step import Step
 from driver import status
@@ -20,7 +21,6 @@ from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.host import run
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api
 from tests.cluster.remains import remains
 from tests.cluster.starter import PLACES, STAYS
 from tests.support.waiting import PATIENT_SECONDS, eventually

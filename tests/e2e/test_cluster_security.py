@@ -8,9 +8,10 @@ import urllib.error
 import urllib.request
 
 import pytest
-from kubernetes import config
 
+from core.errors import ApiError
 from core.kube import Kube
+from core.kube_objects import Api
 from core.step import Step
 from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
@@ -18,7 +19,6 @@ from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.cluster.places import Places
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api, ApiError
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from toolchain import tools
 
@@ -32,7 +32,7 @@ def kube(instance: Instance) -> Kube:
 @pytest.fixture
 def api(instance: Instance) -> Api:
     """Writes to the cluster."""
-    return Api(config.new_client_from_config(str(instance.kubeconfig)))
+    return Api(Kube.of(instance.kubeconfig))
 
 
 def test_the_node_is_ready_at_the_pinned_version(kube: Kube) -> None:

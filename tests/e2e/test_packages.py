@@ -12,17 +12,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kubernetes import config
 
 import images
 import toolchain
 from cli.jobs import in_cluster
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from core.paths import PROJECT
 from core.step import Step
 from embedded import cluster
 from images import archive, oci, package_layer, package_resolution
-from plugins.kubernetes.api import GVK, Api
-from plugins.kubernetes.api_error import ApiError
 from stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
@@ -50,7 +51,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
     own = f"{name}-{secrets.token_hex(3)}"
     facts = Facts(own, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
     manifest = plan(settings, facts, image=image)
-    api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+    api = Api(Kube.of(deployed.instance.kubeconfig))
     pods = f"/api/v1/namespaces/{facts.namespace}/pods"
     selector = f"jobset.sigs.k8s.io/jobset-name={manifest.run.name}"
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from plugins.kubernetes.api import Api
+from core.kube_objects import Api
 from tests.provider.await_support import LONG_SECONDS, Object, Waiting
 
 

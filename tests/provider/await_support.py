@@ -5,9 +5,10 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from plugins.kubernetes.api import Api
+from core.gvk import GVK
+from core.kube import MERGE_PATCH
+from core.kube_objects import Api
 from plugins.kubernetes.await_ready import AwaitError, wait_ready
-from plugins.kubernetes.gvk import GVK
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
 Object = dict[str, Any]
@@ -62,8 +63,7 @@ def set_status(api: Api, obj: Object, **status: Any) -> Object:
     meta = obj["metadata"]
     gvk = GVK.of(obj)
     path = api.path(gvk, meta.get("namespace"), meta["name"], "status")
-    merge = "application/merge-patch+json"
-    return api._json("PATCH", path, query=[("fieldManager", MANAGER)], body={"status": status}, content_type=merge)
+    return api.kube.json("PATCH", path, {"fieldManager": MANAGER}, {"status": status}, content_type=MERGE_PATCH)
 
 
 def create(api: Api, obj: Object) -> Object:

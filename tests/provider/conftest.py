@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 import yaml
 
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from plugins.kubernetes import kubeconfig as kubeconfigs
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 from tests.provider import control_plane
 from tests.provider.driver import Process, started
 
@@ -25,7 +26,7 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, A
 
 @pytest.fixture(scope="session")
 def api(kubeconfig: dict[str, Any]) -> Api:
-    return Api(kubeconfigs.connect(kubeconfig))
+    return Api(Kube(kubeconfigs.connect(kubeconfig)))
 
 
 @pytest.fixture

@@ -20,10 +20,9 @@ import yaml
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.kube import Kube
 from plugins.kubernetes import kubeconfig
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
 from tests.support import kubeconfigs
 from tests.support.ports import free_ports
 from tests.support.waiting import PATIENT_SECONDS, eventually
@@ -114,11 +113,11 @@ def _kubeconfig(folder: Path, port: int) -> dict[str, Any]:
 
 
 def _wait_until_ready(folder: Path, config: dict[str, Any]) -> None:
-    api = Api(kubeconfig.connect(config))
+    api = Kube(kubeconfig.connect(config))
     end = time.monotonic() + PATIENT_SECONDS
     while True:
         try:
-            api.text("/readyz")
+            api.request("GET", "/readyz")
         except ApiError as error:
             if time.monotonic() > end:
                 log = (folder / "kube-apiserver.log").read_text()[-2000:]

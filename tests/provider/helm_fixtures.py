@@ -9,8 +9,8 @@ import pytest
 import yaml
 
 from core.errors import UserError
+from core.kube_objects import Api
 from plugins.kubernetes import helm_process
-from plugins.kubernetes.api import Api
 from plugins.kubernetes.engine import Engine
 from plugins.kubernetes.helm_release import ReleaseResource
 from plugins.kubernetes.session import Session

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes.helm_release import ReleaseResource
 from plugins.kubernetes.values import Properties
 

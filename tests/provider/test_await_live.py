@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
-from plugins.kubernetes.gvk import GVK
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
 from tests.provider.objects import NO_AWAIT, config_map, never_ready
 from tests.support.waiting import eventually

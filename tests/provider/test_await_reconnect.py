@@ -12,10 +12,11 @@ from urllib.parse import urlparse
 
 import pytest
 
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from plugins.kubernetes import kubeconfig as kubeconfigs
-from plugins.kubernetes.api import Api
 from plugins.kubernetes.await_ready import wait_deleted, wait_ready
-from plugins.kubernetes.gvk import GVK
 from tests.provider.await_support import LONG_SECONDS, MANAGER
 from tests.provider.objects import config_map
 from tests.support.waiting import eventually
@@ -93,7 +94,7 @@ def through_proxy(kubeconfig: dict[str, Any], proxy: Proxy) -> Api:
     cluster = config["clusters"][0]["cluster"]
     cluster["tls-server-name"] = urlparse(cluster["server"]).hostname
     cluster["server"] = f"https://127.0.0.1:{proxy.port}"
-    return Api(kubeconfigs.connect(config))
+    return Api(Kube(kubeconfigs.connect(config)))
 
 
 @pytest.mark.parametrize("refusals", [0, 2], ids=["for a moment", "until connections were refused"])

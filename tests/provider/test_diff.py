@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from pulumi.runtime.proto import provider_pb2
 
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes import paths
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver
 

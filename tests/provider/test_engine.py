@@ -18,11 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
-from core.errors import UserError
+from core.errors import ApiError, UserError
+from core.gvk import GVK
+from core.kube_objects import Api
 from core.paths import PROJECT
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
 from tests.hosts import engine as hosts
 from tests.support.waiting import eventually
 

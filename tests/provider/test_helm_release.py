@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from core.gvk import GVK
 from plugins.kubernetes import helm_process, values
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.helm_release import ReleaseError, ReleaseFailedError, ReleaseResource
 from plugins.kubernetes.session import Session
 from plugins.kubernetes.values import UNKNOWN, Secret, plain

@@ -9,9 +9,9 @@ import pytest
 import yaml
 
 from components.base.model import Resources
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from tests.support.waiting import eventually
 from toolchain import tools
 from workloads.training_job.manifest import Facts, Placement, plan

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from plugins.kubernetes.api import Api
-from plugins.kubernetes.api_error import ApiError
-from plugins.kubernetes.gvk import GVK
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube_objects import Api
 from plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, workload

@@ -15,7 +15,7 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from plugins.kubernetes.api import Api
+from core.kube_objects import Api
 from plugins.kubernetes.values import Properties, Secret, decode, plain
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver
 from tests.provider.objects import config_map

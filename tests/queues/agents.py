@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from components import versions
 from components.base.labels import NAME
-from plugins.kubernetes.api import GVK
+from core.gvk import GVK
 from tests.queues.jobs import Jobs, Object
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually

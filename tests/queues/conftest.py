@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from kubernetes import config as kubeconfig
 
 from components import versions
 from components.queues import quota_return, usage
 from core.kube import Kube
+from core.kube_objects import Api
 from core.step import Step
-from plugins.kubernetes.api import Api
 from stack import StackConfig
 from tests.queues import agents
 from tests.queues.docs_job import example, pod
@@ -42,7 +41,7 @@ def jobs(fleet: Simulated, settings: StackConfig) -> Jobs:
     """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues and its policies in force."""
     fleet.stack(SETTINGS.read_text()).up(Step("pulumi up"))
     kubeconfig_file = fleet.instance.kubeconfig
-    api = Api(kubeconfig.new_client_from_config(str(kubeconfig_file)))
+    api = Api(Kube.of(kubeconfig_file))
     made = Jobs(Kube.of(kubeconfig_file), api, settings)
     for account in (quota_return.ACCOUNT, usage.ACCOUNT):
         agents.stop(made, account)

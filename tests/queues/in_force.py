@@ -9,7 +9,7 @@ from typing import Any
 from components.admission.namespaces import Spaces
 from components.base.labels import TENSORPLANE
 from components.queues.flavors import Flavor
-from plugins.kubernetes.api import GVK
+from core.gvk import GVK
 from tests.queues.jobs import Jobs, Object
 
 _REGISTRATION = "admissionregistration.k8s.io/v1"

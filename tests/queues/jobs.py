@@ -20,10 +20,12 @@ from components.node_groups import placement as node_placement
 from components.queues import QueueArgs, flavors, quota, topology
 from components.queues.flavors import Flavor
 from components.queues.room import PodSet
+from core.errors import ApiError
+from core.gvk import GVK
 from core.kube import Kube
+from core.kube_objects import Api
 from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from plugins.kubernetes.api import GVK, Api, ApiError
 from stack import ResolvedStack, StackConfig
 from tests.support.waiting import eventually
 from workloads.pods import pod

@@ -10,7 +10,7 @@ import yaml
 
 import stack
 from components.base.settings import Settings
-from plugins.kubernetes.api import ApiError
+from core.errors import ApiError
 from tests.queues.jobs import Jobs, Object
 from tests.support import goldens, rendering
 from tests.support.rendering import PROJECT, settings_of

@@ -14,7 +14,8 @@ from cli.kueue import workloads
 from components.base.labels import JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
 from components.queues.settings import PRIORITIES
 from components.versions import KUEUE_API
-from plugins.kubernetes.api import GVK, ApiError
+from core.errors import ApiError
+from core.gvk import GVK
 from tests.queues.docs_job import TEAM, example, makers, pod, ranked, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, Jobs, Object
 from tests.queues.limits import limited

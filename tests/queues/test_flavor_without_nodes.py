@@ -15,7 +15,7 @@ from cli.commands.why.answer import Answer
 from components import versions
 from components.base.labels import FLAVOR, HOSTNAME
 from components.queues import QueueArgs
-from plugins.kubernetes.api import GVK
+from core.gvk import GVK
 from tests.queues.docs_job import UNCONSTRAINED
 from tests.queues.jobs import Jobs, workers
 from tests.queues.placed import A100, T4

@@ -14,7 +14,10 @@ from components.base.labels import JOB_SET_NAME, QUEUE_LABEL
 from components.queues import quota_return
 from components.queues.settings import MOST_GRACE
 from components.versions import KUEUE_API
-from plugins.kubernetes.api import GVK, Api, ApiError
+from core.errors import ApiError
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
@@ -35,7 +38,7 @@ def by(fleet: Simulated) -> Callable[[str], Api]:
     def of(user: str) -> Api:
         client: Any = kubeconfig.new_client_from_config(str(fleet.instance.kubeconfig))
         client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
-        return Api(client)
+        return Api(Kube(client))
 
     return of
 

@@ -8,7 +8,8 @@ import pytest
 
 from cli.commands.check import guarded_pods
 from components.admission import gpu_guard
-from plugins.kubernetes.api import GVK, ApiError
+from core.errors import ApiError
+from core.gvk import GVK
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM
 from tests.queues.jobs import Jobs, Object

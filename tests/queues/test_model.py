@@ -8,7 +8,7 @@ import time
 import pytest
 
 from components.queues.room import PodSet
-from plugins.kubernetes.api import ApiError
+from core.errors import ApiError
 from stack import StackConfig
 from tests.queues.jobs import Jobs, Seen, next_second
 from tests.queues.model import Job, Model

@@ -8,7 +8,8 @@ import pytest
 
 from components.admission import job_policies
 from components.queues.flavors import Flavor
-from plugins.kubernetes.api import GVK, ApiError
+from core.errors import ApiError
+from core.gvk import GVK
 from tests.queues import in_force
 from tests.queues.docs_job import ranked
 from tests.queues.jobs import Jobs, Object

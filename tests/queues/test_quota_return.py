@@ -11,7 +11,7 @@ from agents.quota_return.record import REASON
 from cli.commands.why import query
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
 from components.queues.quota_return import ACCOUNT
-from plugins.kubernetes.api import GVK
+from core.gvk import GVK
 from tests.queues import agents
 from tests.queues.docs_job import TEAM, example, template_of
 from tests.queues.jobs import Jobs, Object, workers

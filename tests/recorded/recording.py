@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from core.gvk import GVK
 from plugins.kubernetes import force_new, kinds
-from plugins.kubernetes.gvk import GVK
 from plugins.kubernetes.settings import Settings
 from tests.recorded import immutable
 

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 import yaml
-from kubernetes import config
 
 from components import versions
 from components.base.labels import NODE_GROUP
@@ -19,11 +18,11 @@ from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from core.kube import Kube
+from core.kube_objects import Api
 from core.paths import PROJECT
 from core.step import Step
 from driver.deploy import Stack
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api
 from tests.support import simulated
 from tests.support.simulated import Simulated
 from tests.support.waiting import eventually
@@ -95,7 +94,7 @@ class Trial:
 
     def __init__(self, deployed: Deployed, machines: Fleet) -> None:
         self._deployed, self._machines = deployed, machines
-        self._api = Api(config.new_client_from_config(str(deployed.instance.kubeconfig)))
+        self._api = Api(Kube.of(deployed.instance.kubeconfig))
         self._made: list[str] = []
 
     def goes(self, *places: str, interruptible: bool = False, **asked: Any) -> None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from kubernetes import config
-
 from cli.commands.volumes import facts, leftovers
 from cli.commands.volumes.leftovers import Leftover
+from core.gvk import GVK
+from core.kube import Kube
+from core.kube_objects import Api
 from core.step import Step
 from driver.deploy import Stack
-from plugins.kubernetes.api import GVK, Api
 from tests.storage import kubectl
 from tests.storage.claims import SNAPSHOT_API, from_snapshot
 from tests.storage.declared import SNAPSHOT_KIND, Declared, pulumi, state
@@ -27,7 +27,7 @@ class Changed:
 
     def __init__(self, declared: Declared) -> None:
         self._declared, self.claims, self.namespace = declared, declared.claims, declared.namespace
-        self._api = Api(config.new_client_from_config(str(self.claims.instance.kubeconfig)))
+        self._api = Api(Kube.of(self.claims.instance.kubeconfig))
 
     # -- before
 

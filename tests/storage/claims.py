@@ -10,16 +10,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from kubernetes import config
-
 from core.kube import Kube
+from core.kube_objects import Api
 from embedded.cluster import csi, processes, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.csi.contract import DRIVER
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api
 from tests.cluster import shell
 from tests.support.waiting import eventually
 
@@ -38,7 +36,7 @@ class Claims:
 
     @cached_property
     def _api(self) -> Api:
-        return Api(config.new_client_from_config(str(self.instance.kubeconfig)))
+        return Api(Kube.of(self.instance.kubeconfig))
 
     @cached_property
     def kube(self) -> Kube:

@@ -13,13 +13,14 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
+from core.kube import Kube
+from core.kube_objects import Api as Objects
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping
 from embedded.cluster.places import Places
 from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.instance import Instance
-from plugins.kubernetes.api import Api as Objects
 from tests.cluster import shell
 from tests.storage.claims import PODS, Claims
 from tests.storage.declared import UNRETAINED, Declared
@@ -138,7 +139,7 @@ def readable_metrics(claims: Claims, account: str) -> str:
 
 def let_read_metrics(claims: Claims) -> str:
     """A service account that may read metrics, as Prometheus' own charts make one."""
-    api = Objects(config.new_client_from_config(str(claims.instance.kubeconfig)))
+    api = Objects(Kube.of(claims.instance.kubeconfig))
     rbac, name = "rbac.authorization.k8s.io", "scraper"
     about = {"metadata": {"name": name}}
     rules = [{"nonResourceURLs": ["/metrics"], "verbs": ["get"]}]

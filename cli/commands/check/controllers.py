@@ -12,9 +12,8 @@ from typing import Any
 
 import yaml
 
-from cli.cluster_api import Lists
 from components.base.problems import Note
-from core.kube import Kube
+from core.kube import Kube, ReadableLists
 from stack import ResolvedStack
 
 _DEPLOYMENTS = "/apis/apps/v1/deployments"
@@ -37,7 +36,7 @@ def notes(resolved: ResolvedStack, api: Kube) -> Iterator[Note]:
         return
     needed = config.controllers_of_workloads | ({"kueue"} if config.queues else set())
     present = [name for name in _IMAGES if name in needed and getattr(config.controllers, name) == "present"]
-    lists = Lists(api)
+    lists = ReadableLists(api)
     there = (lists.read(_DEPLOYMENTS) or []) if present else []
     for name in present:
         for found in (one for one in there if _is_of(one, _IMAGES[name])):
@@ -69,7 +68,7 @@ def _tolerated(tolerations: Iterable[Object]) -> float | None:
     return _DEFAULT_SECONDS
 
 
-def _keeps_quota(lists: Lists, deployment: Object) -> Iterator[str]:
+def _keeps_quota(lists: ReadableLists, deployment: Object) -> Iterator[str]:
     """A Kueue that does not wait for pods leaves its quota to a gang that finds no other node."""
     maps = lists.read(_CONFIGS.format(deployment["metadata"]["namespace"])) or ()
     texts = [text for one in maps for text in (one.get("data") or {}).values()]

@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli import cluster_api
 from cli.commands.top import history as queue_history
 from cli.commands.top import plot, rows, tables
 from cli.kueue import facts as queue_facts
@@ -44,7 +43,7 @@ def run(question: Question, console: Console) -> None:
     target = Target.of(question.context, stack=question.stack)
     settings = StackSettings(question.stack, target.home)
     settings.source()
-    facts = queue_facts.gather(cluster_api.reached(target), settings.namespace)
+    facts = queue_facts.gather(target.answering_api(), settings.namespace)
     works, now = workloads.works(facts), datetime.now(UTC)
     found = rows.of(facts, works)
     shown = {queue.cluster_queue for queue in found.queues}

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.text import Text
 
 from agents.usage.record import PREFIX
-from cli import cluster_api
 from cli.commands.usage import rows
 from cli.commands.usage.rows import Row
 from cli.kueue.facts import KUEUE
@@ -48,7 +47,7 @@ def run(question: Question, console: Console) -> None:
     target = Target.of(question.context, stack=question.stack)
     settings = StackSettings(question.stack, target.home)
     settings.source()
-    found = recorded(cluster_api.reached(target), settings)
+    found = recorded(target.answering_api(), settings)
     shown = [row for row in found if month in (_ALL, row.month)]
     if question.as_json:
         print(json.dumps([asdict(row) for row in shown], indent=2))

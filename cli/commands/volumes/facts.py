@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from cli.api_values import Object
-from cli.cluster_api import Lists
-from core.kube import Kube
+from core.kube import Kube, ReadableLists
 from driver import volume_use
 
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
@@ -40,7 +39,7 @@ class Facts:
 
 def gather(api: Kube, namespace: str) -> Facts:
     """Ask a cluster. What the user may not read is left out, with a note."""
-    lists = Lists(api)
+    lists = ReadableLists(api)
     inside = f"namespaces/{namespace}"
     pods = api.items(f"/api/v1/{inside}/pods")
     claims = api.items(f"/api/v1/{inside}/persistentvolumeclaims")

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 
 from rich.console import Console
 
-from cli import cluster_api
 from cli.commands.volumes import facts as volume_facts
 from cli.commands.volumes import leftovers, rows, tables
 from core.errors import UserError
@@ -36,7 +35,7 @@ def run(question: Question, console: Console) -> None:
     target = Target.of(question.context, stack=question.stack)
     settings = StackSettings(question.stack, target.home)
     settings.source()
-    facts = volume_facts.gather(cluster_api.reached(target), settings.namespace)
+    facts = volume_facts.gather(target.answering_api(), settings.namespace)
     if question.bring_back:
         wanted = leftovers.brought_back(facts, question.name or "")
         # For `kubectl apply -f -`, so lines must not be wrapped.

@@ -9,12 +9,11 @@ from typing import Any
 from agents.lost_nodes import cluster, leaving
 from agents.lost_nodes.pods import REPLACED_AFTER
 from cli.api_values import Object
-from cli.cluster_api import Lists
 from cli.commands.why import nodes, pods
 from cli.commands.why.answer import Answer, some
 from cli.kueue.facts import Details, condition
 from components.base.labels import NAME
-from core.kube import Kube
+from core.kube import Kube, ReadableLists
 
 _JOBS = ("trainingJob", "notebook", "pipeline", "sweep")
 
@@ -27,7 +26,7 @@ def is_one(declared: Mapping[str, Any], name: str) -> bool:
 
 def ask(api: Kube, namespace: str, name: str) -> Answer:
     """The answer of a cluster about a workload of a stack. What the user may not read is left out, with a note."""
-    lists, inside = Lists(api), f"/api/v1/namespaces/{namespace}"
+    lists, inside = ReadableLists(api), f"/api/v1/namespaces/{namespace}"
     found = api.items(f"{inside}/pods", labelSelector=f"{NAME}={name}")
     events, all_nodes = lists.read(f"{inside}/events") or [], lists.read("/api/v1/nodes") or []
     return answer(name, Details(found, events), all_nodes, tuple(lists.notes))

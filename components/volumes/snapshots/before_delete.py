@@ -46,7 +46,6 @@ async def _guarded(reach: Callable[[], Snapshots], args: pulumi.ResourceHookArgs
     except RuntimeError:
         raise
     except Exception as error:
-        # The client's errors continue with headers and bodies.
         reason = " ".join(str(error).splitlines()[:2])
         raise RuntimeError(
             f"volume {args.name} is not deleted: its snapshot failed: {reason}. {_without(args)}"

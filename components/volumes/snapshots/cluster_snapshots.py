@@ -1,85 +1,71 @@
 """Kubernetes API requests for the snapshot before a deletion, with the rights of the deploying user."""
 
-from collections.abc import Callable, Mapping
+from __future__ import annotations
+
+from collections.abc import Mapping
 from typing import Any, Literal, cast
 
 from agents.snapshots import manifest
 from components.volumes import cluster_api
 from components.volumes.backend import Backend
 from components.volumes.snapshots.snapshot_class import SnapshotClass
+from core.errors import ApiError
+from core.kube import Kube
 
 _PREFIX = "tensorplane-before-change"
-_CLASSES, _SNAPSHOTS = "volumesnapshotclasses", "volumesnapshots"
+_CLASSES = f"/apis/{manifest.GROUP}/v1/volumesnapshotclasses"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
-_NOT_FOUND, _CONFLICT = 404, 409
-_SECONDS = 10, 60  # to connect, and to answer: a cluster that no longer exists must not block a deletion
 # CSI's error for a volume that the driver does not find. Some drivers also use it for other errors.
 _LOST = "code = NotFound"
 
 Progress = Literal["waiting", "ready", "lost"]
 
 
-def of(kubeconfig: str | None, context: str | None) -> "Snapshots":
+def of(kubeconfig: str | None, context: str | None) -> Snapshots:
     """The snapshots of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
-    from kubernetes import client
-
-    api = cluster_api.connected(kubeconfig, context)
-    return Snapshots(client.CoreV1Api(api), client.CustomObjectsApi(api))
+    return Snapshots(cluster_api.connected(kubeconfig, context))
 
 
 class Snapshots:
     """Volumes and snapshots of a cluster."""
 
-    def __init__(self, core: Any, custom: Any) -> None:
-        self._core, self._custom = core, custom
+    def __init__(self, api: Kube) -> None:
+        self._api = api
 
     def driver_of(self, namespace: str, claim: str, uid: str | None) -> str | None:
         """The CSI driver of the claim's volume; empty if it has none, None if there is no data to save."""
-        found = _unless_status(
-            _NOT_FOUND,
-            lambda: self._core.read_namespaced_persistent_volume_claim(claim, namespace, _request_timeout=_SECONDS),
-        )
-        if found is None or found.status.phase != "Bound":
+        found = self._api.get(f"/api/v1/namespaces/{namespace}/persistentvolumeclaims/{claim}")
+        if found is None or found["status"].get("phase") != "Bound":
             return None
-        if uid is not None and found.metadata.uid != uid:
+        if uid is not None and found["metadata"]["uid"] != uid:
             raise RuntimeError(
                 f"volume {claim} is not deleted: its claim was recreated outside Pulumi; check it, then run "
                 f"pulumi refresh"
             )
-        volume = _unless_status(
-            _NOT_FOUND,
-            lambda: self._core.read_persistent_volume(found.spec.volume_name, _request_timeout=_SECONDS),
-        )
+        volume = self._api.get(f"/api/v1/persistentvolumes/{found['spec']['volumeName']}")
         if volume is None:
             return None
-        return cast(str, volume.spec.csi.driver) if volume.spec.csi else ""
+        csi = volume["spec"].get("csi")
+        return cast(str, csi["driver"]) if csi else ""
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
         """Create a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
-        listed = _unless_status(
-            _NOT_FOUND,
-            lambda: self._custom.list_cluster_custom_object(manifest.GROUP, "v1", _CLASSES, _request_timeout=_SECONDS),
-        )
+        listed = self._api.get(_CLASSES)
         if listed is None:
             return False
         wanted = class_that_retains(driver, namespace, listed["items"])
-        _unless_status(
-            _CONFLICT,
-            lambda: self._custom.create_cluster_custom_object(
-                manifest.GROUP, "v1", _CLASSES, wanted, _request_timeout=_SECONDS
-            ),
-        )
+        try:
+            self._api.create(_CLASSES, wanted)
+        except ApiError as error:
+            if not error.exists:
+                raise
         taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, by="pulumi")
-        self._custom.create_namespaced_custom_object(
-            manifest.GROUP, "v1", namespace, _SNAPSHOTS, taken, _request_timeout=_SECONDS
-        )
+        self._api.create(_snapshots_of(namespace), taken)
         return True
 
     def progress(self, namespace: str, name: str) -> Progress:
         """Whether the snapshot is ready, or the driver does not find the volume."""
-        found = self._custom.get_namespaced_custom_object(
-            manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
-        )
+        found = self._api.json("GET", f"{_snapshots_of(namespace)}/{name}")
         status = found.get("status") or {}
         if status.get("readyToUse"):
             return "ready"
@@ -87,9 +73,11 @@ class Snapshots:
 
     def give_up(self, namespace: str, name: str) -> None:
         """Delete the snapshot, because Kubernetes keeps the claim while it is pending."""
-        self._custom.delete_namespaced_custom_object(
-            manifest.GROUP, "v1", namespace, _SNAPSHOTS, name, _request_timeout=_SECONDS
-        )
+        self._api.delete(f"{_snapshots_of(namespace)}/{name}")
+
+
+def _snapshots_of(namespace: str) -> str:
+    return f"/apis/{manifest.GROUP}/v1/namespaces/{namespace}/volumesnapshots"
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
@@ -120,15 +108,3 @@ def backend_of(driver: str) -> Backend | None:
     """The backend of this driver, without settings; None for an unknown driver."""
     backends = (cast(Backend, variant.model_construct()) for variant in Backend.variants.values())
     return next((one for one in backends if getattr(one, "csi_driver", None) == driver), None)
-
-
-def _unless_status(status: int, call: Callable[[], Any]) -> Any:
-    """The result of a call; None if the server answers with this status."""
-    from kubernetes import client
-
-    try:
-        return call()
-    except client.ApiException as error:
-        if error.status == status:
-            return None
-        raise

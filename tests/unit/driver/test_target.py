@@ -10,7 +10,6 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from cli import cluster_api
 from core.errors import UserError
 from core.paths import context_home
 from driver import cloud_kubeconfig, stack_settings, target
@@ -167,7 +166,7 @@ def test_a_clouds_stack_is_asked_in_its_own_cluster(monkeypatch: pytest.MonkeyPa
         _says(monkeypatch, json.dumps({"kubeconfig": _kubeconfig(f"http://127.0.0.1:{port}")}))
         line = rf"^stack prod: .*127\.0\.0\.1:{port}: .* Look with: tensorplane kubeconfig --stack prod"
         with pytest.raises(UserError, match=line):
-            cluster_api.reached(Target("", Instance(), cloud="eks", stack="prod"))
+            Target("", Instance(), cloud="eks", stack="prod").answering_api()
 
 
 @pytest.mark.parametrize("outputs", ["{}", "pulumi stack output: error: no stack named 'prod' found"])
@@ -193,9 +192,9 @@ def test_only_the_embedded_cluster_is_started_by_make_up(monkeypatch: pytest.Mon
     with pytest.raises(
         UserError, match=r"^context mine: The cluster does not answer .* Look with: kubectl cluster-info$"
     ):
-        cluster_api.reached(own)
+        own.answering_api()
     with pytest.raises(UserError, match=r"The embedded cluster is stopped; start it with: make up"):
-        cluster_api.reached(Target("", Instance()))
+        Target("", Instance()).answering_api()
 
 
 def test_a_workload_stack_is_on_the_cluster_of_its_platform(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ MAY_IMPORT: Mapping[str, set[str]] = {
     "components": {"agents", "core", "stack_file"},
     "core": set(),
     "driver": {*_STACK, *_MACHINE, "core", "embedded"},
-    "embedded": {*_MACHINE, "core"},
+    "embedded": {"core", "images", "toolchain"},
     "images": {"core", "stack_file", "toolchain"},
     "plugins": {"core", "stack_file", "toolchain"},
     "policies": set(),

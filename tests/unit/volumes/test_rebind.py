@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from types import SimpleNamespace as Some
-from typing import Any
+from typing import Any, cast
 
 import pytest
-from kubernetes import client
 
 from components.volumes import rebind
 from components.volumes.settings import VolumeArgs
+from core.errors import ApiError
+from core.kube import Kube
 
 CLAIM: dict[str, Any] = {
     "metadata": {"namespace": "ml", "name": "models"},
@@ -40,58 +39,65 @@ def volume(
     }
 
 
-class Core:
+class Api:
     """A cluster with these PersistentVolumes."""
 
     def __init__(self, *volumes: dict[str, Any], claim: bool = False, refuses: int = 0) -> None:
         self._volumes, self._claim, self._refuses = volumes, claim, refuses
         self.patches: list[tuple[str, list[dict[str, Any]]]] = []
 
-    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str, **_: Any) -> None:
-        if not self._claim:
-            raise client.ApiException(status=404)
+    def get(self, path: str) -> dict[str, Any] | None:
+        assert path == "/api/v1/namespaces/ml/persistentvolumeclaims/models"
+        return CLAIM if self._claim else None
 
-    def list_persistent_volume(self, **_: Any) -> Any:
+    def items(self, path: str) -> list[dict[str, Any]]:
+        assert path == "/api/v1/persistentvolumes"
         if self._refuses:
-            raise client.ApiException(status=self._refuses)
-        return Some(data=json.dumps({"items": self._volumes}))
+            raise ApiError(self._refuses, "Forbidden", "may not list them")
+        return list(self._volumes)
 
-    def patch_persistent_volume(self, name: str, patch: list[dict[str, Any]], **_: Any) -> None:
-        self.patches.append((name, patch))
+    def patch(self, path: str, patch: list[dict[str, Any]], content_type: str) -> None:
+        assert content_type == "application/json-patch+json"
+        self.patches.append((path.removeprefix("/api/v1/persistentvolumes/"), patch))
 
-    def read_persistent_volume(self, name: str, **_: Any) -> Any:
-        return Some(status=Some(phase="Available"))
+    def json(self, method: str, path: str) -> dict[str, Any]:
+        assert (method, path) == ("GET", f"/api/v1/persistentvolumes/{self.patches[-1][0]}")
+        return {"status": {"phase": "Available"}}
+
+
+def rebound(api: Api) -> str | None:
+    return rebind.rebind(CLAIM, lambda: cast(Kube, api))
 
 
 def test_the_newest_one_that_lost_a_claim_of_that_name_waits_for_the_new_claim() -> None:
-    core = Core(
+    api = Api(
         volume("pv-older", released="2026-11-20T15:00:00Z"),
         volume("pv-newer"),
         volume("pv-other", claimRef={"namespace": "ml", "name": "other", "uid": "2"}),
         volume("pv-goes", released="2026-11-22T15:00:00Z", persistentVolumeReclaimPolicy="Delete"),
     )
-    assert rebind.rebind(CLAIM, lambda: core) == "pv-newer"
-    ((name, patch),) = core.patches
+    assert rebound(api) == "pv-newer"
+    ((name, patch),) = api.patches
     assert (name, [step["op"] for step in patch]) == ("pv-newer", ["test", "replace", "add"])
     assert patch[1]["value"] == {"kind": "PersistentVolumeClaim", "namespace": "ml", "name": "models"}
     assert patch[2]["value"] == "tensorplane-unmirrored"
 
 
 @pytest.mark.parametrize(
-    "core",
+    "api",
     [
-        Core(),
-        Core(volume(), claim=True),
-        Core(refuses=403),
-        Core(
+        Api(),
+        Api(volume(), claim=True),
+        Api(refuses=403),
+        Api(
             volume("pv-newer"), volume(claimRef={"namespace": "ml", "name": "models"}, released="2026-11-20T15:00:00Z")
         ),
     ],
     ids=["nothing left", "the claim is there", "not allowed to look", "reserved already"],
 )
-def test_nothing_is_changed_where_there_is_nothing_to_bring_back(core: Core) -> None:
-    assert rebind.rebind(CLAIM, lambda: core) is None
-    assert core.patches == []
+def test_nothing_is_changed_where_there_is_nothing_to_bring_back(api: Api) -> None:
+    assert rebound(api) is None
+    assert api.patches == []
 
 
 @pytest.mark.parametrize(
@@ -104,11 +110,11 @@ def test_nothing_is_changed_where_there_is_nothing_to_bring_back(core: Core) -> 
     ],
 )
 def test_an_empty_volume_is_never_made_over_bytes_that_do_not_fit(spec: dict[str, Any], says: str) -> None:
-    core = Core(volume(**spec))
+    api = Api(volume(**spec))
     with pytest.raises(RuntimeError, match="volume models: PersistentVolume pv-1 has its earlier data") as refused:
-        rebind.rebind(CLAIM, lambda: core)
+        rebound(api)
     assert says in str(refused.value)
-    assert core.patches == []
+    assert api.patches == []
 
 
 @pytest.mark.parametrize(

@@ -3,68 +3,66 @@
 from __future__ import annotations
 
 import asyncio
-from types import SimpleNamespace as Some
-from typing import Any
+from typing import Any, cast
 
 import pulumi
 import pytest
-import urllib3
-from kubernetes import client
 
 from components.volumes.backends import embedded
 from components.volumes.snapshots import before_delete, cluster_snapshots
 from components.volumes.snapshots.cluster_snapshots import Snapshots, class_that_retains
+from core.errors import UNREACHABLE, ApiError
+from core.kube import Kube
 from tests.support.rendering import Registered, run
 
 KINDS = ("azureDisk", "azureFiles")
 DRIVER = "disk.example.org"
+CLASSES = "/apis/snapshot.storage.k8s.io/v1/volumesnapshotclasses"
+SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1/namespaces/space/volumesnapshots"
 DELETED = pulumi.ResourceHookArgs(
     urn="urn:models", id="space/models", name="models", type="claim", old_outputs={"metadata": {"uid": "1"}}
 )
 
 
-class Core:
-    """A cluster with one claim and its volume."""
+class Api:
+    """A cluster with one claim and its volume, whose snapshots are ready at the second look."""
 
-    def __init__(self, *, phase: str = "Bound", uid: str = "1", driver: str | None = DRIVER) -> None:
-        self._phase, self._uid, self._driver = phase, uid, driver
-
-    def read_namespaced_persistent_volume_claim(self, name: str, namespace: str, **_: Any) -> Any:
-        if (namespace, name) != ("space", "models"):
-            raise client.ApiException(status=404)
-        return Some(metadata=Some(uid=self._uid), status=Some(phase=self._phase), spec=Some(volume_name="pv-1"))
-
-    def read_persistent_volume(self, name: str, **_: Any) -> Any:
-        return Some(spec=Some(csi=Some(driver=self._driver) if self._driver else None))
-
-
-class Custom:
-    """Snapshots that are ready at the second look."""
-
-    def __init__(self, classes: list[dict[str, Any]] | None, error: str = "") -> None:
-        self._classes, self.made, self._looks, self._error = classes, list[dict[str, Any]](), 0, error
+    def __init__(
+        self,
+        classes: list[dict[str, Any]] | None,
+        *,
+        phase: str = "Bound",
+        uid: str = "1",
+        driver: str | None = DRIVER,
+        error: str = "",
+    ) -> None:
+        claim = {"metadata": {"uid": uid}, "status": {"phase": phase}, "spec": {"volumeName": "pv-1"}}
+        self._objects: dict[str, Any] = {
+            "/api/v1/namespaces/space/persistentvolumeclaims/models": claim,
+            "/api/v1/persistentvolumes/pv-1": {"spec": {"csi": {"driver": driver}} if driver else {}},
+            CLASSES: None if classes is None else {"items": classes},
+        }
+        self.made, self._looks, self._error = list[dict[str, Any]](), 0, error
         self.deleted: list[str] = []
 
-    def list_cluster_custom_object(self, *_: str, **__: Any) -> dict[str, Any]:
-        if self._classes is None:
-            raise client.ApiException(status=404)
-        return {"items": self._classes}
+    def get(self, path: str) -> Any:
+        return self._objects[path]
 
-    def create_cluster_custom_object(self, *made: Any, **_: Any) -> None:
-        self.made.append(made[-1])
-        raise client.ApiException(status=409)
+    def create(self, path: str, made: dict[str, Any]) -> None:
+        self.made.append(made)
+        if path == CLASSES:
+            raise ApiError(409, "AlreadyExists", "it exists")
+        assert path == SNAPSHOTS
 
-    def create_namespaced_custom_object(self, *made: Any, **_: Any) -> None:
-        self.made.append(made[-1])
-
-    def get_namespaced_custom_object(self, *_: str, **__: Any) -> dict[str, Any]:
+    def json(self, method: str, path: str) -> dict[str, Any]:
+        assert (method, path) == ("GET", f"{SNAPSHOTS}/{self.made[-1]['metadata']['name']}")
         self._looks += 1
         if self._error:
             return {"status": {"readyToUse": False, "error": {"message": self._error}}}
         return {"status": {"readyToUse": self._looks > 1}}
 
-    def delete_namespaced_custom_object(self, *named: str, **_: Any) -> None:
-        self.deleted.append(named[-1])
+    def delete(self, path: str) -> None:
+        self.deleted.append(path.removeprefix(f"{SNAPSHOTS}/"))
 
 
 @pytest.fixture(autouse=True)
@@ -73,18 +71,18 @@ def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pulumi.log, "info", lambda *_: None)
 
 
-def saved(core: Core, custom: Custom) -> list[dict[str, Any]]:
+def saved(api: Api) -> list[dict[str, Any]]:
     # A loop of its own: the SDK's mocks need the thread's.
     loop = asyncio.new_event_loop()
     try:
-        loop.run_until_complete(before_delete._guarded(lambda: Snapshots(core, custom), DELETED))
+        loop.run_until_complete(before_delete._guarded(lambda: Snapshots(cast(Kube, api)), DELETED))
     finally:
         loop.close()
-    return custom.made
+    return api.made
 
 
 def test_the_snapshot_is_retained_and_tells_why() -> None:
-    made_class, made = saved(Core(), Custom([]))
+    made_class, made = saved(Api([]))
     assert (made_class["driver"], made_class["deletionPolicy"]) == (DRIVER, "Retain")
     assert made["spec"] == {
         "volumeSnapshotClassName": made_class["metadata"]["name"],
@@ -93,35 +91,35 @@ def test_the_snapshot_is_retained_and_tells_why() -> None:
     assert made["metadata"]["labels"]["tensorplane.dev/reason"] == "before-change"
 
 
-@pytest.mark.parametrize("core", [Core(phase="Pending"), Core(phase="Lost")])
-def test_a_claim_without_bytes_needs_none(core: Core) -> None:
-    assert saved(core, Custom([])) == []
+@pytest.mark.parametrize("api", [Api([], phase="Pending"), Api([], phase="Lost")])
+def test_a_claim_without_bytes_needs_none(api: Api) -> None:
+    assert saved(api) == []
 
 
 def test_a_volume_that_its_driver_has_lost_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", told.append)
-    custom = Custom([], error="rpc error: code = NotFound desc = volume v: does not exist")
-    taken = saved(Core(driver=embedded.DRIVER), custom)[-1]["metadata"]["name"]
-    assert custom.deleted == [taken], "pending, it would keep the claim from going"
+    api = Api([], driver=embedded.DRIVER, error="rpc error: code = NotFound desc = volume v: does not exist")
+    taken = saved(api)[-1]["metadata"]["name"]
+    assert api.deleted == [taken], "pending, it would keep the claim from going"
     assert told == ["volume models is deleted without a snapshot: its driver no longer finds it"]
     monkeypatch.setattr(before_delete, "_SECONDS_FOR_A_SNAPSHOT", 0)
     for driver, error in ((embedded.DRIVER, "code = Unavailable desc = no answer"), (DRIVER, "code = NotFound")):
         with pytest.raises(RuntimeError, match="not ready after an hour"):
-            saved(Core(driver=driver), Custom([], error=error))
+            saved(Api([], driver=driver, error=error))
 
 
 @pytest.mark.parametrize(
-    ("core", "custom", "why"),
+    ("api", "why"),
     [
-        (Core(uid="2"), Custom([]), "its claim was recreated"),
-        (Core(driver=None), Custom([]), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
-        (Core(), Custom(None), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
+        (Api([], uid="2"), "its claim was recreated"),
+        (Api([], driver=None), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
+        (Api(None), "pulumi state delete 'urn:models'; kubectl -n space delete pvc models"),
     ],
 )
-def test_without_a_snapshot_the_volume_stays(core: Core, custom: Custom, why: str) -> None:
+def test_without_a_snapshot_the_volume_stays(api: Api, why: str) -> None:
     with pytest.raises(RuntimeError, match="volume models is not deleted: ") as refused:
-        saved(core, custom)
+        saved(api)
     assert why in str(refused.value)
 
 
@@ -129,10 +127,10 @@ def test_without_a_snapshot_the_volume_stays(core: Core, custom: Custom, why: st
     ("error", "why"),
     [
         (
-            client.ApiException(status=403, reason="Forbidden"),
-            "(403) Reason: Forbidden. To delete it without a snapshot: pulumi",
+            ApiError.from_response(403, "Forbidden", "", "GET /claim"),
+            "GET /claim: 403 Forbidden. To delete it without a snapshot: pulumi",
         ),
-        (urllib3.exceptions.ProtocolError("reset"), "reset. To delete it without a snapshot: pulumi state delete"),
+        (ApiError(0, UNREACHABLE, "reset"), "reset. To delete it without a snapshot: pulumi state delete"),
     ],
 )
 def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_is_said(
@@ -141,10 +139,10 @@ def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_i
     def refuse(*_: Any, **__: Any) -> None:
         raise error
 
-    core = Core()
-    monkeypatch.setattr(core, "read_namespaced_persistent_volume_claim", refuse)
+    api = Api([])
+    monkeypatch.setattr(api, "get", refuse)
     with pytest.raises(RuntimeError, match="volume models is not deleted: its snapshot failed: ") as refused:
-        saved(core, Custom([]))
+        saved(api)
     assert why in str(refused.value)
 
 
@@ -192,7 +190,7 @@ def test_volumes_that_are_retained_or_have_no_snapshots_are_deleted_without() ->
 def test_a_class_of_azure_files_is_told_that_no_snapshot_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[str] = []
     monkeypatch.setattr(pulumi.log, "warn", told.append)
-    assert saved(Core(driver="file.csi.azure.com"), Custom([])) == []
+    assert saved(Api([], driver="file.csi.azure.com")) == []
     assert told == [
         "volume models is deleted without a snapshot: its snapshots are part of the share and would be deleted with it"
     ]

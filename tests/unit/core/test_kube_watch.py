@@ -10,7 +10,7 @@ from typing import Any
 
 import urllib3
 
-from plugins.kubernetes.watch import Watch
+from core.kube_watch import Watch
 
 
 def _object(name: str) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from typing import Any
 
 import urllib3
 
-from plugins.kubernetes.api_error import ApiError
+from core.errors import ApiError
 
 Event = tuple[str, dict[str, Any]]
 

@@ -1,27 +1,18 @@
-"""A small client for any Kubernetes kind as plain dicts: discovery, read, write by server-side apply, delete, watch."""
+"""Objects of any Kubernetes kind as plain dicts: discovery, read, write by server-side apply, delete, watch."""
 
 from __future__ import annotations
 
-import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import urllib3
 
-from kubernetes.client.api_client import ApiClient
-from kubernetes.client.exceptions import ApiException
-from plugins.kubernetes.api_error import NO_MATCH, UNREACHABLE, ApiError
-from plugins.kubernetes.gvk import GVK
-from plugins.kubernetes.watch import Watch
+from core.errors import NO_MATCH, ApiError
+from core.gvk import GVK
+from core.kube import APPLY, JSON, MERGE_PATCH, Kube, Object
+from core.kube_watch import Watch
 
-__all__ = ["GVK", "Api", "ApiError", "Object", "Resource"]
-
-Object = dict[str, Any]
-Query = list[tuple[str, str]]
-
-APPLY = "application/apply-patch+yaml"
-MERGE = "application/merge-patch+json"
 _TIMEOUT = (10, 60)  # seconds to connect, seconds to answer
 
 
@@ -33,17 +24,12 @@ class Resource(NamedTuple):
 
 
 class Api:
-    """One API server. Every method raises `ApiError`; objects go in and come out as JSON dicts. Thread-safe."""
+    """Objects of one API server, by kind. Every method raises `ApiError`; objects go in and come out as JSON dicts."""
 
-    def __init__(self, client: ApiClient, on_warning: Callable[[str], None] | None = None) -> None:
-        self._client = client
-        self._on_warning = on_warning
+    def __init__(self, kube: Kube) -> None:
+        self.kube = kube
         self._discovered: dict[str, dict[str, Resource]] = {}
         self._lock = threading.Lock()
-
-    @property
-    def host(self) -> str:
-        return str(self._client.configuration.host)
 
     # -- discovery
 
@@ -127,7 +113,7 @@ class Api:
         query = _selectors(labels, fields)
         return Watch(
             fetch=lambda: self._json("GET", path, query=query),
-            stream=lambda version: self._stream(path, [*query, ("watch", "true"), ("resourceVersion", version)]),
+            stream=lambda version: self._stream(path, {**query, "watch": "true", "resourceVersion": version}),
             kind=kind,
             timeout=timeout,
             cancelled=cancelled or threading.Event(),
@@ -145,7 +131,7 @@ class Api:
         self, obj: Object, *, manager: str, force: bool = False, dry_run: bool = False, validation: str = "Strict"
     ) -> Object:
         """Server-side apply: creates or updates; a field of another manager is a conflict unless `force`."""
-        query = [*_write(manager, dry_run, validation), ("force", str(force).lower())]
+        query = {**_write(manager, dry_run, validation), "force": str(force).lower()}
         return self._json("PATCH", self._object_path(obj), query=query, body=obj, content_type=APPLY)
 
     def replace(self, obj: Object, *, manager: str, dry_run: bool = False, validation: str = "Strict") -> Object:
@@ -160,7 +146,7 @@ class Api:
         body: Any,
         *,
         manager: str,
-        content_type: str = MERGE,
+        content_type: str = MERGE_PATCH,
         dry_run: bool = False,
         validation: str = "Strict",
     ) -> Object:
@@ -187,87 +173,30 @@ class Api:
     def _namespace(self, gvk: GVK, namespace: str | None) -> str | None:
         return (namespace or "default") if self.resource(gvk).namespaced else None
 
-    # -- requests
-
     def _json(
         self,
         method: str,
         path: str,
         *,
-        query: Query | None = None,
+        query: Mapping[str, str] | None = None,
         body: Any = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
     ) -> Object:
-        response = self._send(method, path, query or [], body, content_type, _TIMEOUT)
-        answer: Object = json.loads(response.data)
-        return answer
+        return self.kube.json(method, path, query, body, content_type=content_type, timeout=_TIMEOUT)
 
-    def text(self, path: str, query: Query | None = None) -> str:
-        """GET of text: a pod's log, a page of metrics."""
-        return bytes(self._send("GET", path, query or [], None, "application/json", _TIMEOUT).data).decode(
-            errors="replace"
-        )
-
-    def _stream(self, path: str, query: Query) -> urllib3.HTTPResponse:
-        # No timeout between two events; `Watch` shuts the socket down when its caller stops.
-        return self._send("GET", path, query, None, "application/json", (_TIMEOUT[0], None), stream=True)
-
-    def _send(
-        self,
-        method: str,
-        path: str,
-        query: Query,
-        body: Any,
-        content_type: str,
-        timeout: tuple[float, float | None],
-        *,
-        stream: bool = False,
-    ) -> urllib3.HTTPResponse:
-        headers = {"Accept": "application/json", "Content-Type": content_type}
-        try:
-            response: urllib3.HTTPResponse = self._client.call_api(
-                path,
-                method,
-                query_params=query,
-                header_params=headers,
-                body=body,
-                auth_settings=["BearerToken"],
-                _preload_content=False,
-                _return_http_data_only=True,
-                _request_timeout=timeout,
-            )
-            if not stream:
-                response.read(cache_content=True)
-        except ApiException as error:
-            raise self._failure(error) from None
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            raise ApiError(0, UNREACHABLE, f"no answer from {self.host}: {_root_cause(error)}") from None
-        for warning in response.headers.getlist("Warning"):
-            if self._on_warning:
-                self._on_warning(warning.partition('"')[2].rpartition('"')[0] or warning)
-        return response
-
-    def _failure(self, error: ApiException) -> ApiError:
-        if not error.status:
-            return ApiError(0, UNREACHABLE, f"no answer from {self.host}: {error.reason}")
-        body = error.body.decode(errors="replace") if isinstance(error.body, bytes) else str(error.body or "")
-        return ApiError.from_response(error.status, str(error.reason), body)
+    def _stream(self, path: str, query: Mapping[str, str]) -> urllib3.HTTPResponse:
+        # `Watch` shuts the socket down when its caller stops.
+        return self.kube.request("GET", path, query, timeout=_TIMEOUT, stream=True)
 
 
 def _root(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
 
 
-def _selectors(labels: str, fields: str) -> Query:
-    return [pair for pair in (("labelSelector", labels), ("fieldSelector", fields)) if pair[1]]
+def _selectors(labels: str, fields: str) -> dict[str, str]:
+    return {name: value for name, value in (("labelSelector", labels), ("fieldSelector", fields)) if value}
 
 
-def _write(manager: str, dry_run: bool, validation: str) -> Query:
-    query = [("fieldManager", manager), ("fieldValidation", validation)]
-    return [*query, ("dryRun", "All")] if dry_run else query
-
-
-def _root_cause(error: BaseException) -> str:
-    while isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
-        error = error.reason
-    return str(error)
+def _write(manager: str, dry_run: bool, validation: str) -> dict[str, str]:
+    query = {"fieldManager": manager, "fieldValidation": validation}
+    return query | {"dryRun": "All"} if dry_run else query
