@@ -56,10 +56,7 @@ def link_kubectl(bin_dir: Path, built: Path) -> None:
         if link.is_symlink():
             link.unlink()
     elif link.is_symlink() or not link.exists():
-        draft = bin_dir / ".kubectl.draft"
-        draft.unlink(missing_ok=True)
-        draft.symlink_to(built)
-        draft.rename(link)
+        whole_file.link(link, built)
 
 
 def write(launcher: Path, module: str, *arguments: str, note: str) -> None:

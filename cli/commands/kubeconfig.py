@@ -79,7 +79,7 @@ def write(text: str, file: Path) -> None:
     try:
         if file.exists() and not file.is_file():
             raise UserError(f"{file}: is not a regular file; choose another with --output")
-        whole_file.write(file, text, mode=0o600)
+        whole_file.write(file, text, mode=whole_file.PRIVATE)
     except OSError as error:
         raise UserError(f"{file}: {error.strerror}; choose another file with --output") from None
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import toolchain
+from core import whole_file
 from core.paths import PROJECT
 from embedded.cluster import (
     cgroups,
     components,
     control_plane_config,
     csi,
-    files,
     first_process,
     kubeconfig,
     kwok,
@@ -74,7 +74,8 @@ def write(
     pki.ensure(at.keys, [*leaves(at, simulated_nodes=simulated_nodes, storage=storage), *kubelets])
     control_plane_config.encryption(at.config / "encryption.json")
     for path, content in _files(at, wanted, count, further, storage=storage).items():
-        files.write(path, content)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        whole_file.write(path, content, mode=whole_file.PRIVATE)
     _copy_charts(at, simulated_nodes=simulated_nodes)
     code = sorted(_DRIVER.rglob("*.py")) if storage else []
     if further:
@@ -145,10 +146,7 @@ def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
     for name, target in targets.items():
         link = at.programs / name
         if not link.is_symlink() or link.readlink() != target:
-            draft = link.with_name(f".{name}.draft")
-            draft.unlink(missing_ok=True)
-            draft.symlink_to(target)
-            draft.replace(link)
+            whole_file.link(link, target)
     return [f"{name}={target}" for name, target in sorted(targets.items())]
 
 
@@ -171,7 +169,7 @@ def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
 
 def _fingerprint(at: Places, programs: list[str], code: list[Path]) -> str:
     digest = hashlib.sha256("\n".join(programs).encode())
-    read = sorted(path for folder in (at.config, at.keys) for path in folder.rglob("*") if path.is_file())
+    read = sorted(path for folder in (at.config, at.keys) for path in folder.rglob("[!.]*") if path.is_file())
     for path in [*read, *(Path(str(module.__file__)) for module in _CODE), *code]:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()

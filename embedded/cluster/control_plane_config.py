@@ -9,7 +9,7 @@ from pathlib import Path
 
 import yaml
 
-from embedded.cluster import files
+from core import whole_file
 from embedded.cluster.places import Places
 
 
@@ -23,7 +23,7 @@ def encryption(path: Path) -> None:
         "kind": "EncryptionConfiguration",
         "resources": [{"resources": ["secrets"], "providers": [{"secretbox": {"keys": [key]}}, {"identity": {}}]}],
     }
-    files.write(path, json.dumps(config).encode())
+    whole_file.write(path, json.dumps(config), mode=whole_file.PRIVATE)
 
 
 def audit() -> str:

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from embedded.cluster import files
+from core import whole_file
 from embedded.cluster.nodes import Node
 from embedded.instance import Instance
 
@@ -79,12 +79,12 @@ def ensure(folder: Path, wanted: list[Leaf], now: datetime.datetime | None = Non
     for name in AUTHORITIES:
         pem = folder / f"{name}.pem"
         if not _is_good(pem, Leaf(name, name, name), pem, now):
-            files.write(pem, _issue(Leaf(name, name, name), None, now))
-        files.write(folder / f"{name}.crt", certificate(pem))
+            whole_file.write(pem, _issue(Leaf(name, name, name), None, now), mode=whole_file.PRIVATE)
+        whole_file.write(folder / f"{name}.crt", certificate(pem), mode=whole_file.PRIVATE)
     for leaf in wanted:
         issuer = folder / f"{leaf.authority}.pem"
         if not _is_good(folder / f"{leaf.name}.pem", leaf, issuer, now):
-            files.write(folder / f"{leaf.name}.pem", _issue(leaf, issuer, now))
+            whole_file.write(folder / f"{leaf.name}.pem", _issue(leaf, issuer, now), mode=whole_file.PRIVATE)
     _ensure_token_key(folder)
 
 
@@ -102,10 +102,10 @@ def _ensure_token_key(folder: Path) -> None:
     """The key that signs service account tokens. It is never rotated: that would invalidate every issued token."""
     path = folder / "service-account.pem"
     if not path.exists():
-        files.write(path, _key_bytes(ec.generate_private_key(ec.SECP256R1())))
+        whole_file.write(path, _key_bytes(ec.generate_private_key(ec.SECP256R1())), mode=whole_file.PRIVATE)
     public = _load_key(path).public_key()
     encoding, form = serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    files.write(folder / "service-account.pub", public.public_bytes(encoding, form))
+    whole_file.write(folder / "service-account.pub", public.public_bytes(encoding, form), mode=whole_file.PRIVATE)
 
 
 def _is_good(pem: Path, leaf: Leaf, issuer: Path, now: datetime.datetime) -> bool:

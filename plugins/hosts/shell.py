@@ -44,5 +44,4 @@ def _link(link: Path, pulumi: Path) -> None:
     if pulumi_plugins.on_path("pulumi", but_not_in=link.parent):
         link.unlink(missing_ok=True)
     elif link.resolve() != target:
-        link.unlink(missing_ok=True)
-        link.symlink_to(target)
+        whole_file.link(link, target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -12,6 +11,7 @@ from typing import BinaryIO
 
 from components.base import names
 from components.base.problems import legible
+from core import whole_file
 from core.errors import UserError
 
 CHUNK = 1 << 20
@@ -94,11 +94,5 @@ def of(path: Path) -> File | None:
 def written(path: Path, *, executable: bool) -> Iterator[BinaryIO]:
     """A new file, which replaces another of its name at the end."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{secrets.token_hex(8)}")  # a name that already has the most bytes cannot get more
-    try:
-        with part.open("xb") as file:
-            yield file
-        part.chmod(0o755 if executable else 0o644)
-        part.rename(path)
-    finally:
-        part.unlink(missing_ok=True)
+    with whole_file.replaced(path, mode=0o755 if executable else 0o644) as file:
+        yield file
