@@ -39,7 +39,10 @@ _OBJECT = re.compile(r"^(<[^>]*>|[\w.]+\([^()]*\)): ")
 
 
 class Kube:
-    """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference. Thread-safe."""
+    """A cluster's API: `get("/api/v1/nodes")`. Paths are those of the Kubernetes API reference.
+
+    Lists are whole, without pages. Only `apply` repeats what the server refuses. Thread-safe.
+    """
 
     def __init__(
         self,

@@ -97,11 +97,9 @@ def _api(target: Target) -> Kube | None:
     if not target.cloud:
         return target.api()
     try:
-        api = target.api()
-        api.get("/version")
+        return target.answering_api()
     except UserError:
         return None
-    return api
 
 
 def _follow(
