@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import urllib3
-
 from core import kubeconfig
 from core.errors import UNREACHABLE, ApiError, UserError, status_of
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # imported where a cluster is reached, since they take a large part of a second
     from kubernetes.client import ApiClient
+    from urllib3 import HTTPResponse
     from websocket import WebSocket
 
 Object = dict[str, Any]
@@ -104,7 +103,9 @@ class Kube:
 
     def lines(self, path: str, **query: str) -> Iterator[str]:
         """The lines of a log as they come, until the server ends it; what was read stays if it cannot be read on."""
-        with contextlib.suppress(urllib3.exceptions.HTTPError, UserError):
+        from urllib3.exceptions import HTTPError
+
+        with contextlib.suppress(HTTPError, UserError):
             answer = self.request("GET", path, query, stream=True)
             rest = b""
             for part in answer.stream(decode_content=True):
@@ -212,18 +213,19 @@ class Kube:
         timeout: Timeout | None = None,
         stream: bool = False,
         subject: str = "",
-    ) -> urllib3.HTTPResponse:
+    ) -> HTTPResponse:
         """The answer to a request. An ApiError if the server refuses it or does not answer.
 
         `stream`: the caller reads the body, and may wait for it for ever. `subject`: begins the error's line.
         """
         from kubernetes.client import ApiException
+        from urllib3.exceptions import HTTPError
 
         limit: Any = timeout or self._timeout
         if stream:
             limit = (limit[0] if isinstance(limit, tuple) else limit, None)
         try:
-            answer: urllib3.HTTPResponse = self._client.call_api(
+            answer: HTTPResponse = self._client.call_api(
                 path,
                 method,
                 query_params=list((query or {}).items()),
@@ -238,8 +240,8 @@ class Kube:
                 answer.read(cache_content=True)
         except ApiException as error:
             raise ApiError.from_response(error.status, str(error.reason), error.body or "", subject) from None
-        except (urllib3.exceptions.HTTPError, OSError) as error:
-            cause = str(_root_cause(error))
+        except (HTTPError, OSError) as error:
+            cause = _root_cause(error)
             where = self.host.partition("://")[2]
             raise self._unreachable(cause, f"{where}: {_OBJECT.sub('', cause)}") from None
         if self._on_warning:
@@ -281,7 +283,9 @@ def _items(answer: Object | None) -> list[Object]:
     return (answer or {}).get("items") or []
 
 
-def _root_cause(error: BaseException) -> BaseException:
-    while isinstance(error, urllib3.exceptions.MaxRetryError) and error.reason is not None:
+def _root_cause(error: Exception) -> str:
+    from urllib3.exceptions import MaxRetryError
+
+    while isinstance(error, MaxRetryError) and error.reason is not None:
         error = error.reason
-    return error
+    return str(error)
