@@ -33,7 +33,7 @@ from components.base.settings import Settings
 from core.errors import UserError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.scratch import scratch
 from embedded.cluster import cgroups, kwok
 
@@ -114,7 +114,7 @@ class _Agent:
         shares = [memory.proportional_share(Path(f"/proc/{pid}/smaps_rollup").read_text()) for pid in pids]
         return [share / 2**20 for share in shares]
 
-    def count(self, at: Api) -> None:
+    def count(self, at: Objects) -> None:
         """Has the API server count its requests: as two kinds of flow, with the priority that they have anyway."""
         who = {"kind": "ServiceAccount", "serviceAccount": {"namespace": _SPACE, "name": lost_nodes.ACCOUNT}}
         for kind, verbs in _COUNTED.items():
@@ -149,7 +149,7 @@ def _used(container: str) -> float:
 class _Nodes:
     """The simulated nodes: KWOK is paused, and this renews their Leases, as often as kubelets do."""
 
-    def __init__(self, at: Api, kube: Kube) -> None:
+    def __init__(self, at: Objects, kube: Kube) -> None:
         self._at, self._kube = at, kube
         self._names = [f"{_GROUP}-{number}" for number in range(_NODES)]
         self.silent: set[str] = set()

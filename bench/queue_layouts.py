@@ -31,7 +31,7 @@ from components.queues.flavors import Flavor
 from components.queues.settings import PRIORITIES
 from core.errors import UserError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.scratch import scratch
 from workloads.pods import pod
 
@@ -148,7 +148,7 @@ def _workload(job: Job, layout: Layout, machines: Fleet) -> dict[str, Any]:
 class Replay:
     """One replay of the mix: when each job was admitted, in seconds after the queues were resumed."""
 
-    at: Api
+    at: Objects
     custom: client.CustomObjectsApi
     jobs: Mapping[str, Job]
     admitted: dict[str, float] = field(default_factory=dict)
@@ -214,7 +214,7 @@ def _held(cluster_queue: dict[str, Any]) -> dict[str, Any]:
     return {**cluster_queue, "spec": {**cluster_queue["spec"], "stopPolicy": "Hold"}}
 
 
-def _replay(at: Api, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay:
+def _replay(at: Objects, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay:
     made = list(objects(layout, machines))
     queues = [each for each in made if each["kind"] == "ClusterQueue"]
     for each in made:
@@ -230,7 +230,7 @@ def _replay(at: Api, layout: Layout, jobs: list[Job], machines: Fleet) -> Replay
     return replay
 
 
-def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
+def _clear(at: Objects, made: list[dict[str, Any]], jobs: list[Job]) -> None:
     """Removes everything of a replay."""
     simulated_fleet.side_by_side([partial(at.delete, _KUEUE("Workload"), job.name, _STACK) for job in jobs])
     for each in reversed(made):
@@ -245,7 +245,7 @@ def _clear(at: Api, made: list[dict[str, Any]], jobs: list[Job]) -> None:
 
 
 @contextmanager
-def _kueue(machines: Fleet) -> Iterator[Api]:
+def _kueue(machines: Fleet) -> Iterator[Objects]:
     """A cluster with Kueue and the fleet's nodes."""
     with instance.running(simulated_nodes=True) as bench, scratch("bench") as folder:
         bench.deploy_with(yaml.safe_dump(_SETTINGS), folder)

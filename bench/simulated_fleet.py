@@ -24,7 +24,7 @@ from components.node_groups.settings import NodeGroupArgs
 from core.errors import UserError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from embedded.cluster import processes
 from workloads.pods import pod
 
@@ -54,16 +54,16 @@ def machines(thousands: int = 1) -> Fleet:
 
 
 @contextmanager
-def running() -> Iterator[Api]:
+def running() -> Iterator[Objects]:
     """A new cluster that can simulate nodes, without any yet."""
     with instance.fresh():
         instance.start(simulated_nodes=True)
         yield api()
 
 
-def api() -> Api:
+def api() -> Objects:
     """The cluster's API."""
-    return Api(Kube.of(instance.BENCH.kubeconfig))
+    return Objects(Kube.of(instance.BENCH.kubeconfig))
 
 
 def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:
@@ -73,7 +73,7 @@ def side_by_side(calls: Sequence[Callable[[], Any]]) -> None:
             done.result()
 
 
-def start_nodes(at: Api, fleet: Fleet) -> float:
+def start_nodes(at: Objects, fleet: Fleet) -> float:
     """Creates the fleet's nodes; returns the seconds until the last one is Ready and schedulable."""
     shapes = fleet.groups.values()
     nodes = [simulated_nodes.manifest(shape, index) for shape in shapes for index in range(shape.args.max)]
@@ -134,7 +134,7 @@ def _template(asked: Resources, placement: dict[str, Any]) -> dict[str, Any]:
     return pod.template("default", {"bench": "pods"}, container, grace_seconds=0, placement=placement)
 
 
-def _seconds(at: Api, way: Way, round_: int) -> float:
+def _seconds(at: Objects, way: Way, round_: int) -> float:
     """How long the scheduler takes to place many pending pods.
 
     Names are never reused: KWOK would give a new pod the end state of an earlier one with its name.
@@ -159,7 +159,7 @@ def _seconds(at: Api, way: Way, round_: int) -> float:
 
 
 @contextmanager
-def nodes_at_rest(at: Api) -> Iterator[None]:
+def nodes_at_rest(at: Objects) -> Iterator[None]:
     """Freezes nodes and their pods: controller manager and KWOK are stopped.
 
     A UserError unless all nodes are Ready then: a measurement without some of them would be that of a smaller fleet.

@@ -23,8 +23,8 @@ class Resource(NamedTuple):
     namespaced: bool
 
 
-class Api:
-    """Objects of one API server, by kind. Every method raises `ApiError`; objects go in and come out as JSON dicts."""
+class Objects:
+    """Objects of one API server, by kind. Every method raises `ApiError`, also if the object does not exist."""
 
     def __init__(self, kube: Kube) -> None:
         self.kube = kube

@@ -13,7 +13,7 @@ from typing import Any
 
 from core.errors import ApiError, UserError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from embedded.cluster import kubeconfig, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.supervisor import Supervisor
@@ -37,7 +37,7 @@ def api_is_ready(at: Places) -> bool:
 class Patient:
     """The API of a starting cluster: its refusals mean `not yet`."""
 
-    def __init__(self, api: Api) -> None:
+    def __init__(self, api: Objects) -> None:
         self._api = api
 
     def applied(self, manifest: dict[str, Any]) -> Callable[[], bool]:

@@ -12,7 +12,7 @@ from typing import Any
 import toolchain
 from core.errors import UserError
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from embedded.cluster import (
     cgroups,
@@ -138,7 +138,7 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
         wait.until("the API server", lambda: api_is_ready(at), "kube-apiserver")
         supervised.start(wanted.of_stage(1))
         step.note("node and DNS" if len(wanted.nodes) == 1 else "nodes and DNS")
-        api = Patient(Api(Kube.of(at.instance.kubeconfig)))
+        api = Patient(Objects(Kube.of(at.instance.kubeconfig)))
         beside += [pool.submit(joining.join, one, wait, api, step) for one in wanted.nodes if not one.node.is_first]
         for manifest in (_kubelet_access(), *_of_parts(at), *dns.manifests(at.instance)):
             wait.until(f"{manifest['kind']} {manifest['metadata']['name']}", api.applied(manifest), "kube-apiserver")

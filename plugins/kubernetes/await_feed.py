@@ -8,7 +8,7 @@ from types import TracebackType
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.await_verdict import Object, dig
 
 _RETRY_SECONDS = 1.0
@@ -22,7 +22,7 @@ class GoneError(Exception):
 class Feed:
     """Context manager; `latest` waits for a new state. The watch ends with the block."""
 
-    def __init__(self, api: Api, obj: Object) -> None:
+    def __init__(self, api: Objects, obj: Object) -> None:
         self._api = api
         self._gvk = GVK.of(obj)
         self._name = obj["metadata"]["name"]

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 
 from core.errors import ApiError
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
 from plugins.kubernetes.await_annotations import timeout_seconds
 from plugins.kubernetes.await_feed import Feed, GoneError
@@ -40,7 +40,7 @@ def check_annotations(obj: Object) -> str:
 
 
 def wait_ready(
-    api: Api, obj: Object, *, timeout: float | None, cancelled: threading.Event, log: Callable[[str], None]
+    api: Objects, obj: Object, *, timeout: float | None, cancelled: threading.Event, log: Callable[[str], None]
 ) -> Object:
     """Returns the live object once it is ready; at once if it is not awaited.
 
@@ -56,7 +56,7 @@ def wait_ready(
     return _Wait(api, obj, awaiter, timeout_seconds(obj, timeout, awaiter.timeout_seconds), log).run(cancelled)
 
 
-def unready_reasons(api: Api, obj: Object) -> list[str]:
+def unready_reasons(api: Objects, obj: Object) -> list[str]:
     """For a refresh: why a live object of an awaited kind is not ready; empty if it is."""
     awaiter = await_kinds.read_awaiter(obj)
     if awaiter is None:
@@ -69,7 +69,7 @@ def unready_reasons(api: Api, obj: Object) -> list[str]:
 class _Wait:
     """An awaited object: its last state, and since when its evidence has not changed."""
 
-    def __init__(self, api: Api, obj: Object, awaiter: Awaiter, seconds: float, log: Callable[[str], None]) -> None:
+    def __init__(self, api: Objects, obj: Object, awaiter: Awaiter, seconds: float, log: Callable[[str], None]) -> None:
         self._api = api
         self._live = obj
         self._generation = dig(obj, "metadata", "generation", default=0)
@@ -154,7 +154,7 @@ class _Wait:
 
 
 def wait_deleted(
-    api: Api, obj: Object, *, timeout: float | None, cancelled: threading.Event, log: Callable[[str], None]
+    api: Objects, obj: Object, *, timeout: float | None, cancelled: threading.Event, log: Callable[[str], None]
 ) -> None:
     """Returns once the object does not exist. Raises AwaitError when time is up or on cancellation."""
     if not await_kinds.deletion_is_awaited(obj):

@@ -6,18 +6,18 @@ from collections.abc import Iterable
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.await_verdict import Awaiter, Lookup, Object, Related, dig, is_owned
 
 _EVENT = GVK("", "v1", "Event")
 
 
-def related(api: Api, obj: Object, awaiter: Awaiter) -> Related:
+def related(api: Objects, obj: Object, awaiter: Awaiter) -> Related:
     """One list request per lookup. Objects that the user may not list count as absent, as in pulumi-kubernetes."""
     return {lookup.kind: _find(api, obj, lookup) for lookup in awaiter.lookups}
 
 
-def warnings(api: Api, objects: Iterable[Object]) -> list[Object]:
+def warnings(api: Objects, objects: Iterable[Object]) -> list[Object]:
     """The warning events about these objects, which live in one namespace."""
     uids = {dig(obj, "metadata", "uid"): dig(obj, "metadata", "namespace", default="default") for obj in objects}
     found: list[Object] = []
@@ -26,7 +26,7 @@ def warnings(api: Api, objects: Iterable[Object]) -> list[Object]:
     return [event for event in found if dig(event, "involvedObject", "uid") in uids]
 
 
-def _find(api: Api, obj: Object, lookup: Lookup) -> list[Object]:
+def _find(api: Objects, obj: Object, lookup: Lookup) -> list[Object]:
     labels = lookup.select(obj)
     if labels is None:
         return []
@@ -35,7 +35,7 @@ def _find(api: Api, obj: Object, lookup: Lookup) -> list[Object]:
     return [other for other in found if not lookup.owned or is_owned(other, obj)]
 
 
-def _list(api: Api, gvk: GVK, namespace: str | None, labels: str = "", fields: str = "") -> list[Object]:
+def _list(api: Objects, gvk: GVK, namespace: str | None, labels: str = "", fields: str = "") -> list[Object]:
     try:
         return api.list(gvk, namespace, labels=labels, fields=fields)
     except ApiError:

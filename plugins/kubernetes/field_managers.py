@@ -7,7 +7,7 @@ from typing import Any
 
 from core.gvk import GVK
 from core.kube import JSON_PATCH
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import paths
 
 Object = dict[str, Any]
@@ -42,7 +42,7 @@ def absorb(live: Object, manager: str) -> list[Object] | None:
     return [*others, {**base, "manager": manager, "operation": "Apply", "fieldsV1": fields}]
 
 
-def hand_over(api: Api, live: Object, manager: str) -> Object:
+def hand_over(api: Objects, live: Object, manager: str) -> Object:
     """Makes `manager` the owner of the created fields; the object itself does not change."""
     entries = absorb(live, manager)
     if entries is None:
@@ -63,7 +63,7 @@ def hand_over(api: Api, live: Object, manager: str) -> Object:
     )
 
 
-def relinquish(api: Api, obj: Object, manager: str) -> None:
+def relinquish(api: Objects, obj: Object, manager: str) -> None:
     """Gives up every field that `manager` owns: an apply of nothing."""
     metadata = obj["metadata"]
     identity = {key: metadata[key] for key in ("name", "namespace") if metadata.get(key)}

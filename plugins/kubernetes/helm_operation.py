@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from core.errors import UserError
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import helm_chart, helm_flags, helm_live, helm_reasons, secrecy
 from plugins.kubernetes.helm_live import Live, find
 from plugins.kubernetes.helm_process import CancelledError, Helm, HelmError
@@ -36,7 +36,7 @@ class Operation:
         release: dict[str, Any],
         urn: str,
         timeout: float | None,
-        api: Callable[[], Api],
+        api: Callable[[], Objects],
         log: Callable[[str], None],
     ) -> None:
         self._helm = helm

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import await_reasons
 from plugins.kubernetes.await_ready import unready_reasons
 from plugins.kubernetes.helm_live import Live, objects
@@ -14,7 +14,7 @@ from plugins.kubernetes.helm_live import Live, objects
 _TELLING = {"Deployment", "StatefulSet", "DaemonSet", "Job", "Pod"}
 
 
-def reasons(api: Callable[[], Api], live: Live) -> list[str]:
+def reasons(api: Callable[[], Objects], live: Live) -> list[str]:
     """The unready workloads' reasons, without repetition; empty if the cluster does not answer."""
     found: list[str] = []
     for obj in objects(live.manifest):
@@ -23,7 +23,7 @@ def reasons(api: Callable[[], Api], live: Live) -> list[str]:
     return await_reasons.gather(found, [], [])
 
 
-def _of(api: Api, obj: dict[str, object], default_namespace: str) -> list[str]:
+def _of(api: Objects, obj: dict[str, object], default_namespace: str) -> list[str]:
     gvk = GVK.of(obj)
     metadata = obj["metadata"]
     assert isinstance(metadata, dict)  # noqa: S101 - helm has just sent it to the API server

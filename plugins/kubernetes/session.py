@@ -9,7 +9,7 @@ from typing import Any
 from core.errors import ApiError, UserError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import kinds, kubeconfig
 from plugins.kubernetes.engine import Engine
 from plugins.kubernetes.settings import Settings
@@ -25,7 +25,7 @@ class Session:
         self.kubeconfig: kubeconfig.Kubeconfig = {}
         self.namespace = ""
         self.unreachable = "it is not configured"
-        self._api: Api | None = None
+        self._api: Objects | None = None
         self._working_on = threading.local()
         # Whether the kinds of this program's CRDs are namespaced: the server may not know them yet.
         self._declared: dict[tuple[str, str], bool] = {}
@@ -35,7 +35,7 @@ class Session:
         self.settings = settings
         try:
             config = kubeconfig.with_overrides(kubeconfig.load(settings.kubeconfig), settings)
-            api = Api(Kube(kubeconfig.connect(config), on_warning=self._warn))
+            api = Objects(Kube(kubeconfig.connect(config), on_warning=self._warn))
             api.version()
         except UserError as error:
             self.unreachable = str(error)
@@ -50,7 +50,7 @@ class Session:
         return self._api is not None
 
     @property
-    def api(self) -> Api:
+    def api(self) -> Objects:
         if self._api is None:
             raise UserError(f"the Kubernetes cluster cannot be reached: {self.unreachable}")
         return self._api

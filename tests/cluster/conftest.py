@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from embedded import cluster
 from embedded.instance import Instance
@@ -36,13 +36,13 @@ def kube(instance: Instance) -> Kube:
 
 
 @pytest.fixture
-def api(kube: Kube) -> Api:
+def api(kube: Kube) -> Objects:
     """Writes to the cluster."""
-    return Api(kube)
+    return Objects(kube)
 
 
 @pytest.fixture
-def shell_pod(instance: Instance, api: Api) -> shell.Pod:
+def shell_pod(instance: Instance, api: Objects) -> shell.Pod:
     """A pod that serves a page and runs commands. There is one, which the first test makes."""
     shell.load_image(instance, Step("shell image"))
     return shell.Pod(instance, api).created()

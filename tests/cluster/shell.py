@@ -11,7 +11,7 @@ from kubernetes.stream import stream
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.scratch import scratch
 from core.step import Step
 from embedded import cluster
@@ -59,7 +59,7 @@ class Pod:
 
     name, namespace = "shell", "default"
 
-    def __init__(self, instance: Instance, api: Api) -> None:
+    def __init__(self, instance: Instance, api: Objects) -> None:
         self._instance, self._api = instance, api
 
     def created(self) -> Pod:

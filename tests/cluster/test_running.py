@@ -13,7 +13,7 @@ import pytest
 from bench import memory
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import network, processes
@@ -160,7 +160,7 @@ def test_starting_again_changes_nothing(instance: Instance, kube: Kube, shell_po
     assert cluster.is_running(instance)
 
 
-def test_the_status_shows_node_pod_volume_and_url(instance: Instance, api: Api, shell_pod: shell.Pod) -> None:
+def test_the_status_shows_node_pod_volume_and_url(instance: Instance, api: Objects, shell_pod: shell.Pod) -> None:
     claim = {
         "apiVersion": "v1",
         "kind": "PersistentVolumeClaim",

@@ -13,7 +13,7 @@ import pytest
 
 from core.errors import UserError
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.paths import PROJECT
 from core.step import Step
 from driver import status
@@ -55,7 +55,7 @@ def test_an_instance_that_runs_from_another_home_is_left_alone(
     assert processes.find(instance) == before
 
 
-def test_nothing_remains_after_stop_but_the_data(instance: Instance, api: Api) -> None:
+def test_nothing_remains_after_stop_but_the_data(instance: Instance, api: Objects) -> None:
     meta = {"name": "kept", "namespace": "default"}
     api.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"a": "b"}}, manager="test")
     cluster.stop(instance)

@@ -11,7 +11,7 @@ import pytest
 
 from core.errors import ApiError
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
@@ -30,9 +30,9 @@ def kube(instance: Instance) -> Kube:
 
 
 @pytest.fixture
-def api(instance: Instance) -> Api:
+def api(instance: Instance) -> Objects:
     """Writes to the cluster."""
-    return Api(Kube.of(instance.kubeconfig))
+    return Objects(Kube.of(instance.kubeconfig))
 
 
 def test_the_node_is_ready_at_the_pinned_version(kube: Kube) -> None:
@@ -88,7 +88,7 @@ def test_every_pod_has_a_limit_of_processes(instance: Instance) -> None:
     eventually(lambda: limits() == {"4096"}, about=limits)
 
 
-def test_secrets_are_encrypted_on_disk(instance: Instance, api: Api) -> None:
+def test_secrets_are_encrypted_on_disk(instance: Instance, api: Objects) -> None:
     plain, secret = "canary-of-a-config-map", "canary-of-a-secret"
 
     def stored() -> bytes:
@@ -106,7 +106,7 @@ def test_secrets_are_encrypted_on_disk(instance: Instance, api: Api) -> None:
     assert secret.encode() not in found
 
 
-def test_a_namespace_without_a_level_takes_no_privileged_pod(api: Api) -> None:
+def test_a_namespace_without_a_level_takes_no_privileged_pod(api: Objects) -> None:
     container = {"name": "c", "image": SANDBOX_IMAGE, "securityContext": {"privileged": True}}
     pod = {
         "apiVersion": "v1",

@@ -12,7 +12,7 @@ import pytest
 
 from cli.commands.why import query
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
@@ -101,7 +101,7 @@ def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Dep
 
         # The pods wait for it.
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": _NAMESPACE}}
-        api = Api(Kube.of(deployed.instance.kubeconfig))
+        api = Objects(Kube.of(deployed.instance.kubeconfig))
         api.create({**secret, "data": {"token": base64.b64encode(b"hunter2").decode()}}, manager="test")
 
         late, overdue = jobs.ended("late"), jobs.ended("overdue")

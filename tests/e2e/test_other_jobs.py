@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.e2e.conftest import Deployed
 
 TEMPLATE = {"spec": {"containers": [{"name": "main", "image": "nothing"}], "restartPolicy": "Never"}}
@@ -21,7 +21,7 @@ JOB_SET = {
 
 @pytest.mark.parametrize("job", [JOB, JOB_SET], ids=lambda job: str(job["kind"]))
 def test_a_job_without_a_queue_starts_at_once(deployed: Deployed, job: dict[str, Any]) -> None:
-    api = Api(Kube.of(deployed.instance.kubeconfig))
+    api = Objects(Kube.of(deployed.instance.kubeconfig))
     about = {"name": "other", "namespace": deployed.outputs.namespace}
     # What Kueue does, it does when the job is made.
     made = api.create({**job, "metadata": about}, manager="test", dry_run=True)

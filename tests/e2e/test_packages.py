@@ -19,7 +19,7 @@ from cli.jobs import in_cluster
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.paths import PROJECT
 from core.step import Step
 from embedded import cluster
@@ -51,7 +51,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
     own = f"{name}-{secrets.token_hex(3)}"
     facts = Facts(own, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
     manifest = plan(settings, facts, image=image)
-    api = Api(Kube.of(deployed.instance.kubeconfig))
+    api = Objects(Kube.of(deployed.instance.kubeconfig))
     pods = f"/api/v1/namespaces/{facts.namespace}/pods"
     selector = f"jobset.sigs.k8s.io/jobset-name={manifest.run.name}"
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.provider.await_support import LONG_SECONDS, Object, Waiting
 
 
 @pytest.fixture
-def wait(api: Api) -> Iterator[Callable[..., Waiting]]:
+def wait(api: Objects) -> Iterator[Callable[..., Waiting]]:
     """Starts waits; those still running at the end are cancelled."""
     started: list[Waiting] = []
 

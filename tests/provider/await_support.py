@@ -7,7 +7,7 @@ from typing import Any
 
 from core.gvk import GVK
 from core.kube import MERGE_PATCH
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.await_ready import AwaitError, wait_ready
 from tests.support.waiting import PATIENT_SECONDS, eventually
 
@@ -21,7 +21,7 @@ LONG_SECONDS = 10 * PATIENT_SECONDS
 class Waiting:
     """`wait_ready` in a thread, and what it said and returned."""
 
-    def __init__(self, api: Api, obj: Object, timeout: float | None = LONG_SECONDS) -> None:
+    def __init__(self, api: Objects, obj: Object, timeout: float | None = LONG_SECONDS) -> None:
         self.lines: list[str] = []
         self.result: Object | None = None
         self.error: AwaitError | None = None
@@ -58,7 +58,7 @@ class Waiting:
         eventually(said, about=lambda: self.lines)
 
 
-def set_status(api: Api, obj: Object, **status: Any) -> Object:
+def set_status(api: Objects, obj: Object, **status: Any) -> Object:
     """What a controller does."""
     meta = obj["metadata"]
     gvk = GVK.of(obj)
@@ -66,5 +66,5 @@ def set_status(api: Api, obj: Object, **status: Any) -> Object:
     return api.kube.json("PATCH", path, {"fieldManager": MANAGER}, {"status": status}, content_type=MERGE_PATCH)
 
 
-def create(api: Api, obj: Object) -> Object:
+def create(api: Objects, obj: Object) -> Object:
     return api.create(obj, manager=MANAGER)

@@ -11,7 +11,7 @@ import yaml
 
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import kubeconfig as kubeconfigs
 from tests.provider import control_plane
 from tests.provider.driver import Process, started
@@ -25,12 +25,12 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, A
 
 
 @pytest.fixture(scope="session")
-def api(kubeconfig: dict[str, Any]) -> Api:
-    return Api(Kube(kubeconfigs.connect(kubeconfig)))
+def api(kubeconfig: dict[str, Any]) -> Objects:
+    return Objects(Kube(kubeconfigs.connect(kubeconfig)))
 
 
 @pytest.fixture
-def namespace(api: Api) -> Iterator[str]:
+def namespace(api: Objects) -> Iterator[str]:
     """A namespace of the test's own."""
     name = f"test-{secrets.token_hex(4)}"
     api.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}, manager="tests")

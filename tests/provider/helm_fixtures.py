@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from core.errors import UserError
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import helm_process
 from plugins.kubernetes.engine import Engine
 from plugins.kubernetes.helm_release import ReleaseResource
@@ -51,6 +51,6 @@ def chart(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def release(helm: ReleaseResource, chart: Path, api: Api, namespace: str) -> Release:
+def release(helm: ReleaseResource, chart: Path, api: Objects, namespace: str) -> Release:
     """A release of the chart in the test's own namespace, which a test makes."""
     return Release(helm, chart, api, namespace)

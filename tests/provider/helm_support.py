@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.helm_release import ReleaseResource
 from plugins.kubernetes.values import Properties
 
@@ -36,7 +36,7 @@ class Release:
 
     helm: ReleaseResource
     chart: Path
-    api: Api
+    api: Objects
     namespace: str
 
     def inputs(self, **given: Any) -> Properties:

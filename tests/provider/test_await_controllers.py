@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import await_network
 from plugins.kubernetes.await_ready import unready_reasons
 from tests.provider import control_plane
@@ -61,7 +61,7 @@ def a_job(namespace: str, **spec: Any) -> Object:
     }
 
 
-def pods(api: Api, namespace: str, count: int) -> list[Object]:
+def pods(api: Objects, namespace: str, count: int) -> list[Object]:
     """The pods that controllers made, once there are so many."""
 
     def found() -> list[Object]:
@@ -75,14 +75,14 @@ def image_of(pod: Object) -> str:
     return str(pod["spec"]["containers"][0]["image"])
 
 
-def run_pod(api: Api, pod: Object) -> None:
+def run_pod(api: Objects, pod: Object) -> None:
     """What a kubelet reports of a pod that became ready. One without an address is in no Service."""
     ready = [{"type": kind, "status": "True"} for kind in ("PodScheduled", "Initialized", "ContainersReady", "Ready")]
     addresses = {"podIP": "10.1.2.3", "podIPs": [{"ip": "10.1.2.3"}]}
     set_status(api, pod, phase="Running", conditions=ready, **addresses)
 
 
-def end_pod(api: Api, pod: Object, exit_code: int, message: str = "") -> None:
+def end_pod(api: Objects, pod: Object, exit_code: int, message: str = "") -> None:
     ended = {"exitCode": exit_code, "reason": "Error" if exit_code else "Completed", "message": message}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
     phase = "Failed" if exit_code else "Succeeded"
@@ -90,7 +90,7 @@ def end_pod(api: Api, pod: Object, exit_code: int, message: str = "") -> None:
 
 
 @pytest.mark.parametrize("kind", ["Deployment", "StatefulSet"])
-def test_workload_is_ready_when_its_last_pod_is(api: Api, namespace: str, wait: Wait, kind: str) -> None:
+def test_workload_is_ready_when_its_last_pod_is(api: Objects, namespace: str, wait: Wait, kind: str) -> None:
     parallel = {"podManagementPolicy": "Parallel", "serviceName": "web"} if kind == "StatefulSet" else {}
     waiting = wait(create(api, workload(kind, namespace, **parallel)))
     first, second = pods(api, namespace, 2)
@@ -103,7 +103,7 @@ def test_workload_is_ready_when_its_last_pod_is(api: Api, namespace: str, wait: 
     assert unready_reasons(api, live) == []
 
 
-def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, namespace: str, wait: Wait) -> None:
+def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Objects, namespace: str, wait: Wait) -> None:
     deployment = workload("Deployment", namespace, replicas=1, strategy={"type": "Recreate"})
     waiting = wait(create(api, deployment))
     run_pod(api, pods(api, namespace, 1)[0])
@@ -119,7 +119,7 @@ def test_deployment_update_is_awaited_until_the_new_pods_are_ready(api: Api, nam
     assert live["metadata"]["annotations"]["deployment.kubernetes.io/revision"] == "2"
 
 
-def test_deployment_error_carries_its_pods_reason_once(api: Api, namespace: str, wait: Wait) -> None:
+def test_deployment_error_carries_its_pods_reason_once(api: Objects, namespace: str, wait: Wait) -> None:
     deployment = create(api, workload("Deployment", namespace))
     trouble = {"reason": "ErrImagePull", "message": "none:1: not found"}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
@@ -140,7 +140,7 @@ def test_deployment_error_carries_its_pods_reason_once(api: Api, namespace: str,
     assert any("0 of 2 Pods" in reason for reason in error.reasons)
 
 
-def test_deployment_that_quota_forbids_says_so(api: Api, namespace: str, wait: Wait) -> None:
+def test_deployment_that_quota_forbids_says_so(api: Objects, namespace: str, wait: Wait) -> None:
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "none", "namespace": namespace}}
     made = create(api, quota | {"spec": {"hard": {"pods": "0"}}})
     assert wait(made).end().result is not None
@@ -156,13 +156,13 @@ def test_deployment_that_quota_forbids_says_so(api: Api, namespace: str, wait: W
     assert any("exceeded quota" in reason for reason in error.reasons)
 
 
-def test_daemon_set_without_nodes_is_ready(api: Api, namespace: str, wait: Wait) -> None:
+def test_daemon_set_without_nodes_is_ready(api: Objects, namespace: str, wait: Wait) -> None:
     daemon_set = workload("DaemonSet", namespace, replicas=None)
     daemon_set["spec"]["template"]["spec"]["nodeSelector"] = {"no": "such-node"}
     assert wait(create(api, daemon_set)).end().result is not None
 
 
-def test_job_is_awaited_until_it_completes(api: Api, namespace: str, wait: Wait) -> None:
+def test_job_is_awaited_until_it_completes(api: Objects, namespace: str, wait: Wait) -> None:
     waiting = wait(create(api, a_job(namespace)))
     pod = pods(api, namespace, 1)[0]
     waiting.says("active: 1")
@@ -172,7 +172,7 @@ def test_job_is_awaited_until_it_completes(api: Api, namespace: str, wait: Wait)
     assert live["status"]["succeeded"] == 1
 
 
-def test_failed_job_fails_at_once_with_its_pods_last_words(api: Api, namespace: str, wait: Wait) -> None:
+def test_failed_job_fails_at_once_with_its_pods_last_words(api: Objects, namespace: str, wait: Wait) -> None:
     waiting = wait(create(api, a_job(namespace)))
     end_pod(api, pods(api, namespace, 1)[0], 3, "no such dataset")
     error = waiting.end().error
@@ -182,7 +182,7 @@ def test_failed_job_fails_at_once_with_its_pods_last_words(api: Api, namespace: 
     assert any("BackoffLimitExceeded" in reason for reason in error.reasons)
 
 
-def test_suspended_job_is_waited_for_until_the_time_is_up(api: Api, namespace: str, wait: Wait) -> None:
+def test_suspended_job_is_waited_for_until_the_time_is_up(api: Objects, namespace: str, wait: Wait) -> None:
     error = wait(create(api, a_job(namespace, suspend=True)), NOW).end().error
     assert error is not None
     assert "timed out" in error.message
@@ -191,7 +191,7 @@ def test_suspended_job_is_waited_for_until_the_time_is_up(api: Api, namespace: s
 
 @pytest.mark.parametrize(("mode", "ready"), [("WaitForFirstConsumer", True), ("Immediate", False)])
 def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
-    api: Api, namespace: str, wait: Wait, mode: str, ready: bool
+    api: Objects, namespace: str, wait: Wait, mode: str, ready: bool
 ) -> None:
     storage = {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": namespace}}
     made = create(api, storage | {"provisioner": "example.org/none", "volumeBindingMode": mode})
@@ -209,7 +209,7 @@ def test_pending_claim_is_ready_only_where_it_waits_for_its_first_consumer(
 
 
 def test_service_waits_for_its_pods_and_then_until_they_settle(
-    api: Api, namespace: str, wait: Wait, monkeypatch: pytest.MonkeyPatch
+    api: Objects, namespace: str, wait: Wait, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(await_network, "SETTLE_SECONDS", LONG_SECONDS)
     # Endpoints exist for pods on nodes only.

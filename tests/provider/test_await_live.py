@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.await_ready import AwaitError, unready_reasons, wait_deleted, wait_ready
 from tests.provider.await_support import LONG_SECONDS, MANAGER, Waiting, create, set_status
 from tests.provider.objects import NO_AWAIT, config_map, never_ready
@@ -30,18 +30,18 @@ def awaited_map(namespace: str, wait_for: str, **data: str) -> Object:
     return config_map(namespace, data, annotations={"pulumi.com/waitFor": wait_for})
 
 
-def test_config_map_is_not_awaited(api: Api, namespace: str) -> None:
+def test_config_map_is_not_awaited(api: Objects, namespace: str) -> None:
     made = create(api, config_map(namespace))
     assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
 
 
-def test_skip_await_returns_at_once(api: Api, namespace: str) -> None:
+def test_skip_await_returns_at_once(api: Objects, namespace: str) -> None:
     made = create(api, never_ready(namespace, **NO_AWAIT))
     assert wait_ready(api, made, timeout=None, cancelled=threading.Event(), log=print) is made
 
 
 def test_wait_for_returns_the_live_object_once_the_path_has_the_value(
-    api: Api, namespace: str, wait: Callable[..., Waiting]
+    api: Objects, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
     waiting = wait(create(api, awaited_map(namespace, "jsonpath={.data.state}=done", state="new")))
     waiting.says("found 'new'")
@@ -54,14 +54,16 @@ def test_wait_for_returns_the_live_object_once_the_path_has_the_value(
 
 
 def test_malformed_wait_for_is_an_error_of_the_made_object(
-    api: Api, namespace: str, wait: Callable[..., Waiting]
+    api: Objects, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
     error = wait(create(api, awaited_map(namespace, "state=done"))).end().error
     assert error is not None
     assert "pulumi.com/waitFor" in error.message
 
 
-def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+def test_timeout_carries_the_pods_reason_and_the_object(
+    api: Objects, namespace: str, wait: Callable[..., Waiting]
+) -> None:
     pod = create(api, never_ready(namespace, **{"pulumi.com/timeoutSeconds": "1"}))
     trouble = {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "none:1"'}
     status = {"name": "main", "image": "none:1", "imageID": "", "ready": False, "restartCount": 0}
@@ -74,7 +76,7 @@ def test_timeout_carries_the_pods_reason_and_the_object(api: Api, namespace: str
     assert error.obj["status"]["containerStatuses"]
 
 
-def test_warning_events_become_reasons(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+def test_warning_events_become_reasons(api: Objects, namespace: str, wait: Callable[..., Waiting]) -> None:
     pod = create(api, never_ready(namespace))
     meta = pod["metadata"]
     about = {"apiVersion": "v1", "kind": "Pod", "name": "never", "namespace": namespace, "uid": meta["uid"]}
@@ -86,7 +88,7 @@ def test_warning_events_become_reasons(api: Api, namespace: str, wait: Callable[
     assert error.reasons == ['[FailedMount] configmap "code" not found (never)']
 
 
-def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+def test_failed_pod_fails_without_waiting(api: Objects, namespace: str, wait: Callable[..., Waiting]) -> None:
     pod = create(api, never_ready(namespace))
     waiting = wait(pod)
     waiting.says("to be scheduled")
@@ -97,7 +99,7 @@ def test_failed_pod_fails_without_waiting(api: Api, namespace: str, wait: Callab
     assert error.reasons == ["[Evicted] low on memory"]
 
 
-def test_cancellation_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+def test_cancellation_ends_the_wait(api: Objects, namespace: str, wait: Callable[..., Waiting]) -> None:
     waiting = wait(create(api, never_ready(namespace)))
     waiting.says("to be scheduled")
     waiting.cancelled.set()
@@ -106,7 +108,7 @@ def test_cancellation_ends_the_wait(api: Api, namespace: str, wait: Callable[...
     assert "cancelled" in error.message
 
 
-def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Waiting]) -> None:
+def test_deletion_ends_the_wait(api: Objects, namespace: str, wait: Callable[..., Waiting]) -> None:
     pod = create(api, never_ready(namespace))
     waiting = wait(pod)
     waiting.says("to be scheduled")
@@ -116,7 +118,7 @@ def test_deletion_ends_the_wait(api: Api, namespace: str, wait: Callable[..., Wa
     assert "was deleted" in error.message
 
 
-def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
+def test_refresh_reports_what_is_not_ready(api: Objects, namespace: str) -> None:
     """await.go: Read returns the initialization error of the kinds that have `awaitRead`."""
     pod = create(api, never_ready(namespace))
     assert unready_reasons(api, pod) == [f"Waiting for Pod '{namespace}/never' to be scheduled"]
@@ -126,7 +128,7 @@ def test_refresh_reports_what_is_not_ready(api: Api, namespace: str) -> None:
 
 
 def delete(
-    api: Api,
+    api: Objects,
     obj: Object,
     timeout: float,
     cancelled: threading.Event | None = None,
@@ -142,20 +144,20 @@ def delete(
     return lines
 
 
-def test_deletion_of_what_is_gone_returns_at_once(api: Api, namespace: str) -> None:
+def test_deletion_of_what_is_gone_returns_at_once(api: Objects, namespace: str) -> None:
     made = create(api, config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
     delete(api, made, LONG_SECONDS)
 
 
-def test_another_object_of_the_same_name_is_not_waited_for(api: Api, namespace: str) -> None:
+def test_another_object_of_the_same_name_is_not_waited_for(api: Objects, namespace: str) -> None:
     made = create(api, config_map(namespace))
     api.delete(GVK.of(made), "settings", namespace)
     create(api, config_map(namespace))
     delete(api, made, LONG_SECONDS)
 
 
-def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> None:
+def test_finalizers_are_named_when_deletion_hangs(api: Objects, namespace: str) -> None:
     """deleted.go warns: "finalizers might be preventing deletion (…)" (issue 1418)."""
     made = create(api, config_map(namespace, finalizers=["example.org/hold"]))
     gvk = GVK.of(made)
@@ -171,14 +173,14 @@ def test_finalizers_are_named_when_deletion_hangs(api: Api, namespace: str) -> N
     assert "example.org/hold" in delete(api, made, LONG_SECONDS, log=release)[0]
 
 
-def test_cancellation_ends_the_wait_for_deletion(api: Api, namespace: str) -> None:
+def test_cancellation_ends_the_wait_for_deletion(api: Objects, namespace: str) -> None:
     made = create(api, config_map(namespace))
     cancelled = threading.Event()
     with pytest.raises(AwaitError, match="cancelled"):
         delete(api, made, LONG_SECONDS, cancelled, log=lambda line: cancelled.set())
 
 
-def create_patiently(api: Api, obj: Object) -> Object:
+def create_patiently(api: Objects, obj: Object) -> Object:
     """As the provider does: the server serves a kind a moment after it calls its CRD established."""
 
     def created() -> Object | None:
@@ -192,7 +194,7 @@ def create_patiently(api: Api, obj: Object) -> Object:
 
 
 def test_crd_is_established_and_its_objects_are_awaited_by_condition(
-    api: Api, namespace: str, wait: Callable[..., Waiting]
+    api: Objects, namespace: str, wait: Callable[..., Waiting]
 ) -> None:
     schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
     version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}

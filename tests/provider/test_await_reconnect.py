@@ -14,7 +14,7 @@ import pytest
 
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import kubeconfig as kubeconfigs
 from plugins.kubernetes.await_ready import wait_deleted, wait_ready
 from tests.provider.await_support import LONG_SECONDS, MANAGER
@@ -89,17 +89,17 @@ def proxy(kubeconfig: dict[str, Any]) -> Iterator[Proxy]:
 
 
 @pytest.fixture
-def through_proxy(kubeconfig: dict[str, Any], proxy: Proxy) -> Api:
+def through_proxy(kubeconfig: dict[str, Any], proxy: Proxy) -> Objects:
     config = copy.deepcopy(kubeconfig)
     cluster = config["clusters"][0]["cluster"]
     cluster["tls-server-name"] = urlparse(cluster["server"]).hostname
     cluster["server"] = f"https://127.0.0.1:{proxy.port}"
-    return Api(Kube(kubeconfigs.connect(config)))
+    return Objects(Kube(kubeconfigs.connect(config)))
 
 
 @pytest.mark.parametrize("refusals", [0, 2], ids=["for a moment", "until connections were refused"])
 def test_readiness_reached_while_disconnected_is_seen(
-    api: Api, through_proxy: Api, proxy: Proxy, namespace: str, refusals: int
+    api: Objects, through_proxy: Objects, proxy: Proxy, namespace: str, refusals: int
 ) -> None:
     awaited = config_map(namespace, annotations={"pulumi.com/waitFor": "jsonpath={.data.done}"})
     lines: list[str] = []
@@ -118,7 +118,9 @@ def test_readiness_reached_while_disconnected_is_seen(
     assert live["data"] == {"done": "yes"}
 
 
-def test_deletion_while_disconnected_is_seen(api: Api, through_proxy: Api, proxy: Proxy, namespace: str) -> None:
+def test_deletion_while_disconnected_is_seen(
+    api: Objects, through_proxy: Objects, proxy: Proxy, namespace: str
+) -> None:
     made = api.create(config_map(namespace, finalizers=["example.org/first"]), manager=MANAGER)
     gvk = GVK.of(made)
 

@@ -13,7 +13,7 @@ import pytest
 from pulumi.runtime.proto import provider_pb2
 
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes import paths
 from plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver
@@ -215,7 +215,7 @@ def test_an_empty_value_instead_of_another_is_a_change(provider: Driver, namespa
         }
 
 
-def test_drift_to_nothing_is_found_though_nothing_was_given(provider: Driver, api: Api, namespace: str) -> None:
+def test_drift_to_nothing_is_found_though_nothing_was_given(provider: Driver, api: Objects, namespace: str) -> None:
     """A server that stored the empty value and has it no more: that is drift, not a value that means nothing."""
     inputs = copy.deepcopy(DEPLOYMENT)
     inputs["metadata"] = {"name": "x", "namespace": namespace, "annotations": {"pulumi.com/skipAwait": "true"}}

@@ -20,7 +20,7 @@ import yaml
 
 from core.errors import ApiError, UserError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.paths import PROJECT
 from tests.hosts import engine as hosts
 from tests.support.waiting import eventually
@@ -87,7 +87,7 @@ def engine(kubeconfig: dict[str, Any], tmp_path: Path) -> Engine:
         pytest.fail(f"the engine's tests cannot run here: {fault}")
 
 
-def test_a_programs_life(engine: Engine, api: Api) -> None:
+def test_a_programs_life(engine: Engine, api: Objects) -> None:
     first: dict[str, Any] = {"data": {"a": "1"}, "size": 1}
     second: dict[str, Any] = {"data": {"a": "2"}, "size": 2}
     made, again, changed = engine.run(
@@ -146,7 +146,7 @@ def test_the_machines_own_kubeconfig_is_used(engine: Engine, kubeconfig: dict[st
 
 
 @pytest.mark.nightly("four engine runs")
-def test_another_secret_of_variables_has_another_name(engine: Engine, api: Api) -> None:
+def test_another_secret_of_variables_has_another_name(engine: Engine, api: Objects) -> None:
     """A run's name follows from it, and so a changed secret makes a new run; no name tells anything of the secret."""
     made, again, changed, back = engine.run(
         *(step("up", "variables", value=pin) for pin in ("1234", "1234", "43", "1234"))
@@ -166,7 +166,7 @@ def test_another_secret_of_variables_has_another_name(engine: Engine, api: Api) 
         assert base64.b64encode(b"1234").decode() not in text
 
 
-def test_the_guard_of_gpus_denies_warns_and_denies_again(engine: Engine, api: Api) -> None:
+def test_the_guard_of_gpus_denies_warns_and_denies_again(engine: Engine, api: Objects) -> None:
     """Dry runs of updates would merge both actions of a binding, and the API server refuses `Deny` beside `Warn`."""
     runs = [("up", "deny"), ("preview", "warn"), ("up", "warn"), ("up", "deny")]
     answers = engine.run(*(step(action, "guard", found=found) for action, found in runs))
@@ -185,7 +185,7 @@ def children(pid: int) -> list[int]:
 
 
 @pytest.mark.nightly("killed")
-def test_after_kill_9_the_next_run_follows_pulumi(engine: Engine, api: Api, namespace: str) -> None:
+def test_after_kill_9_the_next_run_follows_pulumi(engine: Engine, api: Objects, namespace: str) -> None:
     """The pod is there but not in the state. Source: Creation in await.go, upsertExistingObjects of the Provider."""
     with engine.start(step("up", "waiting_pod", namespace=namespace, skip=False)) as run:
 

@@ -11,7 +11,7 @@ import yaml
 from components.base.model import Resources
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.support.waiting import eventually
 from toolchain import tools
 from workloads.training_job.manifest import Facts, Placement, plan
@@ -36,7 +36,7 @@ class ByPod(Strategy, family=True):
 
 
 @pytest.fixture(scope="module")
-def job_sets(api: Api) -> Iterator[None]:
+def job_sets(api: Objects) -> Iterator[None]:
     """The API server knows JobSets, as the chart defines them."""
     (definition,) = (yaml.safe_load(file.read_text()) for file in (tools().charts / "jobset" / "crds").iterdir())
     kind, name = GVK.of(definition), definition["metadata"]["name"]
@@ -46,7 +46,7 @@ def job_sets(api: Api) -> Iterator[None]:
     api.delete(kind, name)
 
 
-def _is_served(api: Api) -> bool:
+def _is_served(api: Objects) -> bool:
     """A moment after the CRD is called established."""
     try:
         return api.list(GVK("jobset.x-k8s.io", "v1alpha2", "JobSet"), "default") == []
@@ -72,7 +72,7 @@ def _job(job_set: Object, role: str) -> Object:
 
 
 @pytest.mark.usefixtures("job_sets")
-def test_a_job_set_with_a_role_that_restarts_by_pod_is_taken(api: Api, job_set: Object) -> None:
+def test_a_job_set_with_a_role_that_restarts_by_pod_is_taken(api: Objects, job_set: Object) -> None:
     taken = api.create(job_set, manager="tests", dry_run=True)
     specs = {each["name"]: each["template"]["spec"] for each in taken["spec"]["replicatedJobs"]}
     assert specs["worker"]["backoffLimitPerIndex"] == 3, "nothing of it was pruned"
@@ -80,13 +80,13 @@ def test_a_job_set_with_a_role_that_restarts_by_pod_is_taken(api: Api, job_set: 
 
 
 @pytest.mark.parametrize("role", ["chief", "worker"])
-def test_the_job_of_each_role_is_taken(api: Api, job_set: Object, role: str) -> None:
+def test_the_job_of_each_role_is_taken(api: Objects, job_set: Object, role: str) -> None:
     taken = api.create(_job(job_set, role), manager="tests", dry_run=True)
     # By pod, only an index that has used up its restarts ends the Job; the number of all failures does not.
     assert taken["spec"]["backoffLimit"] == (0 if role == "chief" else 2**31 - 1)
 
 
-def test_restarts_by_pod_without_indexes_are_refused(api: Api, job_set: Object) -> None:
+def test_restarts_by_pod_without_indexes_are_refused(api: Objects, job_set: Object) -> None:
     job = _job(job_set, "worker")
     job["spec"] = {**job["spec"], "completionMode": "NonIndexed"}
     with pytest.raises(ApiError, match="requires indexed completion mode"):
@@ -102,7 +102,7 @@ def test_restarts_by_pod_without_indexes_are_refused(api: Api, job_set: Object) 
         {"kind": "multiWorkerMirrored", "dataService": {"workers": 2}},
     ],
 )
-def test_the_job_set_of_a_strategy_is_taken_as_it_is(api: Api, namespace: str, strategy: Object) -> None:
+def test_the_job_set_of_a_strategy_is_taken_as_it_is(api: Objects, namespace: str, strategy: Object) -> None:
     resources = {"accelerator": "tpu-v5e"} if strategy["kind"] == "tpu" else {}
     settings = JobSettings.model_validate(
         {"command": ["python3", "train.py"], "strategy": strategy, "resources": resources}

@@ -12,14 +12,14 @@ import pytest
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map
 
 CM = GVK("", "v1", "ConfigMap")
 
 
-def test_create_update_read_delete(provider: Driver, api: Api, namespace: str) -> None:
+def test_create_update_read_delete(provider: Driver, api: Objects, namespace: str) -> None:
     inputs = provider.check(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     identity, state = provider.create(CONFIG_MAP, inputs)
     assert identity == f"{namespace}/settings"
@@ -41,7 +41,7 @@ def test_create_update_read_delete(provider: Driver, api: Api, namespace: str) -
     provider.delete(CONFIG_MAP, identity, state)  # a success, as for pulumi-kubernetes
 
 
-def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Api, namespace: str) -> None:
+def test_a_refresh_shows_drift_in_the_inputs(provider: Driver, api: Objects, namespace: str) -> None:
     inputs = config_map(namespace, {"a": "1"})
     identity, state = provider.create(CONFIG_MAP, inputs)
     api.patch(CM, "settings", namespace, {"data": {"a": "drifted", "new": "x"}}, manager="someone")
@@ -58,7 +58,7 @@ def test_a_read_keeps_the_version_that_the_object_was_created_with(provider: Dri
     assert state["__initialApiVersion"] == "v1beta1"
 
 
-def test_updating_what_is_gone_says_what_to_do(provider: Driver, api: Api, namespace: str) -> None:
+def test_updating_what_is_gone_says_what_to_do(provider: Driver, api: Objects, namespace: str) -> None:
     _, state = provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     api.delete(CM, "settings", namespace)
     with pytest.raises(
@@ -67,7 +67,7 @@ def test_updating_what_is_gone_says_what_to_do(provider: Driver, api: Api, names
         provider.update(CONFIG_MAP, state, config_map(namespace, {"a": "1"}, labels={"b": "c"}))
 
 
-def test_creating_what_exists_fails_and_says_what_to_do(provider: Driver, api: Api, namespace: str) -> None:
+def test_creating_what_exists_fails_and_says_what_to_do(provider: Driver, api: Objects, namespace: str) -> None:
     api.create(config_map(namespace, {"mine": "yes"}), manager="someone")
     with pytest.raises(Failed) as failure:
         provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
@@ -78,7 +78,7 @@ def test_creating_what_exists_fails_and_says_what_to_do(provider: Driver, api: A
     assert api.get(CM, "settings", namespace)["data"] == {"mine": "yes"}
 
 
-def test_upsert_existing_objects_takes_them_over(kubeconfig: dict[str, Any], api: Api, namespace: str) -> None:
+def test_upsert_existing_objects_takes_them_over(kubeconfig: dict[str, Any], api: Objects, namespace: str) -> None:
     """Source: the documentation of the Provider's input upsertExistingObjects."""
     api.create(config_map(namespace, {"mine": "yes"}), manager="someone")
     with configured(kubeconfig, upsertExistingObjects="true") as provider:
@@ -86,7 +86,9 @@ def test_upsert_existing_objects_takes_them_over(kubeconfig: dict[str, Any], api
     assert state["data"] == {"mine": "yes", "a": "1"}
 
 
-def test_import_by_id_gives_inputs_without_what_the_server_fills_in(provider: Driver, api: Api, namespace: str) -> None:
+def test_import_by_id_gives_inputs_without_what_the_server_fills_in(
+    provider: Driver, api: Objects, namespace: str
+) -> None:
     api.create(config_map(namespace, {"a": "1"}, labels={"app": "x"}), manager="someone")
     identity, state, inputs = provider.read(CONFIG_MAP, f"{namespace}/settings")
     assert identity == f"{namespace}/settings"
@@ -94,7 +96,7 @@ def test_import_by_id_gives_inputs_without_what_the_server_fills_in(provider: Dr
     assert provider.diff(CONFIG_MAP, state, inputs).changes == 1, "DIFF_NONE"
 
 
-def test_a_conflict_names_field_and_owner_in_one_line(provider: Driver, api: Api, namespace: str) -> None:
+def test_a_conflict_names_field_and_owner_in_one_line(provider: Driver, api: Objects, namespace: str) -> None:
     """Source: the how-to guide "Managing resources with server-side apply", "Handle field conflicts"."""
     inputs = config_map(namespace, {"a": "1"})
     _, state = provider.create(CONFIG_MAP, inputs)
@@ -114,7 +116,7 @@ def test_a_conflict_names_field_and_owner_in_one_line(provider: Driver, api: Api
     assert api.get(CM, "settings", namespace)["data"]["b"] == "ours"
 
 
-def test_the_first_update_takes_over_what_creation_wrote(provider: Driver, api: Api, namespace: str) -> None:
+def test_the_first_update_takes_over_what_creation_wrote(provider: Driver, api: Objects, namespace: str) -> None:
     """Source: fixCSAFieldManagers in await.go: creation is a plain POST, updates are applies."""
     inputs = config_map(namespace, {"a": "1"})
     _, state = provider.create(CONFIG_MAP, inputs)
@@ -126,7 +128,7 @@ def test_the_first_update_takes_over_what_creation_wrote(provider: Driver, api: 
     assert state["__fieldManager"].startswith("pulumi-kubernetes-")
 
 
-def test_ignored_fields_keep_their_live_value(provider: Driver, api: Api, namespace: str) -> None:
+def test_ignored_fields_keep_their_live_value(provider: Driver, api: Objects, namespace: str) -> None:
     """Source: handleSSAIgnoreFields in await.go."""
     inputs = config_map(namespace, {"a": "1", "replicas": "1"})
     _, state = provider.create(CONFIG_MAP, inputs)
@@ -158,7 +160,7 @@ def test_invalid_values_are_refused_one_per_line(provider: Driver, namespace: st
     assert any(line.startswith("  data[bad key!]: Invalid value") for line in lines), lines
 
 
-def test_deletion_propagation_follows_the_annotation(provider: Driver, api: Api, namespace: str) -> None:
+def test_deletion_propagation_follows_the_annotation(provider: Driver, api: Objects, namespace: str) -> None:
     """Source: DeletionPropagation in provider/pkg/metadata/overrides.go: foreground unless the annotation says so."""
     for policy, survives in (("orphan", True), ("", False)):
         annotations = {"pulumi.com/deletionPropagationPolicy": policy} if policy else {}
@@ -177,7 +179,7 @@ def test_deletion_propagation_follows_the_annotation(provider: Driver, api: Api,
                 api.get(CM, f"{name}-child", namespace)
 
 
-def test_a_patch_resource_manages_its_fields_only(provider: Driver, api: Api, namespace: str) -> None:
+def test_a_patch_resource_manages_its_fields_only(provider: Driver, api: Objects, namespace: str) -> None:
     """Source: the documentation of ConfigMapPatch, and ssa.Relinquish for its deletion."""
     token = "kubernetes:core/v1:ConfigMapPatch"
     api.create(config_map(namespace, {"mine": "yes"}), manager="someone")

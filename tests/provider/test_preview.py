@@ -14,7 +14,7 @@ import pytest
 
 from core.errors import ApiError
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.values import UNKNOWN, Properties
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, workload
@@ -25,7 +25,7 @@ RELEASE = "kubernetes:helm.sh/v3:Release"
 NOWHERE = "https://127.0.0.1:1"
 
 
-def test_creating_is_tried_on_the_server(provider: Driver, api: Api, namespace: str) -> None:
+def test_creating_is_tried_on_the_server(provider: Driver, api: Objects, namespace: str) -> None:
     preview = provider.preview(DEPLOYMENT, workload("Deployment", namespace))
     assert preview["spec"]["strategy"]["type"] == "RollingUpdate", "the server's defaults are there"
     assert "status" not in preview, "a program must not read a status that is not there yet"
@@ -61,7 +61,7 @@ def test_an_object_that_is_there_is_shown_as_given(provider: Driver, namespace: 
     assert provider.preview(CONFIG_MAP, inputs) == inputs
 
 
-def test_updating_is_tried_on_the_server(provider: Driver, api: Api, namespace: str) -> None:
+def test_updating_is_tried_on_the_server(provider: Driver, api: Objects, namespace: str) -> None:
     _, state = provider.create(CONFIG_MAP, config_map(namespace, {"a": "1"}))
     preview = provider.update(CONFIG_MAP, state, config_map(namespace, {"a": "1", "b": "2"}), preview=True)
     assert preview["data"] == {"a": "1", "b": "2"}

@@ -15,7 +15,7 @@ import pytest
 from google.protobuf import json_format, struct_pb2
 from pulumi.runtime.proto import provider_pb2
 
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from plugins.kubernetes.values import Properties, Secret, decode, plain
 from tests.provider.driver import CONFIG_MAP, SECRET, Driver
 from tests.provider.objects import config_map
@@ -66,7 +66,9 @@ def test_a_changed_image_is_the_only_change(provider: Driver) -> None:
     ]
 
 
-def test_a_recorded_object_is_updated_under_its_own_field_manager(provider: Driver, api: Api, namespace: str) -> None:
+def test_a_recorded_object_is_updated_under_its_own_field_manager(
+    provider: Driver, api: Objects, namespace: str
+) -> None:
     """What the official plugin made (by POST as `pulumi-kubernetes`) and recorded is updated as it would."""
     state = recorded("secret")
     for part in (state, state["__inputs"]):
@@ -88,7 +90,7 @@ def test_a_written_state_has_the_official_fields(provider: Driver, namespace: st
     assert state["__initialApiVersion"] == "v1"
 
 
-def test_schema_extensions_of_crds_are_spelled_with_underscores(provider: Driver, api: Api) -> None:
+def test_schema_extensions_of_crds_are_spelled_with_underscores(provider: Driver, api: Objects) -> None:
     """Source: dashToUnderscoreMap in provider.go: the SDKs' names have no dashes."""
     inputs = inputs_of(recorded("crd"))
     token = NAMES["crd"]

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from core.gvk import GVK
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.provider.driver import CONFIG_MAP, Driver, Failed, configured
 from tests.provider.objects import config_map, never_ready
 from tests.support.waiting import eventually
@@ -20,7 +20,9 @@ from tests.support.waiting import eventually
 POD = "kubernetes:core/v1:Pod"
 
 
-def test_an_object_that_is_not_ready_in_time_is_kept_in_the_state(provider: Driver, api: Api, namespace: str) -> None:
+def test_an_object_that_is_not_ready_in_time_is_kept_in_the_state(
+    provider: Driver, api: Objects, namespace: str
+) -> None:
     said = len(provider.engine.said)
     with pytest.raises(Failed) as failure:
         provider.create(POD, never_ready(namespace), timeout=0.1)
@@ -63,7 +65,7 @@ def test_cancel_ends_all_waits_and_the_retries_of_a_create(kubeconfig: dict[str,
     assert failure.value.state is not None, "what was made is kept"
 
 
-def test_a_namespace_that_comes_later_is_waited_for(kubeconfig: dict[str, Any], api: Api, namespace: str) -> None:
+def test_a_namespace_that_comes_later_is_waited_for(kubeconfig: dict[str, Any], api: Objects, namespace: str) -> None:
     """Source: Creation in await.go, "tolerate some amount of misordering"."""
     later = f"{namespace}-later"
     made = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": later}}

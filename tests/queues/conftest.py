@@ -9,7 +9,7 @@ import pytest
 from components import versions
 from components.queues import quota_return, usage
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from stack import StackConfig
 from tests.queues import agents
@@ -41,7 +41,7 @@ def jobs(fleet: Simulated, settings: StackConfig) -> Jobs:
     """The stack of `fleet.yaml` after `pulumi up`, with nothing in its queues and its policies in force."""
     fleet.stack(SETTINGS.read_text()).up(Step("pulumi up"))
     kubeconfig_file = fleet.instance.kubeconfig
-    api = Api(Kube.of(kubeconfig_file))
+    api = Objects(Kube.of(kubeconfig_file))
     made = Jobs(Kube.of(kubeconfig_file), api, settings)
     for account in (quota_return.ACCOUNT, usage.ACCOUNT):
         agents.stop(made, account)

@@ -23,7 +23,7 @@ from components.queues.room import PodSet
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from embedded.cluster.kwok import TAKES
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from stack import ResolvedStack, StackConfig
@@ -57,7 +57,7 @@ class Seen:
 class Jobs:
     """The jobs of the tests in the cluster."""
 
-    def __init__(self, kube: Kube, api: Api, settings: StackConfig) -> None:
+    def __init__(self, kube: Kube, api: Objects, settings: StackConfig) -> None:
         self.kube, self.api, self.settings = kube, api, settings
         self.resolved = ResolvedStack.of(settings)
         self.stack = settings.namespace_name

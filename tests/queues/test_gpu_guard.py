@@ -20,7 +20,7 @@ from components.admission.namespaces import Spaces
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from stack.gpu_guard import spaces_of
 from tests.queues import in_force
 from tests.queues.docs_job import TEAM, example, makers, pod, template_of
@@ -158,7 +158,7 @@ def test_no_way_around_the_queues_gets_gpus(jobs: Jobs, client: Any, others: Non
         found = disguised(draw, asking(draw, namespace))
         client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
         try:
-            Api(Kube(client)).create(found, manager="test", dry_run=True)
+            Objects(Kube(client)).create(found, manager="test", dry_run=True)
         except ApiError as error:
             assert "GPUs and resourceClaims" in str(error) or "exceeded quota" in str(error), (user, found, str(error))
             by_controller = user == CONTROLLER.format("job")
@@ -218,7 +218,7 @@ def test_accounts_that_deploy_to_a_namespace_are_no_controllers(jobs: Jobs, clie
 
     def refusal() -> str:
         try:
-            Api(Kube(client)).create(found, manager="test", dry_run=True)
+            Objects(Kube(client)).create(found, manager="test", dry_run=True)
         except ApiError as error:
             return str(error)
         return ""
@@ -247,10 +247,10 @@ def test_an_admitted_job_gains_no_gpus(jobs: Jobs, client: Any, others: None, ad
         "Impersonate-User": CONTROLLER.format("job"),
         "Impersonate-Group": "system:masters",
     }
-    Api(Kube(client)).create(found, manager="test", dry_run=True)
+    Objects(Kube(client)).create(found, manager="test", dry_run=True)
     found["spec"] |= added
     with pytest.raises(ApiError, match="Kueue did not admit this pod"):
-        Api(Kube(client)).create(found, manager="test", dry_run=True)
+        Objects(Kube(client)).create(found, manager="test", dry_run=True)
 
 
 def test_running_pods_gain_no_gpus(jobs: Jobs, others: None) -> None:
@@ -290,7 +290,7 @@ def test_without_queues_declared_workloads_alone_get_gpus_and_those_of_the_catal
         found["spec"]["containers"][0]["resources"] = {"limits": {resource: "1"}}
         client.default_headers |= {"Impersonate-User": CONTROLLER.format(by), "Impersonate-Group": "system:masters"}
         try:
-            Api(Kube(client)).create(found, manager="test", dry_run=True)
+            Objects(Kube(client)).create(found, manager="test", dry_run=True)
         except ApiError as error:
             return str(error)
         return ""

@@ -17,7 +17,7 @@ from components.versions import KUEUE_API
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.queues.docs_job import TEAM, example, template_of, without_gpus
 from tests.queues.jobs import JOB_SET, POD, Jobs, Object
 from tests.support import counts
@@ -32,13 +32,13 @@ _OWNER = {"apiVersion": "batch/v1", "kind": "JobSet", "name": "a", "uid": "a", "
 
 
 @pytest.fixture(scope="module")
-def by(fleet: Simulated) -> Callable[[str], Api]:
+def by(fleet: Simulated) -> Callable[[str], Objects]:
     """The API server for a user who may do everything that admission lets pass."""
 
-    def of(user: str) -> Api:
+    def of(user: str) -> Objects:
         client: Any = kubeconfig.new_client_from_config(str(fleet.instance.kubeconfig))
         client.default_headers |= {"Impersonate-User": user, "Impersonate-Group": "system:masters"}
-        return Api(Kube(client))
+        return Objects(Kube(client))
 
     return of
 
@@ -105,7 +105,7 @@ def waiting(queues: Jobs) -> Iterator[str]:
     queues.delete("waits", TEAM)
 
 
-def test_no_job_outlives_its_deletion(queues: Jobs, waiting: str, by: Callable[[str], Api]) -> None:
+def test_no_job_outlives_its_deletion(queues: Jobs, waiting: str, by: Callable[[str], Objects]) -> None:
     """Its Jobs may have Kueue's label without it: those of a JobSet that was evicted."""
     for namespace in (TEAM, queues.stack):
         held = example(finalizers=["example.org/mine"], namespace=namespace)
@@ -160,7 +160,7 @@ def test_a_job_set_in_a_queue_stays_what_kueue_counted(queues: Jobs, how: str, r
     assert all("spec: Kueue starts and stops a JobSet in a queue" in told[number] for number in (0, 1, 2)), told
 
 
-def test_jobs_of_a_job_set_change_with_it_alone(queues: Jobs, waiting: str, by: Callable[[str], Api]) -> None:
+def test_jobs_of_a_job_set_change_with_it_alone(queues: Jobs, waiting: str, by: Callable[[str], Objects]) -> None:
     (job,) = queues.kube.items(f"/apis/batch/v1/namespaces/{TEAM}/jobs", labelSelector=JOB_SET_NAME)
     name = job["metadata"]["name"]
     more = {"nvidia.com/gpu": "3"}
@@ -210,7 +210,9 @@ def test_only_kueue_takes_its_label_away(queues: Jobs, admitted: tuple[str, str]
     assert "only Kueue sets this label; leave it as it is" in told
 
 
-def test_accounts_of_the_stack_give_no_quota(queues: Jobs, admitted: tuple[str, str], by: Callable[[str], Api]) -> None:
+def test_accounts_of_the_stack_give_no_quota(
+    queues: Jobs, admitted: tuple[str, str], by: Callable[[str], Objects]
+) -> None:
     """Who may create pods in the stack's namespace can use the account of the return of quota."""
     (work,) = queues.kube.items(f"/apis/{KUEUE_API}/namespaces/{TEAM}/workloads")
     agent = by(f"system:serviceaccount:{queues.stack}:{quota_return.ACCOUNT}")

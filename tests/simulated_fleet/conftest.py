@@ -18,7 +18,7 @@ from components.node_groups import placement as node_placement
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.paths import PROJECT
 from core.step import Step
 from driver.deploy import Stack
@@ -94,7 +94,7 @@ class Trial:
 
     def __init__(self, deployed: Deployed, machines: Fleet) -> None:
         self._deployed, self._machines = deployed, machines
-        self._api = Api(Kube.of(deployed.instance.kubeconfig))
+        self._api = Objects(Kube.of(deployed.instance.kubeconfig))
         self._made: list[str] = []
 
     def goes(self, *places: str, interruptible: bool = False, **asked: Any) -> None:

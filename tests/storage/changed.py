@@ -9,7 +9,7 @@ from cli.commands.volumes import facts, leftovers
 from cli.commands.volumes.leftovers import Leftover
 from core.gvk import GVK
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from core.step import Step
 from driver.deploy import Stack
 from tests.storage import kubectl
@@ -27,7 +27,7 @@ class Changed:
 
     def __init__(self, declared: Declared) -> None:
         self._declared, self.claims, self.namespace = declared, declared.claims, declared.namespace
-        self._api = Api(Kube.of(self.claims.instance.kubeconfig))
+        self._api = Objects(Kube.of(self.claims.instance.kubeconfig))
 
     # -- before
 

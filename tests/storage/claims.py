@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.kube import Kube
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from embedded.cluster import csi, processes, supervisor
 from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
@@ -35,8 +35,8 @@ class Claims:
         self.instance = instance
 
     @cached_property
-    def _api(self) -> Api:
-        return Api(Kube.of(self.instance.kubeconfig))
+    def _api(self) -> Objects:
+        return Objects(Kube.of(self.instance.kubeconfig))
 
     @cached_property
     def kube(self) -> Kube:

@@ -14,7 +14,7 @@ import pytest
 from kubernetes import client, config
 
 from core.kube import Kube
-from core.kube_objects import Api as Objects
+from core.kube_objects import Objects
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping

@@ -14,7 +14,7 @@ from kubernetes import client
 from core.errors import ApiError, UserError
 from core.gvk import GVK
 from core.kube import JSON_PATCH, Kube, ReadableLists
-from core.kube_objects import Api
+from core.kube_objects import Objects
 from tests.support.ports import refusing
 
 POD: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "a", "namespace": "ml"}}
@@ -108,7 +108,7 @@ def test_patch_sends_its_kind_of_patch(kube: Kube) -> None:
 
 
 def test_objects_are_found_by_their_kind(kube: Kube) -> None:
-    api, pods = Api(kube), GVK("", "v1", "Pod")
+    api, pods = Objects(kube), GVK("", "v1", "Pod")
     assert api.get(pods, "a", "ml") == POD
     assert api.list(pods, "ml", labels="app=a")[0]["kind"] == "Pod"
     assert api.apply(POD, manager="me", force=True, dry_run=True) == POD
