@@ -39,8 +39,8 @@ class Running:
         """The dev stack, its model trained and served."""
         self._update(self.stack)
         outputs = Outputs.of(self.stack.outputs())
-        watch.training(self.kube, outputs, Step("training"))
-        watch.serving(self.kube, outputs, Step("serving"))
+        watch.wait_for_training(self.kube, outputs, Step("training"))
+        watch.wait_for_serving(self.kube, outputs, Step("serving"))
         return outputs
 
     def deploy_with(self, settings: str, folder: Path) -> Stack:

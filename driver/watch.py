@@ -93,7 +93,7 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
     return bool(on) and on <= simulated
 
 
-def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
+def raise_for_failed_jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
     """Check every training job of the stack; one UserError lists those that failed or were deleted.
 
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
@@ -167,7 +167,7 @@ class _Patience:
         return now - self._since > self._seconds
 
 
-def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
     """Wait until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
 
     Also a UserError if no pod of it runs for long; another `make up` continues to follow it.
@@ -197,7 +197,7 @@ def _path(namespace: str, run: str) -> str:
     return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{run}"
 
 
-def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+def wait_for_serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
     """Wait until the model server is Ready, that is, has loaded a version of the model."""
     path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
     selector = f"{NAME}={outputs.deployment}"

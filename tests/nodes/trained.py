@@ -63,7 +63,7 @@ class Trained:
     def finish(self) -> None:
         """Wait until the run has ended well."""
         assert self.outputs
-        watch.training(self.kube, self.outputs, Step("training"))
+        watch.wait_for_training(self.kube, self.outputs, Step("training"))
 
     def versions(self) -> dict[str, dict[str, str]]:
         """The digests of the variables of each version that servers can see."""

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-import io
-
 import pytest
-from rich.console import Console
 
-from core.progress import Progress
-from driver import up, watch
-from driver.target import Target
 from driver.watch import Outputs, has_job_and_server
-from embedded.instance import Instance
 
 _JOB, _SERVER = {"digits": {"kind": "trainingJob"}}, {"digits-server": {"kind": "modelServer"}}
 
@@ -21,17 +14,6 @@ _JOB, _SERVER = {"digits": {"kind": "trainingJob"}}, {"digits-server": {"kind": 
 )
 def test_it_takes_a_job_and_a_server(workloads: dict[str, dict[str, str]], expected: bool) -> None:
     assert has_job_and_server({"namespace": "n", "workloads": workloads}) is expected
-
-
-def test_a_stack_of_jobs_alone_is_followed_until_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`make up` ends with what it finds, though no server waits for their model."""
-    looked: list[str] = []
-    monkeypatch.setattr(watch, "jobs", lambda api, outputs, stack: looked.append("jobs"))
-    monkeypatch.setattr(watch, "wait_for_start", lambda api, outputs, step: looked.append("wait_for_start"))
-    monkeypatch.setattr(Target, "api", lambda self: object())
-    with Progress(Console(file=io.StringIO())) as progress:
-        assert up._follow(Target("", Instance("test")), {"namespace": "n", "workloads": _JOB}, {}, progress) is None
-    assert looked == ["jobs", "wait_for_start"]
 
 
 @pytest.mark.parametrize(("page", "last"), [({}, "gRPC"), ({"page": "http://there/"}, "page")])

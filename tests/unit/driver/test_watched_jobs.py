@@ -24,7 +24,7 @@ _OUTPUTS = {
 
 def test_an_update_that_changes_nothing_still_tells_of_failed_jobs_and_of_those_that_are_gone() -> None:
     with pytest.raises(UserError) as raised:
-        watch.jobs(api_of({RUN: job_set_of("Failed")}, pod_of(**exited(1, TRACEBACK))), _OUTPUTS)
+        watch.raise_for_failed_jobs(api_of({RUN: job_set_of("Failed")}, pod_of(**exited(1, TRACEBACK))), _OUTPUTS)
     lines = raised.value.lines
     assert lines[0] == f"training job {RUN} failed:"
     assert "    ValueError: boom" in lines
@@ -33,7 +33,7 @@ def test_an_update_that_changes_nothing_still_tells_of_failed_jobs_and_of_those_
         "  To run it again, from its checkpoints if it has any: pulumi up --refresh --stack dev"
         " (docs/training.md#run-a-job-again)"
     )
-    watch.jobs(api_of({RUN: job_set_of("Completed"), "other-1": job_set_of()}), _OUTPUTS)
+    watch.raise_for_failed_jobs(api_of({RUN: job_set_of("Completed"), "other-1": job_set_of()}), _OUTPUTS)
 
 
 _FOLLOWED = watch.Outputs("ml", "ml", RUN, "q", "d", "s", "m", {})
@@ -52,7 +52,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_a_job_is_followed_for_as_long_as_it_runs() -> None:
     hours = [job_set_of()] * 1000
     api = api_of({RUN: [*hours, job_set_of("Completed")]}, pod_of(phase="Running", running={}))
-    watch.training(api, _FOLLOWED, Step("training"))
+    watch.wait_for_training(api, _FOLLOWED, Step("training"))
 
 
 @pytest.mark.usefixtures("clock")
@@ -66,7 +66,7 @@ def test_a_gang_with_a_pod_that_no_node_takes_says_so_whatever_its_chief_has_sai
 
     def said() -> str:
         api = api_of({RUN: [*[job_set_of()] * 3, job_set_of("Completed")]}, chief, waiting)
-        watch.training(api, _FOLLOWED, step)
+        watch.wait_for_training(api, _FOLLOWED, step)
         return step.state()[0]
 
     assert said() == "tensorplane: step=5 loss=1"
@@ -79,12 +79,12 @@ def test_one_that_waits_in_its_queue_is_left_with_what_to_look_at() -> None:
     with pytest.raises(
         UserError, match=r"waiting in queue q \(no pod of it has run for 900 s\).*make why.*to follow it again"
     ):
-        watch.training(api_of({RUN: job_set_of()}), _FOLLOWED, Step("training"))
+        watch.wait_for_training(api_of({RUN: job_set_of()}), _FOLLOWED, Step("training"))
 
 
 def test_an_image_that_cannot_be_pulled_is_not_waited_for_as_long(clock: list[float]) -> None:
     with pytest.raises(UserError, match=f"training job {RUN} cannot start: {UNPULLED}. Correct `image`"):
-        watch.training(api_of({RUN: job_set_of()}, unpulled()), _FOLLOWED, Step("training"))
+        watch.wait_for_training(api_of({RUN: job_set_of()}, unpulled()), _FOLLOWED, Step("training"))
     assert clock[0] <= 120
 
 
@@ -138,11 +138,11 @@ def test_a_server_that_no_node_takes_says_why_and_what_helps(said: str, told: st
     pod = pod_of(phase="Pending")
     pod["status"]["conditions"] = [{"type": "PodScheduled", "reason": "Unschedulable", "message": said}]
     with pytest.raises(UserError) as raised:
-        watch.serving(api_of({"d": {"status": {}}}, pod), _FOLLOWED, Step("serving"))
+        watch.wait_for_serving(api_of({"d": {"status": {}}}, pod), _FOLLOWED, Step("serving"))
     assert raised.value.lines == (f"model server d: not Ready: {told} (after 180 s). Look at: make status",)
 
 
 def test_a_server_whose_image_cannot_be_pulled_fails_as_soon(clock: list[float]) -> None:
     with pytest.raises(UserError, match=f"model server d cannot start: {UNPULLED}. Correct `image`"):
-        watch.serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
+        watch.wait_for_serving(api_of({"d": {"status": {}}}, unpulled()), _FOLLOWED, Step("serving"))
     assert clock[0] <= 120

@@ -1,4 +1,4 @@
-"""The last lines of `make up`: the held-out digits as a server answers them, and a server of something else."""
+"""The demonstration of `make up`: the held-out digits as a server answers them, and a server of something else."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from rich.console import Console
 from core.errors import UserError
 from core.kube import Kube
 from core.paths import PROJECT
-from driver import showcase, stack_settings
+from driver import digits_demo, stack_settings
 from driver.watch import Outputs
 
 OUTPUTS = Outputs("ns", "ns", "job", "queue", "server", "server", "digits", {"REST": "http://here/v1/models/digits"})
@@ -32,19 +32,19 @@ class Server:
         return 200, {"predictions": [self.row for _ in body["instances"]]}
 
 
-def _ask(status: int, row: Any) -> showcase.Answers | None:
-    return showcase.ask(cast(Kube, Server(status, row)), OUTPUTS)
+def _ask(status: int, row: Any) -> digits_demo.Answers | None:
+    return digits_demo.ask(cast(Kube, Server(status, row)), OUTPUTS)
 
 
 def test_only_the_digits_example_and_the_server_of_its_model_are_shown() -> None:
     for file in ("Pulumi.dev.yaml", "examples/aks.yaml", "examples/existing-cluster.yaml"):
         workloads = stack_settings.read(PROJECT / file).section("workloads")
-        assert showcase.pair(workloads) == ("digits", "digits-server")
+        assert digits_demo.find(workloads) == ("digits", "digits-server")
     other = {**workloads["digits"], "files": {"train.py": "mine/train.py"}}
-    assert showcase.pair({**workloads, "digits": other}) is None
+    assert digits_demo.find({**workloads, "digits": other}) is None
     elsewhere = {**workloads["digits-server"], "model": {"volume": "models", "path": "other"}}
-    assert showcase.pair({**workloads, "digits-server": elsewhere}) is None
-    assert showcase.pair({"digits": workloads["digits"]}) is None
+    assert digits_demo.find({**workloads, "digits-server": elsewhere}) is None
+    assert digits_demo.find({"digits": workloads["digits"]}) is None
 
 
 def test_every_held_out_digit_is_asked_and_counted() -> None:
@@ -58,7 +58,7 @@ def test_every_held_out_digit_is_asked_and_counted() -> None:
 
 @pytest.mark.parametrize("most", [100, 8, 1])
 def test_a_server_with_small_batches_is_asked_in_small_requests(most: int) -> None:
-    answers = showcase.ask(cast(Kube, Server(200, [1.0] + [0.0] * 9, most)), OUTPUTS)
+    answers = digits_demo.ask(cast(Kube, Server(200, [1.0] + [0.0] * 9, most)), OUTPUTS)
     assert answers is not None
     assert answers.total == 359
 
@@ -73,16 +73,11 @@ def test_a_server_in_trouble_is_a_fault_in_its_own_words() -> None:
         _ask(503, None)
 
 
-def test_the_digit_its_answer_and_the_urls_are_shown() -> None:
+def test_the_digit_and_its_answer_are_shown() -> None:
     console = Console(width=120, record=True, file=io.StringIO())
-    showcase.show(console, OUTPUTS, _ask(200, [0.0] * 2 + [0.9] + [0.0] * 7))
+    answers = _ask(200, [0.0] * 2 + [0.9] + [0.0] * 7)
+    assert answers is not None
+    digits_demo.show(console, answers)
     text = console.export_text()
     assert "█" in text
     assert "digit: 2 (it is 2)" in text
-    assert "http://here/v1/models/digits" in text
-
-
-def test_without_answers_the_urls_are_shown_all_the_same() -> None:
-    console = Console(width=120, record=True, file=io.StringIO())
-    showcase.show(console, OUTPUTS, None)
-    assert console.export_text().split() == ["REST", "http://here/v1/models/digits"]

@@ -1,4 +1,8 @@
-"""The last lines of `make up`: a held-out digit as the server sees it, its accuracy over all of them, URLs, times."""
+"""The demonstration at the end of `make up` with the digits example: a held-out digit as the model server sees it.
+
+`make up` follows the job and the server that `find` names, lets `ask` send every held-out digit to the server once it
+is Ready, and prints the answers with `show`. Other stacks have no demonstration.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +20,6 @@ from rich.text import Text
 
 from core.errors import UserError
 from core.kube import Kube
-from core.progress import duration
 from driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
 
 Image = Sequence[Sequence[float]]
@@ -44,7 +47,7 @@ class Answers:
         return self.right / self.total
 
 
-def pair(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
+def find(workloads: Mapping[str, Any]) -> tuple[str, str] | None:
     """The job that trains the digits example and the server of its model, by name; None unless both are declared.
 
     `workloads`: those of the settings.
@@ -118,18 +121,13 @@ def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] 
     return rows if isinstance(rows, list) and len(rows) == len(images) else None
 
 
-def show(console: Console, outputs: Outputs, answers: Answers | None) -> None:
-    """Print the picture, the answer, the accuracy and where to ask for more."""
-    console.print()
-    if answers:
-        console.print(_side_by_side(_digit(answers), _scores(answers)))
-        console.print(
-            f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
-            f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
-        )
-    for name, url in outputs.urls.items():
-        console.print(f"{name:<5} {url}", soft_wrap=True)
-    console.print()
+def show(console: Console, answers: Answers) -> None:
+    """Print the first held-out digit, the server's answer and its accuracy over all of them."""
+    console.print(_side_by_side(_digit(answers), _scores(answers)))
+    console.print(
+        f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "
+        f"Of all {answers.total} held-out digits it has [bold]{answers.accuracy:.1%}[/bold] right.\n"
+    )
 
 
 def _side_by_side(left: RenderableType, right: RenderableType) -> Table:
@@ -158,15 +156,4 @@ def _scores(answers: Answers) -> Table:
     for digit, score in enumerate(answers.scores):
         style = "bold green" if digit == answers.predicted else "dim"
         table.add_row(str(digit), "█" * round(score * 30) or "▏", f"{score:.3f}", style=style)
-    return table
-
-
-def times(durations: dict[str, float], total: float) -> Table:
-    """How long each stage took; stages run side by side, so the sum exceeds the total."""
-    table = Table(title="Time", title_justify="left", box=None, padding=(0, 2, 0, 0))
-    table.add_column("stage")
-    table.add_column("took", justify="right")
-    for name, seconds in durations.items():
-        table.add_row(name, duration(seconds))
-    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
     return table
