@@ -13,7 +13,7 @@ from bench import quiet, waiting
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
-from driver import linked_project, watch
+from driver import watch
 from driver.deploy import Stack, open_stack
 from driver.target import Target
 from driver.watch import Outputs
@@ -45,7 +45,7 @@ class Running:
 
     def deploy_with(self, settings: str, folder: Path) -> Stack:
         """Deploys the stack with other settings through a folder of links; does not wait for workloads."""
-        stack = linked_project.with_settings(self.stack, folder, settings)
+        stack = self.stack.with_settings(folder, settings)
         self._update(stack)
         return stack
 

@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
     except Exception as error:
-        print(*exit_codes.lines(_typed(words), error), sep="\n", file=sys.stderr)
+        print(*exit_codes.error_lines(_typed(words), error), sep="\n", file=sys.stderr)
         return 1
 
 
@@ -60,5 +60,5 @@ def _typed(words: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    unforeseen.in_threads(_typed(sys.argv[1:]))
+    unforeseen.report_threads(_typed(sys.argv[1:]))
     sys.exit(main())

@@ -65,5 +65,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    unforeseen.in_threads("make")
+    unforeseen.report_threads("make")
     sys.exit(main())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+
+from driver.stack_settings import StackSettings
 
 
 @dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Risk:
 
 
 @dataclass(frozen=True)
-class Asked:
+class Acknowledged:
     """What the stack's settings acknowledge, by kind of loss, and the file in which they do."""
 
     file: str = "the stack's settings"
@@ -27,10 +28,10 @@ class Asked:
     """Whether the change removes the file, so that only an earlier one can acknowledge."""
 
     @classmethod
-    def of(cls, section: Mapping[str, Any], file: str) -> Asked:
+    def of(cls, settings: StackSettings) -> Acknowledged:
         """From the section `acknowledge`, unchecked: the stack's program checks it."""
-        lists = {kind: found for kind, found in section.items() if isinstance(found, list)}
-        return cls(file, {kind: tuple(map(str, found)) for kind, found in lists.items()})
+        lists = {kind: found for kind, found in settings.section("acknowledge").items() if isinstance(found, list)}
+        return cls(settings.file.name, {kind: tuple(map(str, found)) for kind, found in lists.items()})
 
     def judged(self, text: str, kind: str, name: str) -> Risk:
         """The loss as a risk, which stops the update unless the settings name it."""

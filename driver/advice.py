@@ -26,7 +26,7 @@ def restore(stack: str, context: str = "") -> str:
     return f"`{deploy(stack, context)}` or `{refresh(stack, context)}`"
 
 
-def pods(stack: str, context: str = "") -> str:
+def status(stack: str, context: str = "") -> str:
     """The command that shows a stack's pods."""
     return make("status", stack, context)
 

@@ -13,7 +13,7 @@ from driver.stack_settings import call
 from stack_file import dumping
 
 
-def of_stack(stack: str, environment: Mapping[str, str]) -> str:
+def get_kubeconfig(stack: str, environment: Mapping[str, str]) -> str:
     """The kubeconfig's content. `environment`: the variables with which `pulumi` finds the stack."""
     pulumi = toolchain.tools().path("pulumi")
     try:
@@ -27,10 +27,10 @@ def of_stack(stack: str, environment: Mapping[str, str]) -> str:
     return str(found)
 
 
-def of_member(stack: str, team: str, namespace: str, environment: Mapping[str, str]) -> str:
+def get_team_kubeconfig(stack: str, team: str, namespace: str, environment: Mapping[str, str]) -> str:
     """The one for a team's members, with the team's namespace. It has no credentials: the cloud's client logs in
     whoever uses it."""
-    found = json.loads(of_stack(stack, environment))
+    found = json.loads(get_kubeconfig(stack, environment))
     (context,) = found["contexts"]
     name = f"{context['name']}-{team}"
     own = {"name": name, "context": {**context["context"], "namespace": namespace}}

@@ -9,16 +9,16 @@ from typing import Any
 from components.base.quantities import size, size_bytes
 from core.errors import UserError
 from core.kube import Kube
-from driver.acknowledged import Asked, Risk
-from driver.volume_use import used
+from driver.acknowledged import Acknowledged, Risk
+from driver.volume_use import used_bytes
 
 _CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
 _VOLUME = "tensorplane:index:Volume"
 _OF_VOLUME = f"{_VOLUME}${_CLAIM}"
 _NAMESPACE = "kubernetes:core/v1:Namespace"
 
-_NOTHING = Asked()
-_WORDS = {"delete": "deleted", "replace": "replaced"}
+_NONE_ACKNOWLEDGED = Acknowledged()
+_OPERATIONS = {"delete": "deleted", "replace": "replaced"}
 
 _Object = dict[str, Any]
 Step = Mapping[str, Any]
@@ -26,7 +26,7 @@ Step = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Facts:
+class ClusterVolumes:
     """What the cluster reports about a namespace's volumes; empty if it cannot be reached."""
 
     claims: Mapping[str, _Object] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Facts:
     used: Mapping[str, int] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, api: Kube, namespace: str) -> Facts:
+    def of(cls, api: Kube, namespace: str) -> ClusterVolumes:
         """Asks the cluster. Objects that the user may not list are left out."""
 
         def items(path: str) -> list[_Object]:
@@ -50,23 +50,23 @@ class Facts:
             {one["metadata"]["name"]: one for one in items(f"{inside}/persistentvolumeclaims")},
             {one["metadata"]["name"]: one for one in items("/api/v1/persistentvolumes")},
             tuple(sorted(snapshots, key=lambda one: str(one["metadata"]["creationTimestamp"]))),
-            dict(used(api, namespace, items(f"{inside}/pods"))),
+            dict(used_bytes(api, namespace, items(f"{inside}/pods"))),
         )
 
 
-def loose(export: _Object) -> bool:
+def has_unprotected(export: _Object) -> bool:
     """Whether the state has an unprotected volume or team. `export` is what `pulumi stack export` prints."""
     return any(
         not one.get("protect") and (_OF_VOLUME in one["urn"] or _is_of_team(one["urn"])) for one in _resources(export)
     )
 
 
-def risks(
+def find_risks(
     steps: Iterable[Step],
-    asked: Asked = _NOTHING,
+    asked: Acknowledged = _NONE_ACKNOWLEDGED,
     *,
     export: Callable[[], _Object] | None = None,
-    facts: Callable[[], Facts] = Facts,
+    facts: Callable[[], ClusterVolumes] = ClusterVolumes,
 ) -> tuple[Risk, ...]:
     """What the steps of a preview put at risk; what stops the update comes first.
 
@@ -82,23 +82,23 @@ def risks(
 
 
 def _losses(
-    steps: list[Step], export: Callable[[], _Object] | None, facts: Callable[[], Facts]
+    steps: list[Step], export: Callable[[], _Object] | None, facts: Callable[[], ClusterVolumes]
 ) -> Iterator[tuple[str, str]]:
     """Each loss as `kind name`, with a line about it. An update of protected data is refused by the engine itself."""
-    gone = [step for step in steps if step["op"] in _WORDS and not (step.get("old") or {}).get("protect")]
+    gone = [step for step in steps if step["op"] in _OPERATIONS and not (step.get("old") or {}).get("protect")]
     claims = [step for step in gone if _OF_VOLUME in step["urn"]]
     state = {one["urn"]: one for one in _resources(export())} if claims and export else {}
-    known = facts() if claims else Facts()
+    known = facts() if claims else ClusterVolumes()
     for step in sorted(claims, key=lambda each: str(each["urn"])):
         resource = state.get(step["urn"]) or step.get("old") or {}
         if not resource.get("protect"):
             name = str(step["urn"]).rpartition("::")[2]
-            line = _line(resource, name, _WORDS[step["op"]], known, seen=export is not None)
+            line = _line(resource, name, _OPERATIONS[step["op"]], known, seen=export is not None)
             yield f"{step['op']}Volume {name}", line
     for step in gone:
         if _is_of_team(step["urn"]):
             name = str(step["urn"]).rpartition("::")[2]
-            yield f"deleteNamespace {name}", f"namespace {name} is {_WORDS[step['op']]} with everything in it"
+            yield f"deleteNamespace {name}", f"namespace {name} is {_OPERATIONS[step['op']]} with everything in it"
 
 
 def _is_of_team(urn: str) -> bool:
@@ -132,7 +132,7 @@ def _resources(export: _Object) -> Iterator[_Object]:
     yield from (one for one in export["deployment"].get("resources") or () if not one.get("delete"))
 
 
-def _line(resource: Mapping[str, Any], name: str, what: str, facts: Facts, *, seen: bool) -> str:
+def _line(resource: Mapping[str, Any], name: str, what: str, facts: ClusterVolumes, *, seen: bool) -> str:
     requested = resource["inputs"]["spec"]["resources"]["requests"].get("storage", "0")
     amount = f"{size(size_bytes(requested))} requested"
     if name in facts.used:
@@ -150,7 +150,7 @@ def _line(resource: Mapping[str, Any], name: str, what: str, facts: Facts, *, se
     return f"volume {name} is {what} ({amount}): {where}"
 
 
-def _keepers(resource: Mapping[str, Any], name: str, facts: Facts) -> Iterator[str]:
+def _keepers(resource: Mapping[str, Any], name: str, facts: ClusterVolumes) -> Iterator[str]:
     if resource.get("retainOnDelete"):
         yield "its claim, which stays in the cluster"
     bound = facts.volumes.get(facts.claims.get(name, {}).get("spec", {}).get("volumeName", ""), {})

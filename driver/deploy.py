@@ -7,7 +7,7 @@ import re
 import tempfile
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -16,6 +16,7 @@ import toolchain
 from core.children import Stopped
 from core.errors import UserError
 from core.kube import Kube
+from core.paths import PROJECT
 from core.step import Step
 from core.tasks import command
 from driver import (
@@ -29,8 +30,9 @@ from driver import (
     retained_volumes,
     unforeseen,
 )
+from driver.acknowledged import Acknowledged
 from driver.policy_pack import Policies
-from driver.policy_verdict import Verdict
+from driver.policy_verdict import PassRecord
 from driver.runs import may_change, steps
 from driver.runs import words as runs
 from driver.runs.steps import STREAMED
@@ -55,6 +57,22 @@ class Stack:
     @property
     def home(self) -> Path:
         return self.settings.home
+
+    def with_settings(self, folder: Path, settings: str) -> Stack:
+        """The same stack in the same home with other settings: run from a folder of links to the project.
+
+        No file of the checkout changes.
+        """
+        project = folder / "project"
+        project.mkdir(parents=True, exist_ok=True)
+        for entry in PROJECT.iterdir():
+            link = project / entry.name
+            # Hidden entries are caches and version control; the environment alone is part of the project.
+            is_other = entry.match("Pulumi.*.yaml") or (entry.name.startswith(".") and entry.name != ".venv")
+            if not (link.is_symlink() or is_other):
+                link.symlink_to(entry)
+        (project / f"Pulumi.{self.settings.name}.yaml").write_text(settings)
+        return replace(self, settings=replace(self.settings, project=project))
 
     def alone(self) -> AbstractContextManager[None]:
         """Locks the stack against updates by other processes; a UserError if one is running."""
@@ -107,17 +125,17 @@ class Stack:
             self._forget_gone_claims(state, api, step, show)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
-        refuses = not previewed and retained_volumes.undeclared(state, volumes)
-        verdict = Verdict.of(self.settings, self.environment) if policies is Policies.RUN else None
-        preview = refuses or bool(verdict and not (previewed or verdict.passed))
+        refuses = not previewed and retained_volumes.has_undeclared(state, volumes)
+        record = PassRecord.of(self.settings, self.environment) if policies is Policies.RUN else None
+        preview = refuses or bool(record and not (previewed or record.passed))
         if not (previewed or refuses) and self._may_delete_or_restart(state):
             preview = not self._print_consequences(state, api, step, show, policies)
-        more = [*(["--refresh"] if refresh else ()), *policy_pack.of_update(policies, self.settings.name)]
+        more = [*(["--refresh"] if refresh else ()), *policy_pack.update_arguments(policies, self.settings.name)]
         # A new stack has nothing to restore, and its state would keep the variable.
         restore = refresh and bool(state["deployment"].get("resources"))
         self._update(["up", *more], step, preview=preview, variables=_TAKE_OVER if restore else MappingProxyType({}))
-        if verdict:
-            verdict.remember()
+        if record:
+            record.save()
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         changes = dict(history[0].get("resourceChanges") or {})
         # Resources that the program only reads, such as the stack's own outputs, do not count as changes.
@@ -127,7 +145,7 @@ class Stack:
     def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, show: Callable[[str], None]) -> None:
         """Refresh the claims that are gone. A UserError if the update would replace lost data by empty volumes."""
         of = self.settings
-        found = missing_claims.gone(state, of.namespace, of.section("volumes"), api, of.name)
+        found = missing_claims.list_deleted(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise UserError(*lost)
         for one in found:
@@ -137,7 +155,7 @@ class Stack:
 
     def _may_delete_or_restart(self, state: dict[str, Any]) -> bool:
         """Whether the update may delete data, or restart runs."""
-        data, jobs = data_at_risk.loose(state), may_change.has_jobs(state)
+        data, jobs = data_at_risk.has_unprotected(state), may_change.has_jobs(state)
         if not (data or jobs):
             return False
         differ = self._differing()
@@ -169,14 +187,16 @@ class Stack:
             raise
         except UserError:
             return False
-        events = steps.read(shown)
-        for line in runs.lines(events, api):
+        events = steps.read_events(shown)
+        for line in runs.effect_lines(events, api):
             show(line)
-        risks = data_at_risk.risks(
-            steps.planned(events),
-            self.settings.acknowledged,
+        risks = data_at_risk.find_risks(
+            steps.list_planned(events),
+            Acknowledged.of(self.settings),
             export=lambda: state,
-            facts=lambda: data_at_risk.Facts.of(api, self.settings.namespace) if api else data_at_risk.Facts(),
+            facts=lambda: (
+                data_at_risk.ClusterVolumes.of(api, self.settings.namespace) if api else data_at_risk.ClusterVolumes()
+            ),
         )
         if stopping := [risk.text for risk in risks if risk.stops]:
             raise UserError(*stopping)
@@ -191,7 +211,7 @@ class Stack:
 
     def skipped_policies(self) -> bool:
         """Whether the last update of the stack skipped the policies."""
-        return policy_pack.skipped(json.loads(self._call("stack", "history", "--json")))
+        return policy_pack.has_skipped(json.loads(self._call("stack", "history", "--json")))
 
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs, secrets shown: for use in this process, not for printing."""
@@ -219,7 +239,7 @@ class Stack:
                 raise held from None
             if violated := policy_pack.violations(output):
                 raise UserError(*violated, f"  log: {log}") from None
-            errors = unforeseen.of_program(diagnostics(output), "report it with this log")
+            errors = unforeseen.fold_traceback(diagnostics(output), "report it with this log")
             raise UserError(*errors, f"  log: {log}") if errors else fault from None
 
     def _run(
@@ -279,7 +299,7 @@ def diagnostics(output: str) -> list[str]:
     policies, has diagnostics of its own.
     """
     _, heading, last = output.rpartition("\nDiagnostics:\n")
-    section = protected.explained(last.partition("\nResources:\n")[0]) if heading else ""
+    section = protected.reword(last.partition("\nResources:\n")[0]) if heading else ""
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line below it had only noise.
     following = [*lines, ""][1:]

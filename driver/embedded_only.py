@@ -7,7 +7,7 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 
 
-def check(stack: str | None, command: str) -> None:
+def refuse_other_clusters(stack: str | None, command: str) -> None:
     """A UserError if the caller named a stack that is not on the embedded cluster."""
     if stack is None:
         return

@@ -16,19 +16,19 @@ _LONGEST_WORD = re.compile(r"\S{1001,}")
 
 def run(command: str, work: Callable[[], None]) -> int:
     """0 on success, 1 after faults (printed, a line each), 130 after Ctrl-C. `command`: as the user typed it."""
-    interruption.listen()
+    interruption.listen_for_interrupt()
     try:
         work()
     except KeyboardInterrupt:
         print("Interrupted; run the same command again to continue.", file=sys.stderr, flush=True)
-        interruption.leave()
+        interruption.exit_interrupted()
     except Exception as error:
-        print(*lines(command, error), sep="\n", file=sys.stderr)
+        print(*error_lines(command, error), sep="\n", file=sys.stderr)
         return 1
     return 0
 
 
-def lines(command: str, error: Exception) -> Sequence[str]:
+def error_lines(command: str, error: Exception) -> Sequence[str]:
     """What is said of an error: its faults, or one line with the place of the log."""
     if isinstance(error, UserError):
         return [*map(_legible, error.lines)]
@@ -38,7 +38,7 @@ def lines(command: str, error: Exception) -> Sequence[str]:
             return [known]
         if error.filename or error.errno == errno.EPIPE:
             return [_legible(f"{error.filename or 'this machine'}: {error.strerror or error}")]
-    return [unforeseen.line(command, error)]
+    return [unforeseen.report(command, error)]
 
 
 def _legible(line: str) -> str:

@@ -66,7 +66,7 @@ def first(pods: Iterable[Object]) -> list[str]:
     return [f"{pod['metadata']['name']}: {_how(pod, found)}", *(f"  {line}" for line in log[-_SHOWN:]), *hint]
 
 
-def in_short(pods: Iterable[Object]) -> str:
+def summarize(pods: Iterable[Object]) -> str:
     """The same in one line: how it ended, and its last log line."""
     found = first(pods)
     last_line = [f"last line: {line.strip()}" for line in found[1:] if line.startswith("  ")][-1:]
@@ -87,11 +87,11 @@ def cannot_start(pods: Iterable[Object]) -> str:
     for pod in pods:
         for status in _statuses(pod):
             if ((status.get("state") or {}).get("waiting") or {}).get("reason") in _CANNOT_START:
-                return f"{pod['metadata']['name']}: {waits(pod, status)}"
+                return f"{pod['metadata']['name']}: {waiting_reason(pod, status)}"
     return ""
 
 
-def waits(pod: Object, status: Object) -> str:
+def waiting_reason(pod: Object, status: Object) -> str:
     """What a container waits for, in the kubelet's words, and its image if that cannot be pulled."""
     waiting = (status.get("state") or {}).get("waiting") or {}
     reason, message = str(waiting.get("reason") or ""), " ".join(str(waiting.get("message") or "").split())
@@ -113,7 +113,7 @@ def unscheduled(message: str) -> str:
     return f"claim {found[1]} is being deleted, but pods still mount it; stop these pods, then deploy again"
 
 
-def end(namespace: str, run: str) -> str:
+def how_to_stop(namespace: str, run: str) -> str:
     """What to do about a run that cannot start: Kubernetes retries it for ever."""
     return (
         "Correct `image`, or what the reason names, and deploy again; until then the cluster retries, and the pods"
@@ -121,7 +121,7 @@ def end(namespace: str, run: str) -> str:
     )
 
 
-def again(job_set: Object, pods: Iterable[Object], deploy: str, refresh: str) -> str:
+def how_to_rerun(job_set: Object, pods: Iterable[Object], deploy: str, refresh: str) -> str:
     """How to run a failed run again: with unchanged settings, an update changes nothing.
 
     `deploy`: the command that updates its stack. `refresh`: the one that also detects deleted objects.
@@ -157,7 +157,7 @@ AGAIN = (
 """How to run a failed run of `tensorplane run` again."""
 
 
-def gone(refresh: str) -> str:
+def how_to_restore(refresh: str) -> str:
     """How to run a run again after somebody deleted its JobSet."""
     return f"To run it again, from its checkpoints if it has any: {refresh} ({_DOCS})"
 

@@ -11,25 +11,25 @@ EXIT_CODE = 130
 _SHOW_CURSOR = b"\x1b[?25h"
 
 
-def listen() -> None:
+def listen_for_interrupt() -> None:
     """Starts counting. If SIGINT is ignored, as in a shell's background job, it stays ignored."""
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
-        signal.signal(signal.SIGINT, _first)
+        signal.signal(signal.SIGINT, _interrupt)
 
 
-def leave() -> None:
+def exit_interrupted() -> None:
     """Ends the process now. `sys.exit` would wait for pool threads, which may be waiting for a cluster."""
     if sys.stdout.isatty():
         os.write(sys.stdout.fileno(), _SHOW_CURSOR)  # the live table hid it
     os._exit(EXIT_CODE)
 
 
-def _first(number: int, frame: FrameType | None) -> None:
-    signal.signal(signal.SIGINT, _second)
+def _interrupt(number: int, frame: FrameType | None) -> None:
+    signal.signal(signal.SIGINT, _interrupt_again)
     raise KeyboardInterrupt
 
 
-def _second(number: int, frame: FrameType | None) -> None:
+def _interrupt_again(number: int, frame: FrameType | None) -> None:
     # Not by an exception: Python drops one that is raised in a finalizer, and a lock that is being acquired turns it
     # into another error.
-    leave()
+    exit_interrupted()

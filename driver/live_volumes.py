@@ -8,7 +8,7 @@ from typing import Any
 from components.base import quantities
 
 
-def decide(declared: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> bool:
+def need_cluster(declared: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> bool:
     """Whether a volume names a class or an origin, or is smaller than its claim. The settings alone decide the rest.
 
     `declared` are the volumes of the settings, `claims` those of the stack's namespace.

@@ -13,18 +13,18 @@ from driver import advice
 from driver.stack_settings import STACK
 
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
-_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+_CLAIM_TYPE = "kubernetes:core/v1:PersistentVolumeClaim"
 
-_Object = Mapping[str, Any]
+Object = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Gone:
+class DeletedClaim:
     """A claim in the stack's state that the cluster has deleted or is deleting."""
 
     urn: str
     name: str
-    declared: _Object | None
+    declared: Object | None
     """The volume's settings; None if it is no longer declared."""
     volume: str | None
     """The PersistentVolume that holds its data."""
@@ -71,12 +71,12 @@ class Gone:
         return advice.tensorplane(f"volumes {name}".strip(), self.stack)
 
 
-def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: str = STACK) -> list[Gone]:
+def list_deleted(export: Object, namespace: str, declared: Object, api: Kube, stack: str = STACK) -> list[DeletedClaim]:
     """Deleted claims of a namespace. `export`: what `pulumi stack export` prints. `declared`: the settings' volumes."""
     known = {
         name: one["urn"]
         for one in export["deployment"].get("resources") or ()
-        if one["type"] == _CLAIM and not one.get("delete")
+        if one["type"] == _CLAIM_TYPE and not one.get("delete")
         for where, _, name in [str(one.get("id", "")).partition("/")]
         if where == namespace
     }
@@ -85,12 +85,12 @@ def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: s
     volumes = _persistent_volumes(api) if absent else None
     return [
         *(
-            Gone(known[name], name, _section(declared, name), None, stack=stack, terminating=True)
+            DeletedClaim(known[name], name, _section(declared, name), None, stack=stack, terminating=True)
             for name in known
             if _is_terminating(live.get(name))
         ),
         *(
-            Gone(
+            DeletedClaim(
                 known[name],
                 name,
                 _section(declared, name),
@@ -103,7 +103,7 @@ def gone(export: _Object, namespace: str, declared: _Object, api: Kube, stack: s
     ]
 
 
-def _is_terminating(claim: _Object | None) -> bool:
+def _is_terminating(claim: Object | None) -> bool:
     return claim is not None and bool(claim["metadata"].get("deletionTimestamp"))
 
 
@@ -114,38 +114,38 @@ def _persistent_volumes(api: Kube) -> list[dict[str, Any]] | None:
         return None
 
 
-def missing(declared: _Object, namespace: str, api: Kube, stack: str = STACK) -> list[str]:
+def find_missing(declared: Object, namespace: str, api: Kube, stack: str = STACK) -> list[str]:
     """A line for each declared volume without a claim: it was never created, or somebody deleted it."""
     live = {one["metadata"]["name"]: one for one in api.items(CLAIMS.format(namespace))} if declared else {}
     absent = [name for name in declared if name not in live]
     terminating = [
-        str(Gone("", name, None, None, stack=stack, terminating=True))
+        str(DeletedClaim("", name, None, None, stack=stack, terminating=True))
         for name in declared
         if _is_terminating(live.get(name))
     ]
-    return terminating + fault_lines(
+    return terminating + describe_missing(
         declared, namespace, absent, (_persistent_volumes(api) or ()) if absent else (), stack
     )
 
 
-def fault_lines(
-    declared: _Object, namespace: str, absent: Iterable[str], volumes: Collection[_Object], stack: str = STACK
+def describe_missing(
+    declared: Object, namespace: str, absent: Iterable[str], volumes: Collection[Object], stack: str = STACK
 ) -> list[str]:
     """The lines of volumes without a claim. Only a PersistentVolume shows that one had a claim before."""
     remedy = f"run {advice.restore(stack)} to create it"
     return [
-        str(Gone("", name, section, found, stack=stack))
+        str(DeletedClaim("", name, section, found, stack=stack))
         if (found := _holder(volumes, namespace, name)) and (section := _section(declared, name)) is not None
         else f"tensorplane:volumes.{name}: has no claim in the cluster; {remedy}"
         for name in absent
     ]
 
 
-def _holder(volumes: Iterable[_Object], namespace: str, name: str) -> str | None:
+def _holder(volumes: Iterable[Object], namespace: str, name: str) -> str | None:
     found = retained_data.holder(volumes, namespace, name)
     return str(found["metadata"]["name"]) if found else None
 
 
-def _section(declared: _Object, name: str) -> _Object | None:
+def _section(declared: Object, name: str) -> Object | None:
     found = declared.get(name)
     return found if isinstance(found, Mapping) else None

@@ -13,7 +13,9 @@ _PIPELINE = "pipeline"
 _DEPLOYMENT = "/apis/apps/v1/namespaces/{}/deployments/{}"
 
 
-def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[str, Any], stack: str) -> Iterator[str]:
+def list_servers(
+    api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[str, Any], stack: str
+) -> Iterator[str]:
     """A line for each model server of the stack's `outputs`. `declared`: the workloads of its settings. `api`: None if
     the cluster does not answer.
     """
@@ -21,7 +23,7 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
         if one["kind"] != MODEL_SERVER:
             continue
         if api is None or _is_ready(api, outputs["namespace"], one["deployment"]):
-            tried = canaries.tried(api, outputs["namespace"], one["deployment"]) if api else ""
+            tried = canaries.describe_trial(api, outputs["namespace"], one["deployment"]) if api else ""
             yield f"Server {name}{tried and f' tries {tried}'}: {advice.tensorplane(f'models {name}', stack)}"
         elif job := _publisher(name, declared):
             yield f"Server {name} waits for the model of {job}: {advice.tensorplane(f'logs -f {job}', stack)}"
@@ -33,7 +35,7 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
             yield f"Server {name} waits for a model: {advice.tensorplane(words, stack)}"
 
 
-def of_teams(teams: Mapping[str, Any], stack: str) -> Iterator[str]:
+def list_teams(teams: Mapping[str, Any], stack: str) -> Iterator[str]:
     """A line for each team with members, whose kubeconfig is the stack's to give. `teams`: those of its settings."""
     for name, args in teams.items():
         if (args or {}).get("members"):

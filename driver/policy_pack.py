@@ -91,12 +91,12 @@ def _config(stack: str, folder: Path) -> Path:
     return folder / f"config.{stack}.json"
 
 
-def of_update(policies: Policies, stack: str) -> list[str]:
+def update_arguments(policies: Policies, stack: str) -> list[str]:
     """Arguments of `pulumi up`."""
     return arguments(stack) if policies is Policies.RUN else ["--message", _SKIPPED]
 
 
-def skipped(history: Sequence[Mapping[str, Any]]) -> bool:
+def has_skipped(history: Sequence[Mapping[str, Any]]) -> bool:
     """Whether the last update of a stack skipped the policies, from its history, newest first."""
     updates = (entry for entry in history if entry["kind"] == "update")
     return next(updates, {}).get("message") == _SKIPPED

@@ -21,7 +21,7 @@ _SUFFIXES = frozenset({".csv", ".json", ".py", ".txt", ".yaml"})
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PassRecord:
     """Whether the policies passed in an update."""
 
     file: Path
@@ -30,7 +30,7 @@ class Verdict:
     """A hash of settings, program and policies."""
 
     @classmethod
-    def of(cls, settings: StackSettings, environment: Mapping[str, str]) -> Verdict:
+    def of(cls, settings: StackSettings, environment: Mapping[str, str]) -> PassRecord:
         """Of an update as the files are now. `environment`: the variables of `pulumi`."""
         given = {**os.environ, **environment}
         seen = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
@@ -43,7 +43,7 @@ class Verdict:
         """Whether they passed in the last such update, and it was the same."""
         return self.file.exists() and self.file.read_text() == self.key
 
-    def remember(self) -> None:
+    def save(self) -> None:
         """They passed."""
         whole_file.write(self.file, self.key)
 

@@ -16,7 +16,7 @@ _HOOK = re.compile(r'before hook "[^"]+" failed: ')
 _PAGE = "docs/data.md#delete-a-volume"
 
 
-def explained(text: str) -> str:
+def reword(text: str) -> str:
     """The text with each of Pulumi's refusals as one line about the settings, and hooks' messages without hook names.
 
     Pulumi's own advice, `pulumi state unprotect`, would only remove the protection of the data.
@@ -30,10 +30,10 @@ def refusals(text: str) -> list[str]:
 
 
 def _explained(found: re.Match[str]) -> str:
-    return line(found["urn"], replaced=found["how"] == "replace")
+    return describe_refusal(found["urn"], replaced=found["how"] == "replace")
 
 
-def line(urn: str, *, replaced: bool) -> str:
+def describe_refusal(urn: str, *, replaced: bool) -> str:
     """Why a protected resource is not deleted or replaced, and what to do."""
     *_, chain, name = urn.split("::", 3)
     owners = chain.split("$")

@@ -16,8 +16,8 @@ from driver.state_files import state_files
 from embedded import cluster
 from embedded.instance import Instance
 
-_CLUSTER = "tensorplane:index:Cluster"
-_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+_CLUSTER_TYPE = "tensorplane:index:Cluster"
+_CLAIM_TYPE = "kubernetes:core/v1:PersistentVolumeClaim"
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
 
     `stack`: the one that the caller named.
     """
-    embedded_only.check(stack, "make purge")
-    stacks = on_the_cluster(instance.stacks)
-    print(*described(instance, stacks), sep="\n")
+    embedded_only.refuse_other_clusters(stack, "make purge")
+    stacks = list_stacks(instance.stacks)
+    print(*describe_purge(instance, stacks), sep="\n")
     if not confirmed:
         if not sys.stdin.isatty():
             raise UserError("Nothing was deleted. Confirm with: .venv/bin/python -m driver purge --yes")
@@ -45,19 +45,19 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
             raise UserError("Nothing was deleted.")
     cluster.stop(instance)
     # Before the cluster's data: after a kill, the same command can continue.
-    forget(instance.stacks, stacks)
+    delete_states(instance.stacks, stacks)
     cluster.remove(instance)
     print("Deleted. Tools and images stay in the cache.")
 
 
-def on_the_cluster(home: Path) -> list[OnCluster]:
+def list_stacks(home: Path) -> list[OnCluster]:
     """The stacks of a home that are on the embedded cluster; no other state may be deleted with it."""
     found = []
     for path in state_files(home):
         resources = _resources(path)
-        kinds = {(one.get("inputs") or {}).get("kind") for one in resources if one.get("type") == _CLUSTER}
+        kinds = {(one.get("inputs") or {}).get("kind") for one in resources if one.get("type") == _CLUSTER_TYPE}
         if kinds == {"embedded"}:
-            claims = sorted(str(one.get("id")) for one in resources if one.get("type") == _CLAIM)
+            claims = sorted(str(one.get("id")) for one in resources if one.get("type") == _CLAIM_TYPE)
             found.append(OnCluster(path.parent.name, path.stem, tuple(claims)))
     return found
 
@@ -71,7 +71,7 @@ def _resources(path: Path) -> list[dict[str, Any]]:
         return []
 
 
-def described(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
+def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
     """What a purge deletes and what it keeps, a line each."""
     names = {one.name for one in stacks}
     kept = [path.stem for path in state_files(instance.stacks) if path.stem not in names]
@@ -86,7 +86,7 @@ def described(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]:
     ]
 
 
-def forget(home: Path, stacks: Sequence[OnCluster]) -> None:
+def delete_states(home: Path, stacks: Sequence[OnCluster]) -> None:
     """Delete Pulumi's state, backups, history and locks of these stacks, and their copied settings and logs."""
     backend = home / "pulumi" / ".pulumi"
     for one in stacks:

@@ -12,18 +12,18 @@ def urls(services: list[Object], nodes: list[Object], *, routed: bool) -> list[t
     rows: list[tuple[str, ...]] = []
     for service in services:
         name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
-        if namespace.startswith("kube-") or namespace.endswith("-system") or (namespace, name) == _API:
+        if namespace.startswith("kube-") or namespace.endswith("-system") or (namespace, name) == _KUBERNETES_SERVICE:
             continue
         for port in service["spec"].get("ports", []):
-            if port.get("protocol", "TCP") == "TCP" and (place := _place(service, port, nodes, routed=routed)):
+            if port.get("protocol", "TCP") == "TCP" and (place := _address(service, port, nodes, routed=routed)):
                 rows.append((namespace, name, port.get("name", ""), _scheme(port) + place))
     return rows
 
 
-_API = ("default", "kubernetes")
+_KUBERNETES_SERVICE = ("default", "kubernetes")
 
 
-def _place(service: Object, port: Object, nodes: list[Object], *, routed: bool) -> str | None:
+def _address(service: Object, port: Object, nodes: list[Object], *, routed: bool) -> str | None:
     """Host and port; None for a service that only pods can reach."""
     spec = service["spec"]
     for ingress in service.get("status", {}).get("loadBalancer", {}).get("ingress", []):

@@ -33,7 +33,7 @@ def status(context: str, stack: str = STACK) -> None:
         console.print(line, markup=False, soft_wrap=True)
     if skipped := _skipped_policies(target):
         console.print(skipped, markup=False, soft_wrap=True)
-    for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):
+    for line in missing_claims.find_missing(settings.section("volumes"), settings.namespace, api, stack):
         console.print(line, markup=False, soft_wrap=True)
 
 

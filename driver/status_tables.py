@@ -35,7 +35,7 @@ _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerato
 
 
 @dataclass(frozen=True)
-class Facts:
+class ClusterObjects:
     """The API's answers, from which all tables are made."""
 
     nodes: list[Object]
@@ -51,11 +51,11 @@ class Facts:
     workloads: list[Object] = field(default_factory=list)
 
 
-def gather(api: Kube) -> Facts:
+def gather(api: Kube) -> ClusterObjects:
     """Asks a cluster. Kueue's part is empty if Kueue is not installed."""
     group = api.get(_QUEUES)
     kueue = f"/apis/{group['preferredVersion']['groupVersion']}" if group else None
-    return Facts(
+    return ClusterObjects(
         nodes=api.items("/api/v1/nodes"),
         pods=api.items("/api/v1/pods"),
         claims=api.items("/api/v1/persistentvolumeclaims"),
@@ -69,7 +69,7 @@ def gather(api: Kube) -> Facts:
     )
 
 
-def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> RenderableType:
+def render(facts: ClusterObjects, now: datetime.datetime, *, embedded: bool) -> RenderableType:
     """The tables that have rows. `embedded`: on this machine, which reaches the cluster's internal addresses, and whose
     network does not enforce NetworkPolicies. No API says whether another cluster's does."""
     tables = [
@@ -148,8 +148,8 @@ def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[s
     if not state:
         is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
         state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
-    why = failures.in_short(ours) if state == "Failed" else failures.cannot_start(ours)
-    if state == "Completed" and (model := published.of(ours)):
+    why = failures.summarize(ours) if state == "Failed" else failures.cannot_start(ours)
+    if state == "Completed" and (model := published.find(ours)):
         why = f"published {model.version}"
     return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
 
@@ -174,7 +174,7 @@ def pod_state(pod: Object) -> str:
     return str((reasons or [status.get("reason") or status.get("phase", "Unknown")])[0])
 
 
-def _volumes(facts: Facts) -> list[tuple[str, ...]]:
+def _volumes(facts: ClusterObjects) -> list[tuple[str, ...]]:
     """Claims with their volumes, then volumes without a claim, which may hold data."""
     rows: list[tuple[str, ...]] = [
         (

@@ -88,6 +88,6 @@ class Target:
             return Kube.of(self.instance.kubeconfig, remedy=START)
         if self.cloud:
             creator = StackSettings(self.stack, self.instance.stacks).of_platform.name
-            access = cloud_kubeconfig.of_stack(creator, self.environment())
+            access = cloud_kubeconfig.get_kubeconfig(creator, self.environment())
             return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(creator)}")
         return Kube.of(self.kubeconfig, self.context)

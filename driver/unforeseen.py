@@ -18,13 +18,13 @@ _ERROR = re.compile(r"(?:error: )?(?:\w+\.)*([A-Z]\w+(?:: .*)?)")
 _HEADING = "Program failed with an unhandled exception:"
 
 
-def line(command: str, error: BaseException) -> str:
+def report(command: str, error: BaseException) -> str:
     """What the user reads. `command`: as the user typed it, without values, which may be secret."""
     text = "".join(traceback.format_exception(error))
-    return f"{command}: stopped by an unforeseen {type(error).__name__}; {kept(command, text)}"
+    return f"{command}: stopped by an unforeseen {type(error).__name__}; {save(command, text)}"
 
 
-def kept(command: str, text: str) -> str:
+def save(command: str, text: str) -> str:
     """The remedy, once the text is in the command's log, which replaces that of the last time."""
     log = cache() / "logs" / f"fault-{re.sub(r'[^a-z0-9]+', '-', command.lower()).strip('-')}.log"
     about = f"{datetime.now(UTC):%Y-%m-%d %H:%M:%S} UTC, {command}, Python {platform.python_version()}"
@@ -39,7 +39,7 @@ def kept(command: str, text: str) -> str:
     return f"report it with its log, {log}"
 
 
-def of_program(lines: Sequence[str], remedy: str) -> list[str]:
+def fold_traceback(lines: Sequence[str], remedy: str) -> list[str]:
     """What the engine says of a stack's program, in which it hides secrets, with one line for a traceback."""
     at = next((number for number, each in enumerate(lines) if TRACEBACK in each), None)
     if at is None:
@@ -49,7 +49,7 @@ def of_program(lines: Sequence[str], remedy: str) -> list[str]:
     before = [each for each in lines[:at] if not each.endswith(_HEADING)]
     name = _named([each for each in lines[at:end] if _depth(each) == depth])
     said = f"{' ' * depth}the stack's program was stopped by an unforeseen {name}; {remedy}"
-    return [*before, said, *of_program(lines[end:], remedy)]
+    return [*before, said, *fold_traceback(lines[end:], remedy)]
 
 
 def _depth(line: str) -> int:
@@ -69,11 +69,11 @@ def _place(text: str) -> str:
     return ":".join((str(own[-1][0].relative_to(PROJECT)), own[-1][1])) if own else "unknown"
 
 
-def in_threads(command: str) -> None:
+def report_threads(command: str) -> None:
     """From now on, an exception that ends a thread is one line, too."""
 
     def told(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value and not isinstance(ended.exc_value, SystemExit):
-            os.write(2, f"{line(command, ended.exc_value)}\n".encode())
+            os.write(2, f"{report(command, ended.exc_value)}\n".encode())
 
     threading.excepthook = told

@@ -147,7 +147,8 @@ def _update(run: _Run, step: Step) -> None:
         api = _api(target)
         claims = api.items(missing_claims.CLAIMS.format(stack.settings.namespace)) if api else []
         if api and (
-            _shares_cluster(target, stack.settings) or live_volumes.decide(stack.settings.section("volumes"), claims)
+            _shares_cluster(target, stack.settings)
+            or live_volumes.need_cluster(stack.settings.section("volumes"), claims)
         ):
             _check(target, "--cluster")
         state = stack.prepare(step)
@@ -232,10 +233,10 @@ def _times(durations: dict[str, float], total: float) -> Table:
 
 def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]) -> list[str]:
     """The stack's servers and teams, a line each."""
-    servers = next_steps.of_servers(_api(target), outputs, settings.section("workloads"), target.stack)
+    servers = next_steps.list_servers(_api(target), outputs, settings.section("workloads"), target.stack)
     # Members of teams on a cluster of the user's get a kubeconfig from there, and a workload stack has no teams.
     owns_teams = not target.context and settings.of_platform == settings
-    return [*servers, *(next_steps.of_teams(settings.section("teams"), target.stack) if owns_teams else ())]
+    return [*servers, *(next_steps.list_teams(settings.section("teams"), target.stack) if owns_teams else ())]
 
 
 def _api(target: Target) -> Kube | None:

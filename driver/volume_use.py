@@ -9,7 +9,7 @@ from typing import Any
 from core.kube import Kube
 
 
-def used(api: Kube, namespace: str, pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+def used_bytes(api: Kube, namespace: str, pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
     """Claims and their bytes. `pods` are those of the namespace."""
     for node in sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}):
         # A simulated node has no kubelet, and asking one takes a permission.

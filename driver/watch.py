@@ -108,12 +108,12 @@ def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
     job_set = api.get(_path(namespace, run))
     if job_set is None:
         gone = f"training job {run}: its JobSet was deployed, but no longer exists in the cluster."
-        return [gone, f"  {failures.gone(advice.refresh(stack))}"]
+        return [gone, f"  {failures.how_to_restore(advice.refresh(stack))}"]
     if not (failed := _condition(job_set, "Failed")):
         return []
     pods = _pods(api, namespace, run)
     lines = failures.first(pods) or ["its pods are deleted", str(failed.get("message", ""))]
-    again = failures.again(job_set, pods, advice.deploy(stack), advice.refresh(stack))
+    again = failures.how_to_rerun(job_set, pods, advice.deploy(stack), advice.refresh(stack))
     return [f"training job {run} failed:", *(f"  {line}" for line in lines), f"  {again}"]
 
 
@@ -140,7 +140,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
 
 
 def _unable(namespace: str, run: str, reason: str) -> str:
-    return f"training job {run} cannot start: {reason}. {failures.end(namespace, run)}"
+    return f"training job {run} cannot start: {reason}. {failures.how_to_stop(namespace, run)}"
 
 
 def _is_active(job_set: dict[str, Any]) -> bool:

@@ -52,7 +52,7 @@ def named(
             f"{job} is a pipeline; see what its stages wait for with: {advice.tensorplane(f'runs {job}', stack)}"
         )
     if kind and kind != "trainingJob":
-        status = advice.pods(stack, context)
+        status = advice.status(stack, context)
         raise UserError(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
     if kind:
         raise UserError(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")

@@ -10,9 +10,15 @@ from typing import Any
 from driver.runs.job_set import JobSet, plain
 from driver.runs.steps import JobSteps
 
-_WORDS = {"command": "command", "code": "files", "environment": "environment", "image": "image", "strategy": "strategy"}
+_SETTING_OF_PART = {
+    "command": "command",
+    "code": "files",
+    "environment": "environment",
+    "image": "image",
+    "strategy": "strategy",
+}
 """The parts that decide a run's result, in the order of the message, and their names in the settings."""
-_KEY = re.compile(r'(?:stringData|data)(?:\.|\[")([^".\[\]]+)')
+_SECRET_KEY = re.compile(r'(?:stringData|data)(?:\.|\[")([^".\[\]]+)')
 
 
 @dataclass(frozen=True)
@@ -50,15 +56,15 @@ class Undecided:
     job: str
 
 
-Change = Restart | NewRun | Undecided
+Effect = Restart | NewRun | Undecided
 
 
-def changes(jobs: Iterable[JobSteps]) -> list[Change]:
+def find_effects(jobs: Iterable[JobSteps]) -> list[Effect]:
     """What happens to each deployed run. New, deleted and unchanged jobs are left out."""
     return [found for steps in jobs if (found := _change(steps))]
 
 
-def _change(steps: JobSteps) -> Change | None:
+def _change(steps: JobSteps) -> Effect | None:
     recorded = _outputs(steps.job.old).get("jobSet")
     if steps.job_set.operation not in ("create", "replace") or not isinstance(recorded, str):
         return None
@@ -66,7 +72,7 @@ def _change(steps: JobSteps) -> Change | None:
     if new.name == recorded:
         return _restart(steps, recorded, old, new)
     if new.name.startswith(f"{steps.name}-") or steps.secret.changes:
-        return NewRun(steps.name, tuple(_changed(steps, old, new)))
+        return NewRun(steps.name, tuple(_changed_settings(steps, old, new)))
     return Undecided(steps.name)
 
 
@@ -90,24 +96,24 @@ def _restart(steps: JobSteps, run: str, old: JobSet, new: JobSet) -> Restart:
     )
 
 
-def _changed(steps: JobSteps, old: JobSet, new: JobSet) -> Iterator[str]:
+def _changed_settings(steps: JobSteps, old: JobSet, new: JobSet) -> Iterator[str]:
     """The differing parts that decide the result, by their names in the settings."""
-    before, after = (_decisive(state) for state in (steps.job.old, steps.job.new))
+    before, after = (_hashes(state) for state in (steps.job.old, steps.job.new))
     parts = (
         {part for part in {**before, **after} if before.get(part) != after.get(part)}
         if before and after
-        else set(_evident(steps))
+        else set(_parts_of_steps(steps))
     )
-    for part in [*(each for each in _WORDS if each in parts), *sorted(parts - _WORDS.keys())]:
+    for part in [*(each for each in _SETTING_OF_PART if each in parts), *sorted(parts - _SETTING_OF_PART.keys())]:
         if part == "environment":
-            yield from _variables(steps, old, new)
+            yield from _changed_variables(steps, old, new)
         elif part == "data":
-            yield from _data(old, new)
+            yield from _changed_data(old, new)
         else:
-            yield _WORDS.get(part, part)
+            yield _SETTING_OF_PART.get(part, part)
 
 
-def _evident(steps: JobSteps) -> Iterator[str]:
+def _parts_of_steps(steps: JobSteps) -> Iterator[str]:
     """The differing parts according to the steps, for hashes that are secret or not known yet."""
     before, after = (state.get("inputs") or {} for state in (steps.job.old, steps.job.new))
     if steps.secret.changes:
@@ -117,9 +123,9 @@ def _evident(steps: JobSteps) -> Iterator[str]:
     yield from (part for part in ("image", "strategy") if before.get(part) != after.get(part))
 
 
-def _variables(steps: JobSteps, old: JobSet, new: JobSet) -> list[str]:
+def _changed_variables(steps: JobSteps, old: JobSet, new: JobSet) -> list[str]:
     """The names of the variables that differ; their values may be secret."""
-    in_secret = {match[1] for path in steps.secret.paths if (match := _KEY.match(path))}
+    in_secret = {match[1] for path in steps.secret.paths if (match := _SECRET_KEY.match(path))}
     before, after = old.variables, new.variables if new.is_shown else old.variables
     outside = {name for name in {**before, **after} if _differs(name, before, after)}
     found = [f"env {name}" for name in sorted(in_secret | outside)]
@@ -131,7 +137,7 @@ def _differs(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> 
     return name not in before or name not in after or before[name] != after[name]
 
 
-def _data(old: JobSet, new: JobSet) -> list[str]:
+def _changed_data(old: JobSet, new: JobSet) -> list[str]:
     found = []
     if old.volumes != new.volumes:
         found.append("volumes")
@@ -148,6 +154,6 @@ def _outputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
     return state.get("outputs") or {}
 
 
-def _decisive(state: Mapping[str, Any]) -> dict[str, str]:
+def _hashes(state: Mapping[str, Any]) -> dict[str, str]:
     """The recorded hashes by part; empty if they are secret, or known only after the update."""
     return dict(plain(plain(_outputs(state).get("run")).get("decisive")))

@@ -10,14 +10,14 @@ from core.errors import UserError
 from core.kube import Kube
 
 _JOB_SET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets/{}"
-_LINES = "2000"
+_LOG_LINES = "2000"
 # Log lines of tensorplane's library (`runtime/tensorplane/loop.py`). Before its first save, a pod's start step counts.
 _SAVED = re.compile(r"^tensorplane: saved=(\d+)$", re.MULTILINE)
-_BEGAN = re.compile(r"^tensorplane: .*\bstep=(\d+) .*\bresumed=", re.MULTILINE)
+_RESUMED = re.compile(r"^tensorplane: .*\bstep=(\d+) .*\bresumed=", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Progress:
+class RunProgress:
     """What the cluster reports about a run."""
 
     finished: bool = False
@@ -27,28 +27,28 @@ class Progress:
     """Whether a pod is running, which saves once more when it is stopped."""
 
 
-def of(api: Kube, namespace: str, run: str, writer: str) -> Progress | None:
+def get_progress(api: Kube, namespace: str, run: str, writer: str) -> RunProgress | None:
     """Ask the cluster; None if it does not answer. `writer`: prefix of the name of the pod that saves."""
     try:
-        return _asked(api, namespace, run, writer)
+        return _read_progress(api, namespace, run, writer)
     except UserError:
         return None
 
 
-def _asked(api: Kube, namespace: str, run: str, writer: str) -> Progress:
+def _read_progress(api: Kube, namespace: str, run: str, writer: str) -> RunProgress:
     job_set = api.get(_JOB_SET.format(namespace, run)) or {}
     conditions = (job_set.get("status") or {}).get("conditions") or ()
     if any(one["type"] == "Completed" and one["status"] == "True" for one in conditions):
-        return Progress(finished=True)
+        return RunProgress(finished=True)
     pods = f"/api/v1/namespaces/{namespace}/pods"
     for pod in api.items(pods, labelSelector=f"{JOB_SET_NAME}={run}") if writer else ():
         name = pod["metadata"]["name"]
         if name.startswith(writer):
-            log = api.text(f"{pods}/{name}/log", tailLines=_LINES)
-            return Progress(step=_step(log), running=(pod.get("status") or {}).get("phase") == "Running")
-    return Progress()
+            log = api.text(f"{pods}/{name}/log", tailLines=_LOG_LINES)
+            return RunProgress(step=_newest_step(log), running=(pod.get("status") or {}).get("phase") == "Running")
+    return RunProgress()
 
 
-def _step(log: str) -> int | None:
-    found = _SAVED.findall(log) or _BEGAN.findall(log)
+def _newest_step(log: str) -> int | None:
+    found = _SAVED.findall(log) or _RESUMED.findall(log)
     return int(found[-1]) if found else None

@@ -50,7 +50,7 @@ class JobSteps:
     """The ConfigMap with its files."""
 
 
-def of(events: Iterable[Event]) -> list[JobSteps]:
+def list_job_steps(events: Iterable[Event]) -> list[JobSteps]:
     """The steps for each training job of the stack, by name."""
     found = dict(_steps(events))
     return [
@@ -66,12 +66,12 @@ def of(events: Iterable[Event]) -> list[JobSteps]:
     ]
 
 
-def read(lines: str) -> list[Event]:
+def read_events(lines: str) -> list[Event]:
     """The events that `pulumi preview --json` streams, one a line; other output is skipped."""
     return [json.loads(line) for line in lines.splitlines() if line.startswith("{")]
 
 
-def planned(events: Iterable[Event]) -> Iterator[Mapping[str, Any]]:
+def list_planned(events: Iterable[Event]) -> Iterator[Mapping[str, Any]]:
     """What the engine would do, resource by resource."""
     return (step["metadata"] for event in events if (step := event.get("resourcePreEvent")))
 

@@ -6,35 +6,35 @@ from collections.abc import Iterable, Sequence
 
 from core.kube import Kube
 from driver.runs import progress
-from driver.runs.change import Change, NewRun, Restart, changes
-from driver.runs.progress import Progress
-from driver.runs.steps import Event, of
+from driver.runs.change import Effect, NewRun, Restart, find_effects
+from driver.runs.progress import RunProgress
+from driver.runs.steps import Event, list_job_steps
 
 _LAST_DIGITS = "results may differ in the last digits"
 
 
-def lines(events: Iterable[Event], api: Kube | None) -> tuple[str, ...]:
+def effect_lines(events: Iterable[Event], api: Kube | None) -> tuple[str, ...]:
     """The lines for the events of a preview. `api`: the stack's cluster, if it can be asked how far runs are."""
-    return tuple(line(change, _progress(change, api)) for change in changes(of(events)))
+    return tuple(effect_line(change, _find_progress(change, api)) for change in find_effects(list_job_steps(events)))
 
 
-def line(change: Change, found: Progress | None) -> str:
+def effect_line(change: Effect, found: RunProgress | None) -> str:
     """What happens to one run. `found`: how far it is; None if the cluster does not answer."""
     if isinstance(change, Restart):
-        return _restart(change, found)
+        return _restart_line(change, found)
     if isinstance(change, NewRun):
-        what = f"{_listed(change.changed)} changed" if change.changed else "a setting that decides its result changed"
+        what = f"{_join(change.changed)} changed" if change.changed else "a setting that decides its result changed"
         return f"new run of {change.job}: {what}"
     return f"{change.job}: its image is known only after the update; another image is a new run"
 
 
-def _progress(change: Change, api: Kube | None) -> Progress | None:
+def _find_progress(change: Effect, api: Kube | None) -> RunProgress | None:
     if api is None or not isinstance(change, Restart):
         return None
-    return progress.of(api, change.namespace, change.run, change.writer)
+    return progress.get_progress(api, change.namespace, change.run, change.writer)
 
 
-def _restart(change: Restart, found: Progress | None) -> str:
+def _restart_line(change: Restart, found: RunProgress | None) -> str:
     finished = found is not None and found.finished
     if finished and change.notes_its_end:
         return f"{change.job} has finished; nothing to run"
@@ -44,10 +44,10 @@ def _restart(change: Restart, found: Progress | None) -> str:
         again = "has finished and begins again" if finished else "begins again"
         return f"{change.job} {again} at step 0: it has no checkpoints{after}"
     again = f"{change.job} has finished and runs again" if finished else f"restarts {change.job}"
-    return f"{again} {_from(change, found)}{after}"
+    return f"{again} {_resume_point(change, found)}{after}"
 
 
-def _from(change: Restart, found: Progress | None) -> str:
+def _resume_point(change: Restart, found: RunProgress | None) -> str:
     if found and found.step is not None:
         # A gang that is stopped saves once more.
         return f"from step {found.step}" + (" or later" if found.running else "")
@@ -59,6 +59,6 @@ def _from(change: Restart, found: Progress | None) -> str:
     return f"from its last checkpoint{saved}"
 
 
-def _listed(words: Sequence[str]) -> str:
+def _join(words: Sequence[str]) -> str:
     *others, last = words
     return f"{', '.join(others)} and {last}" if others else last

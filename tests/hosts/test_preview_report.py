@@ -36,7 +36,7 @@ CASES = {
     "fleet": report("prod", [*events.FLEET, *events.KEPT]),
     "queues": report("dev", [*events.QUEUES, *events.KEPT]),
     "cost": replace(report("prod", [*events.COST, *events.KEPT]), durations={"search": 5400}),
-    "runs": Report("dev", runs=words.lines(RUN, None)),
+    "runs": Report("dev", runs=words.effect_lines(RUN, None)),
     "nothing": report("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 

@@ -14,7 +14,7 @@ from components.base.labels import JOB_SET_NAME
 from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
-from driver import linked_project, watch
+from driver import watch
 from driver.deploy import Stack, open_stack
 from driver.target import Target
 from driver.watch import Outputs
@@ -55,7 +55,7 @@ class Trained:
         job |= {"env": {"STEPS": steps, "RUN": run}, "checkpoints": {"volume": "models", "everySteps": steps // 10}}
         # Either node has room for the whole gang beside all else.
         job["resources"]["cpus"], config["tensorplane:workloads"]["digits-server"]["resources"]["cpus"] = 0.2, 0.05
-        self.stack = linked_project.with_settings(self.stack, self.folder, yaml.safe_dump(tree))
+        self.stack = self.stack.with_settings(self.folder, yaml.safe_dump(tree))
         self.stack.up(Step("pulumi up"), state=self.stack.prepare(Step("prepare")))
         outputs = self.stack.outputs()
         self.run, self.outputs = outputs["workloads"]["digits"]["jobSet"], Outputs.of(outputs)

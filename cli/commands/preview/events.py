@@ -149,8 +149,8 @@ def _pack(event: Event) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    text = protected.explained(message.strip())
+    text = protected.reword(message.strip())
     lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
     if unforeseen.TRACEBACK in text:
-        lines = unforeseen.of_program(lines, unforeseen.kept("make preview", text))
+        lines = unforeseen.fold_traceback(lines, unforeseen.save("make preview", text))
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

@@ -57,7 +57,7 @@ def gather(api: Kube, namespace: str) -> Facts:
         replications=lists.read(f"{_REPLICATION}/{inside}/replicationsources") or [],
         every_claim=frozenset(_named(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),
         every_snapshot=frozenset(one["metadata"]["uid"] for one in all_snapshots or ()),
-        used=dict(volume_use.used(api, namespace, pods)),
+        used=dict(volume_use.used_bytes(api, namespace, pods)),
         notes=lists.notes,
     )
 

@@ -56,7 +56,9 @@ def run(question: Question, console: Console) -> None:
     else:
         console.print(tables.overview(volumes, left, facts.notes, now))
         lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in facts.claims}]
-        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, facts.volumes, question.stack):
+        for line in missing_claims.describe_missing(
+            declared, settings.namespace, lacking, facts.volumes, question.stack
+        ):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
         for line in tables.commands(left, advice.refresh(question.stack, question.context)):
             console.print(line, soft_wrap=True, markup=False)

@@ -67,11 +67,11 @@ def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
     cause = pod_of("worker-0-0", at="11:59:00", **exited(1, TRACEBACK))
     runs = pod_of("worker-0-4", phase="Running", running={})
     assert failures.first([stopped, late, saved, cause, runs])[-1] == "  ValueError: boom"
-    assert failures.in_short([stopped, late, cause]) == "exit code 1; last line: ValueError: boom"
+    assert failures.summarize([stopped, late, cause]) == "exit code 1; last line: ValueError: boom"
 
 
 def test_advice_and_the_last_log_line_are_separated() -> None:
-    said = failures.in_short([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
+    said = failures.summarize([pod_of(**exited(137, "250 MB\n", "OOMKilled"))])
     assert said.endswith("main exceeded its memory limit of 2048Mi; raise resources.memoryGib; last line: 250 MB")
 
 
@@ -108,7 +108,7 @@ def test_a_pod_that_the_cluster_took_away_says_who_did() -> None:
 def test_what_is_well_or_gone_tells_nothing() -> None:
     assert failures.first([]) == []
     assert failures.first([pod_of(phase="Succeeded", **exited(0, "done", "Completed"))]) == []
-    assert failures.in_short([]) == ""
+    assert failures.summarize([]) == ""
 
 
 @pytest.mark.parametrize("reason", ["ErrImagePull", "ImagePullBackOff", "InvalidImageName", "ErrImageNeverPull"])
@@ -126,11 +126,11 @@ def test_other_reasons_why_a_pod_cannot_start_are_named() -> None:
 
 def test_an_oom_killed_job_continues_with_more_memory() -> None:
     pods = [pod_of(**exited(137, "", "OOMKilled"))]
-    said = failures.again(job_set_of("Failed"), pods, "make up", "")
+    said = failures.how_to_rerun(job_set_of("Failed"), pods, "make up", "")
     assert said.startswith(
         "Raise resources.memoryGib of the job, then deploy with: make up. The same run restarts at step 0"
     )
-    said = failures.again(job_set_of("Failed", "CHECKPOINT_DIR"), pods, "make up", "pulumi up --refresh")
+    said = failures.how_to_rerun(job_set_of("Failed", "CHECKPOINT_DIR"), pods, "make up", "pulumi up --refresh")
     assert "The same run continues from its last checkpoint." in said
 
 
@@ -148,13 +148,13 @@ def test_an_oom_killed_job_continues_with_more_memory() -> None:
     ],
 )
 def test_a_run_that_the_library_ended_is_advised_accordingly(last: str, advice: str) -> None:
-    said = failures.again(job_set_of("Failed", "CHECKPOINT_DIR"), [pod_of(**exited(78, last))], "make up", "")
+    said = failures.how_to_rerun(job_set_of("Failed", "CHECKPOINT_DIR"), [pod_of(**exited(78, last))], "make up", "")
     assert said.startswith(advice)
 
 
 @pytest.mark.parametrize("variables", [("STEPS", "CHECKPOINT_DIR"), ("STEPS",), ()])
 def test_a_job_with_checkpoints_can_go_on_from_them(variables: tuple[str, ...]) -> None:
-    said = failures.again(job_set_of("Failed", *variables), [], "make up", "pulumi up --refresh --stack dev")
+    said = failures.how_to_rerun(job_set_of("Failed", *variables), [], "make up", "pulumi up --refresh --stack dev")
     how = f"kubectl -n ml delete jobset {RUN} --ignore-not-found, then pulumi up --refresh --stack dev ("
     assert (how in said) == ("checkpoint" in said) == ("CHECKPOINT_DIR" in variables)
 
@@ -175,7 +175,7 @@ def test_a_closed_destination_is_named_as_a_possible_cause(refused: str) -> None
     *_, last, hint = failures.first(pods)
     assert last == f"  {refused}"
     assert "`egress`" in hint
-    assert failures.in_short(pods).endswith(f"last line: {refused}")
+    assert failures.summarize(pods).endswith(f"last line: {refused}")
     assert "egress" not in "".join(failures.first([pod_of(**exited(1, TRACEBACK))]))
 
 

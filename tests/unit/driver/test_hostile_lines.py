@@ -14,13 +14,15 @@ from driver import exit_codes
 
 @pytest.mark.parametrize("name", ["a\nb", "\x1b[2Ja", "\u202eevil", "a\rb", "\u2028", "\udcff", "\x00"])
 def test_a_line_about_a_hostile_name_shows_its_characters(name: str) -> None:
-    (line,) = exit_codes.lines("tensorplane x", UserError(f"{name}: no dataset has this name; choose one of raw"))
+    (line,) = exit_codes.error_lines("tensorplane x", UserError(f"{name}: no dataset has this name; choose one of raw"))
     assert line == f"{repr(name)[1:-1]}: no dataset has this name; choose one of raw"
     assert line.isprintable()
 
 
 def test_a_line_about_an_endless_name_can_be_read() -> None:
-    (line,) = exit_codes.lines("tensorplane x", UserError(f"{'x' * 5000}: no dataset has this name; choose one of raw"))
+    (line,) = exit_codes.error_lines(
+        "tensorplane x", UserError(f"{'x' * 5000}: no dataset has this name; choose one of raw")
+    )
     assert line == f"{'x' * 1000}… no dataset has this name; choose one of raw"
 
 
@@ -52,6 +54,6 @@ def test_a_file_that_is_no_kubeconfig_is_one_line_with_its_path(
     file.write_text(content)
     with pytest.raises(UserError) as raised:
         Kube.of(file, context)
-    (line,) = exit_codes.lines("tensorplane jobs", raised.value)
+    (line,) = exit_codes.error_lines("tensorplane jobs", raised.value)
     assert line.startswith(f"kubeconfig {file}, {f'context {context}' if context else 'its current context'}: ")
     assert line.endswith("; compare it with: kubectl config get-contexts")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driver.live_volumes import decide
+from driver.live_volumes import need_cluster
 
 CLAIM = {"metadata": {"name": "models"}, "spec": {"resources": {"requests": {"storage": "2Gi"}}}}
 
@@ -24,5 +24,5 @@ CLAIM = {"metadata": {"name": "models"}, "spec": {"resources": {"requests": {"st
     ],
 )
 def test_it_asks_where_the_cluster_decides(volume: Any, asks: bool) -> None:
-    assert decide({"models": volume}, [CLAIM]) == asks
-    assert not decide({"new": {"sizeGib": 1}}, [CLAIM])
+    assert need_cluster({"models": volume}, [CLAIM]) == asks
+    assert not need_cluster({"new": {"sizeGib": 1}}, [CLAIM])

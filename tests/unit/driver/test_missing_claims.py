@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.errors import UserError
-from driver.missing_claims import CLAIMS, gone, missing
+from driver.missing_claims import CLAIMS, find_missing, list_deleted
 
 STATE = {
     "deployment": {
@@ -71,7 +71,7 @@ RELEASED = volume("pv-1", "2026-11-21T15:00:00Z", uid="1")
 def test_a_claim_that_is_gone_is_one_line_with_what_the_update_makes_of_it(
     models: dict[str, Any], api: Any, lost: bool, says: str
 ) -> None:
-    (found,) = gone(STATE, "ml", {"models": models, "there": {}, "tables": {}}, api)
+    (found,) = list_deleted(STATE, "ml", {"models": models, "there": {}, "tables": {}}, api)
     assert (found.urn, found.lost) == ("urn:models", lost)
     assert str(found).startswith("tensorplane:volumes.models: its claim was deleted from the cluster")
     assert says in str(found)
@@ -79,24 +79,24 @@ def test_a_claim_that_is_gone_is_one_line_with_what_the_update_makes_of_it(
 
 
 def test_one_that_the_settings_do_not_name_any_more_is_no_loss() -> None:
-    (found,) = gone(STATE, "ml", {"there": {}}, Api())  # type: ignore[arg-type]
+    (found,) = list_deleted(STATE, "ml", {"there": {}}, Api())  # type: ignore[arg-type]
     assert not found.lost
-    assert gone({"deployment": {}}, "ml", {"models": {}}, Api()) == []  # type: ignore[arg-type]
+    assert list_deleted({"deployment": {}}, "ml", {"models": {}}, Api()) == []  # type: ignore[arg-type]
 
 
 def test_status_tells_of_declared_volumes_without_a_claim() -> None:
     declared: dict[str, Any] = {"models": {}, "there": {}, "new": {}}
-    first, second = missing(declared, "ml", Api(RELEASED))  # type: ignore[arg-type]
+    first, second = find_missing(declared, "ml", Api(RELEASED))  # type: ignore[arg-type]
     assert "its claim was deleted from the cluster, and PersistentVolume pv-1 has its data" in first
     assert second.startswith("tensorplane:volumes.new: has no claim in the cluster; run `make up` or `pulumi up")
-    first, second = missing(declared, "ml", Api(RELEASED), "prod")  # type: ignore[arg-type]
+    first, second = find_missing(declared, "ml", Api(RELEASED), "prod")  # type: ignore[arg-type]
     assert "run `make up STACK=prod` or `pulumi up --refresh --stack prod` to bind a new claim to it" in first
     assert "; run `make up STACK=prod` or `pulumi up --refresh --stack prod` to create it" in second
 
 
 def test_a_terminating_claim_is_reported_and_not_lost() -> None:
     api: Any = Api(RELEASED, terminating=True)
-    terminating, deleted = gone(STATE, "ml", {"models": {}, "there": {}}, api)
+    terminating, deleted = list_deleted(STATE, "ml", {"models": {}, "there": {}}, api)
     assert (terminating.urn, terminating.terminating, terminating.lost, deleted.terminating) == (
         "urn:there",
         True,
@@ -104,4 +104,4 @@ def test_a_terminating_claim_is_reported_and_not_lost() -> None:
         False,
     )
     assert str(terminating).startswith("tensorplane:volumes.there: its claim is being deleted, which cannot be undone")
-    assert missing({"there": {}}, "ml", api) == [str(terminating)]
+    assert find_missing({"there": {}}, "ml", api) == [str(terminating)]

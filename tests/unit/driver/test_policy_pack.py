@@ -45,18 +45,18 @@ def test_output_without_violations_has_none() -> None:
 
 @pytest.mark.parametrize(("stack", "configured"), [("prod", True), ("mine", False)])
 def test_a_stack_has_a_configuration_of_its_own(stack: str, configured: bool) -> None:
-    arguments = policy_pack.of_update(Policies.RUN, stack)
+    arguments = policy_pack.update_arguments(Policies.RUN, stack)
     assert arguments[:2] == ["--policy-pack", str(PACK)]
     assert (arguments[2:] == ["--policy-pack-config", str(PACK / f"config.{stack}.json")]) == configured
 
 
 def test_an_update_that_skips_them_is_recorded_in_the_history() -> None:
-    _, message = policy_pack.of_update(Policies.SKIP, "prod")
+    _, message = policy_pack.update_arguments(Policies.SKIP, "prod")
     skipped, other = ({"kind": "update", "message": text} for text in (message, "Raise the quota"))
-    assert policy_pack.skipped([skipped, other])
-    assert policy_pack.skipped([{"kind": "refresh", "message": ""}, skipped])
-    assert not policy_pack.skipped([other, skipped])
-    assert not policy_pack.skipped([])
+    assert policy_pack.has_skipped([skipped, other])
+    assert policy_pack.has_skipped([{"kind": "refresh", "message": ""}, skipped])
+    assert not policy_pack.has_skipped([other, skipped])
+    assert not policy_pack.has_skipped([])
 
 
 def test_the_limits_of_a_stack_are_those_of_its_configuration(tmp_path: Path) -> None:

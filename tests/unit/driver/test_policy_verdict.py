@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from driver import policy_verdict
-from driver.policy_verdict import Verdict
+from driver.policy_verdict import PassRecord
 from driver.stack_settings import StackSettings
 
 
@@ -29,7 +29,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StackSettings:
     monkeypatch.setattr(policy_verdict, "PACK", pack)
     made = StackSettings("dev", tmp_path / "home", project)
     made.refresh()
-    Verdict.of(made, {}).remember()
+    PassRecord.of(made, {}).save()
     return made
 
 
@@ -38,12 +38,12 @@ def test_the_same_update_has_passed(settings: StackSettings) -> None:
     (settings.project / ".git").mkdir()
     (settings.project / "__pycache__").mkdir()
     (settings.project / "__pycache__" / "cached.py").write_text("")
-    assert Verdict.of(settings, {"PATH": "/bin"}).passed
+    assert PassRecord.of(settings, {"PATH": "/bin"}).passed
 
 
 def test_nothing_has_passed_before_the_first_update(settings: StackSettings) -> None:
-    Verdict.of(settings, {}).file.unlink()
-    assert not Verdict.of(settings, {}).passed
+    PassRecord.of(settings, {}).file.unlink()
+    assert not PassRecord.of(settings, {}).passed
 
 
 @pytest.mark.parametrize(
@@ -63,9 +63,9 @@ def test_a_change_of_what_policies_see_has_not_passed(
 ) -> None:
     change(tmp_path)
     settings.refresh()
-    assert not Verdict.of(settings, {}).passed
+    assert not PassRecord.of(settings, {}).passed
 
 
 @pytest.mark.parametrize("variable", ["TENSORPLANE_CONTEXT", "TENSORPLANE_USAGE"])
 def test_another_cluster_or_use_has_not_passed(settings: StackSettings, variable: str) -> None:
-    assert not Verdict.of(settings, {variable: "other"}).passed
+    assert not PassRecord.of(settings, {variable: "other"}).passed

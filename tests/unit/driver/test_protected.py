@@ -6,7 +6,7 @@ import pytest
 
 from cli.commands.preview import events
 from driver.deploy import diagnostics
-from driver.protected import explained
+from driver.protected import reword
 
 _STACK = "urn:pulumi:dev::tensorplane::"
 _MODELS = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::models"
@@ -51,7 +51,7 @@ def _replaced(urn: str) -> str:
     ],
 )
 def test_a_refusal_is_one_line_about_the_setting(said: str, begins: str, advises: str) -> None:
-    line = explained(f"Preview failed: {said}\n").strip()
+    line = reword(f"Preview failed: {said}\n").strip()
     assert line.startswith(begins)
     assert advises in line
     assert "unprotect" not in line
@@ -61,7 +61,7 @@ def test_a_refusal_is_one_line_about_the_setting(said: str, begins: str, advises
 
 def test_text_around_it_and_other_errors_stay() -> None:
     other = 'resource "a" failed: the server says no'
-    assert explained(f"before\n{_deleted(_MODELS)}\nafter {other}").splitlines()[::2] == ["before", f"after {other}"]
+    assert reword(f"before\n{_deleted(_MODELS)}\nafter {other}").splitlines()[::2] == ["before", f"after {other}"]
 
 
 def test_a_failed_update_tells_it_so() -> None:
@@ -83,4 +83,4 @@ def test_a_preview_tells_it_so() -> None:
 
 def test_a_hooks_message_is_shown_without_the_hooks_name() -> None:
     said = 'before hook "bring back what a retained volume held" failed: volume models is not made: it has 1Gi'
-    assert explained(said) == "volume models is not made: it has 1Gi"
+    assert reword(said) == "volume models is not made: it has 1Gi"

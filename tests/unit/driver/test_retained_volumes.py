@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driver.retained_volumes import undeclared
+from driver.retained_volumes import has_undeclared
 
 
 def _claim(name: str, **more: Any) -> dict[str, Any]:
@@ -25,5 +25,5 @@ def _claim(name: str, **more: Any) -> dict[str, Any]:
     ],
 )
 def test_it_looks_first_where_a_retained_volume_is_given_up(resources: list[dict[str, Any]], given_up: bool) -> None:
-    assert undeclared({"deployment": {"resources": resources}}, {"ml/models"}) == given_up
-    assert not undeclared({"deployment": {}}, ())
+    assert has_undeclared({"deployment": {"resources": resources}}, {"ml/models"}) == given_up
+    assert not has_undeclared({"deployment": {}}, ())

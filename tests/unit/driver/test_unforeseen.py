@@ -130,7 +130,7 @@ def test_a_log_that_cannot_be_written_leaves_the_place(logs: Path, capsys: pytes
     try:
         registry.load("\udcff")
     except Exception as error:
-        said = unforeseen.line("tensorplane check", error)
+        said = unforeseen.report("tensorplane check", error)
     assert re.fullmatch(
         r"tensorplane check: stopped by an unforeseen \w+; report it with its place, cli/registry\.py:\d+: "
         rf"its log, {re.escape(str(logs))}/fault-tensorplane-check\.log, cannot be written \([^()]+\)",
@@ -159,13 +159,13 @@ pydantic_core._pydantic_core.ValidationError: 2 errors
 def test_the_traceback_of_a_stacks_program_is_one_line_in_its_place(heading: list[str]) -> None:
     traceback = [line for line in [*heading, *_CHAIN.splitlines()] if line]
     lines = ["  Stack (dev):", *(f"    {line}" for line in traceback), "  Volume (models):", "    error: taken"]
-    assert unforeseen.of_program(lines, "report it with this log") == [
+    assert unforeseen.fold_traceback(lines, "report it with this log") == [
         "  Stack (dev):",
         "    the stack's program was stopped by an unforeseen ValidationError: 2 errors; report it with this log",
         "  Volume (models):",
         "    error: taken",
     ]
-    assert unforeseen.of_program(lines[-2:], "") == lines[-2:]
+    assert unforeseen.fold_traceback(lines[-2:], "") == lines[-2:]
 
 
 def test_a_preview_names_the_log_of_a_program_that_crashed(logs: Path) -> None:
