@@ -14,8 +14,8 @@ from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
 from driver import watch
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.cluster import processes

@@ -19,8 +19,8 @@ from cli.commands.preview import engine
 from cli.commands.preview.engine import Preview
 from core.errors import UserError
 from core.paths import PROJECT
-from driver.deploy import Stack
 from driver.stack_settings import call
+from driver.update.stack import Stack
 
 _STACK = "prod"
 _JOBS = 202

@@ -10,7 +10,7 @@ import click
 
 from cli import registry
 from core.paths import PROJECT
-from driver import exit_codes, unforeseen
+from driver import crash_reports, exit_codes
 
 _NAME = "tensorplane"
 _COLLECTED_AFTER = 500_000
@@ -60,5 +60,5 @@ def _typed(words: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    unforeseen.report_threads(_typed(sys.argv[1:]))
+    crash_reports.report_threads(_typed(sys.argv[1:]))
     sys.exit(main())

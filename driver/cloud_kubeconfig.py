@@ -8,7 +8,7 @@ from collections.abc import Mapping
 import toolchain
 from core.errors import UserError
 from core.paths import PROJECT
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import call
 from stack_file import dumping
 
@@ -23,7 +23,7 @@ def get_kubeconfig(stack: str, environment: Mapping[str, str]) -> str:
             raise
         outputs = "{}"
     if not (found := json.loads(outputs).get("kubeconfig")):
-        raise UserError(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
+        raise UserError(f"stack {stack}: its cluster does not exist yet; create it with: {command_lines.deploy(stack)}")
     return str(found)
 
 

@@ -18,10 +18,9 @@ from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
 from core.fitted_table import FittedTable
 from core.kube import Kube
-from driver import agent_states, failures
+from driver import agent_states
 from driver.agent_states import Agents
-from driver.runs import published
-from driver.service_urls import urls
+from driver.runs import failures, published
 
 Object = dict[str, Any]
 
@@ -31,6 +30,7 @@ _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _LEAST = ("version", "cluster queue", "program", "since", "restarts", "age", "memory", "port", "ready")
 """Columns that are left out on a narrow terminal, the least important first."""
 _UNENFORCED = "declared, not enforced"
+_KUBERNETES_SERVICE = ("default", "kubernetes")
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
@@ -228,3 +228,43 @@ def age(thing: Object, now: datetime.datetime) -> str:
         if seconds >= length:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"
+
+
+def urls(services: list[Object], nodes: list[Object], *, routed: bool) -> list[tuple[str, ...]]:
+    """Namespace, name, port and URL of each port that can be reached; add-ons' services are left out."""
+    rows: list[tuple[str, ...]] = []
+    for service in services:
+        name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+        if namespace.startswith("kube-") or namespace.endswith("-system") or (namespace, name) == _KUBERNETES_SERVICE:
+            continue
+        for port in service["spec"].get("ports", []):
+            if port.get("protocol", "TCP") == "TCP" and (place := _address(service, port, nodes, routed=routed)):
+                rows.append((namespace, name, port.get("name", ""), _scheme(port) + place))
+    return rows
+
+
+def _address(service: Object, port: Object, nodes: list[Object], *, routed: bool) -> str | None:
+    """Host and port; None for a service that only pods can reach."""
+    spec = service["spec"]
+    for ingress in service.get("status", {}).get("loadBalancer", {}).get("ingress", []):
+        return f"{ingress.get('ip') or ingress['hostname']}:{port['port']}"
+    if routed and spec.get("clusterIP", "None") != "None":
+        return f"{spec['clusterIP']}:{port['port']}"
+    if "nodePort" in port and (node := _node_address(nodes)):
+        return f"{node}:{port['nodePort']}"
+    return None
+
+
+def _node_address(nodes: list[Object]) -> str | None:
+    addresses = [address for node in nodes for address in node["status"].get("addresses", [])]
+    order = ("ExternalIP", "InternalIP")
+    known = sorted((each for each in addresses if each["type"] in order), key=lambda each: order.index(each["type"]))
+    return known[0]["address"] if known else None
+
+
+def _scheme(port: Object) -> str:
+    names = f"{port.get('appProtocol', '')} {port.get('name', '')}".lower()
+    for word, scheme in (("grpc", ""), ("https", "https://"), ("http", "http://"), ("rest", "http://")):
+        if word in names:
+            return scheme
+    return ""

@@ -24,12 +24,12 @@ from core.paths import PROJECT
 from core.progress import Progress, duration
 from core.step import Step
 from core.tasks import Task, run_all
-from driver import advice, digits_demo, live_volumes, missing_claims, next_steps, watch
-from driver.deploy import Stack, open_stack
-from driver.policy_pack import Policies
+from driver import claims, command_lines, digits_demo, next_steps, watch
 from driver.requirements import Requirements
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack, open_stack
 from embedded import cluster, preflight
 
 
@@ -145,10 +145,9 @@ def _update(run: _Run, step: Step) -> None:
     target, stack = run.target, run.stack
     with stack.alone():
         api = _api(target)
-        claims = api.items(missing_claims.CLAIMS.format(stack.settings.namespace)) if api else []
+        live = api.items(claims.CLAIMS.format(stack.settings.namespace)) if api else []
         if api and (
-            _shares_cluster(target, stack.settings)
-            or live_volumes.need_cluster(stack.settings.section("volumes"), claims)
+            _shares_cluster(target, stack.settings) or claims.need_cluster(stack.settings.section("volumes"), live)
         ):
             _check(target, "--cluster")
         state = stack.prepare(step)
@@ -207,7 +206,8 @@ def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
     run.console.print(_times(durations, time.monotonic() - began))
     if all(operation == "same" or not count for operation, count in run.changes.items()):
         run.show(f"No changes: the cluster matches {file}.")
-    following = f"Next: {advice.make('status', name)}, or change {file} and look at {advice.make('preview', name)}."
+    status, preview = command_lines.make("status", name), command_lines.make("preview", name)
+    following = f"Next: {status}, or change {file} and look at {preview}."
     run.show("\n".join([*_next_steps(run.target, run.stack.settings, run.outputs), following]))
 
 

@@ -15,9 +15,9 @@ from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
 from driver import watch
-from driver.deploy import Stack, open_stack
-from driver.policy_pack import Policies
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded.instance import Instance
 from tests.e2e.pipelines import settings

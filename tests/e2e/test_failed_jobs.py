@@ -13,8 +13,9 @@ from cli.commands.why import query
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
-from driver import failures, status, watch
-from driver.deploy import Stack
+from driver import status, watch
+from driver.runs import failures
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running

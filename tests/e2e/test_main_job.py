@@ -13,7 +13,7 @@ from cli.jobs import in_cluster
 from cli.kueue.facts import condition
 from core.step import Step
 from driver import digits_demo, watch
-from driver.policy_pack import Policies
+from driver.update.policy_pack import Policies
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import admitted

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import counts

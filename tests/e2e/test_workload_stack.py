@@ -13,7 +13,7 @@ import pytest
 from core.errors import UserError
 from core.paths import PROJECT
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import LEGACY, SMALL, Running
 from tests.support.waiting import eventually

@@ -18,8 +18,8 @@ from cli.jobs import in_cluster
 from components.agent.health import lease_name
 from core.kube import Kube
 from core.step import Step
-from driver.deploy import open_stack
 from driver.target import Target
+from driver.update.stack import open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.instance import Instance

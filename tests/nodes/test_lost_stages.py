@@ -14,8 +14,8 @@ import toolchain
 from components.base.labels import FENCED
 from core.kube import Kube
 from core.step import Step
-from driver.deploy import open_stack
 from driver.target import Target
+from driver.update.stack import open_stack
 from embedded import cluster
 from tests.e2e.pipelines import deployed
 from tests.e2e.pipelines.deployed import Pipelines, stages_of

@@ -15,8 +15,8 @@ from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
 from driver import watch
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.instance import Instance

@@ -21,7 +21,7 @@ from components.node_groups.settings import NodeGroupArgs
 from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from embedded.instance import Instance
 from plugins.kubernetes.api import Api
 from tests.support import simulated

@@ -10,7 +10,7 @@ from kubernetes import config
 from cli.commands.volumes import facts, leftovers
 from cli.commands.volumes.leftovers import Leftover
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from plugins.kubernetes.api import GVK, Api
 from tests.storage import kubectl
 from tests.storage.claims import SNAPSHOT_API, from_snapshot

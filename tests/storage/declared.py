@@ -16,8 +16,8 @@ import yaml
 
 from components import versions
 from core.step import Step
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from embedded.cluster import image_store
 from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually

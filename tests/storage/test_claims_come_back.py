@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UserError
 from core.step import Step
-from driver import missing_claims
+from driver import claims as missing_claims
 from tests.storage.declared import Declared
 
 KEPT: dict[str, Any] = {"sizeGib": 1}

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.step import Step
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from embedded.cluster import image_store
 from embedded.instance import Instance
 from tests.support import cluster_fixture

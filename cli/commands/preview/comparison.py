@@ -19,13 +19,12 @@ from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
 from components.base import outputs
 from components.clusters.settings import ClusterArgs
-from driver import policy_pack, protected
-from driver.acknowledged import Acknowledged, Risk
-from driver.data_at_risk import find_risks
-from driver.policy_pack import Policies
-from driver.runs import words as runs
-from driver.runs.steps import list_planned
 from driver.stack_settings import StackSettings
+from driver.update import policy_pack, protected_resources
+from driver.update import run_effects as runs
+from driver.update.data_at_risk import Acknowledged, Risk, find_risks
+from driver.update.engine_events import list_planned
+from driver.update.policy_pack import Policies
 from embedded.environment import project_environment
 from plugins.hosts import stand_ins as providers
 
@@ -111,7 +110,10 @@ def _refused(steps: Sequence[graphs.Step]) -> Iterator[Risk]:
     protected_steps = [step for step in steps if step.protected]
     claims = [step for step in protected_steps if step.urn.split("::")[2].endswith(_CLAIM)]
     others = [step for step in protected_steps if not (claims and _VOLUME in step.urn)]
-    lines = (protected.describe_refusal(step.urn, replaced=step.operation == "replace") for step in [*claims, *others])
+    lines = (
+        protected_resources.describe_refusal(step.urn, replaced=step.operation == "replace")
+        for step in [*claims, *others]
+    )
     yield from (Risk(line, stops=True) for line in dict.fromkeys(lines))
 
 

@@ -22,14 +22,14 @@ from cli.jobs import durations
 from core.children import Children
 from core.errors import UserError
 from core.kube import Kube
-from driver import missing_claims, policy_pack, recorded_usage
-from driver.acknowledged import Acknowledged
-from driver.data_at_risk import ClusterVolumes, find_risks
-from driver.policy_pack import Policies
-from driver.runs import words as runs
-from driver.runs.steps import STREAMED, list_planned
+from driver import claims
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
+from driver.update import policy_pack, recorded_usage
+from driver.update import run_effects as runs
+from driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
+from driver.update.engine_events import STREAMED, list_planned
+from driver.update.policy_pack import Policies
 from plugins.hosts import stand_ins
 from toolchain.pulumi_environment import SHOWN, pulumi_environment
 
@@ -122,7 +122,7 @@ class Preview:
         if self.api is None:
             return []
         of = self.settings
-        found = missing_claims.list_deleted(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
+        found = claims.list_deleted(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise UserError(*lost)
         return [str(one) for one in found]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from cli.api_values import Object
 from cli.cluster_api import Lists
 from core.kube import Kube
-from driver import volume_use
+from driver import claims as volume_use
 
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
 _REPLICATION = "/apis/volsync.backube/v1alpha1"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.api_values import Object
 from cli.kueue.facts import Details, condition
-from driver import failures
+from driver.runs import failures
 
 _SCALING = {
     "TriggeredScaleUp": "nodes are being added",

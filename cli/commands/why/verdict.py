@@ -14,8 +14,7 @@ from cli.kueue.facts import Facts, condition
 from cli.kueue.workloads import Work
 from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
-from driver import failures
-from driver.runs import published
+from driver.runs import failures, published
 from driver.runs.job_set import JobSet
 from stack_file.nearest import did_you_mean
 

@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from driver import status_tables
-from driver.service_urls import urls
-from driver.status_tables import ClusterObjects, Object
+from driver.status_tables import ClusterObjects, Object, urls
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 MADE = "2026-11-21T11:00:00Z"

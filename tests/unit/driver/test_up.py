@@ -16,9 +16,9 @@ from core.paths import PROJECT
 from core.progress import Progress
 from core.step import Step
 from driver import digits_demo, stack_settings, up, watch
-from driver.deploy import Stack
-from driver.policy_pack import Policies
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack
 from embedded.instance import Instance
 
 CLOUD = Target("", Instance("test"), cloud="eks", stack="prod")

@@ -13,7 +13,7 @@ from cli.commands.preview import comparison, merge_base, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
 from core.errors import UserError
-from driver.acknowledged import Acknowledged
+from driver.update.data_at_risk import Acknowledged
 from tests.hosts.preview_events import said
 
 _URN = "urn:pulumi:dev::tensorplane::"

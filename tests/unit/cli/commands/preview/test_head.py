@@ -11,7 +11,7 @@ from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.commands.preview.section import CUT
-from driver.acknowledged import Acknowledged, Risk
+from driver.update.data_at_risk import Acknowledged, Risk
 
 PASSED = Verdict("a", "p 1")
 REFUSED, ADVISED = Verdict("b", "p 1", "mandatory", ("no",)), Verdict("c", "p 1", "advisory", ("maybe",))
@@ -55,7 +55,7 @@ def test_how_policies_judged_is_the_second_line(verdicts: list[Verdict], says: s
 
 
 def test_rules_that_the_stack_disables_are_named_beside_those_that_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driver.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
+    monkeypatch.setattr("driver.update.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
     assert _head(Report("mine", verdicts=(PASSED,)))[1] == (
         "**Policies:** 1 judged, none refuses; disabled: gpu-quota."
     )

@@ -14,7 +14,7 @@ import pytest
 from cli.commands.preview import comparison, picture, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
-from driver.acknowledged import Acknowledged
+from driver.update.data_at_risk import Acknowledged
 from tests.support import previewed_graphs
 
 REPORTS = Path(__file__).parent / "reports"

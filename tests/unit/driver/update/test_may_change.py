@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from driver.runs import may_change
+from driver.update import run_effects
 from workloads.pods import sources
 from workloads.pods.files import bundle, shared_library
 
@@ -41,10 +41,10 @@ CODE = bundle("digits-files", sources.read(FILES)).name
     ids=["the same", "none", "other files", "another library", "encrypted"],
 )
 def test_code_differs_by_its_content(deployed: list[str], files: dict[str, Any], differs: bool) -> None:
-    assert may_change.code_differs(exported(*deployed), {"digits": {"files": files}}) == differs
+    assert run_effects.code_differs(exported(*deployed), {"digits": {"files": files}}) == differs
 
 
 def test_a_stack_without_training_jobs_has_none() -> None:
-    assert may_change.has_jobs(exported())
-    assert not may_change.has_jobs({"deployment": {"resources": []}})
-    assert not may_change.has_jobs({"deployment": {}})
+    assert run_effects.has_jobs(exported())
+    assert not run_effects.has_jobs({"deployment": {"resources": []}})
+    assert not run_effects.has_jobs({"deployment": {}})

@@ -13,9 +13,9 @@ import pytest
 from core.errors import UserError
 from core.paths import PROJECT
 from core.step import Step
-from driver import locks
-from driver.deploy import Stack
 from driver.stack_settings import StackSettings
+from driver.update import locks
+from driver.update.stack import Stack
 from tests.support.state_locks import dead_process, locked_by
 
 
@@ -93,7 +93,7 @@ def test_the_engines_refusal_of_a_locked_stack_is_the_documented_line(tmp_path: 
 
 def test_the_second_of_two_concurrent_runs_names_the_first(tmp_path: Path) -> None:
     holds = (
-        "from pathlib import Path; from driver import locks\n"
+        "from pathlib import Path; from driver.update import locks\n"
         f"with locks.alone(Path({str(tmp_path)!r}), 'dev'): print(flush=True); input()"
     )
     argv = [sys.executable, "-c", holds]

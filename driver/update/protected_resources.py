@@ -1,8 +1,10 @@
-"""Pulumi's messages about protected resources, reworded in terms of the setting that protects them."""
+"""Protected resources: whether an update will be refused, and Pulumi's refusals in terms of the settings."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Collection
+from typing import Any
 
 _REFUSED = re.compile(
     r"(?:(?:preview|update) failed: )?(?:unable to (?P<how>\w+) )?resource \"(?P<urn>urn:pulumi:[^\"]+)\""
@@ -57,3 +59,12 @@ def describe_refusal(urn: str, *, replaced: bool) -> str:
         f"{kind} {name} is protected: {blocked}; undo the change, or before you remove it, deploy "
         "the volume on it with retain: false, or the cluster with deletionProtection: false"
     )
+
+
+_CLAIM = "kubernetes:core/v1:PersistentVolumeClaim"
+
+
+def has_undeclared(export: dict[str, Any], declared: Collection[str]) -> bool:
+    """Whether there is one. `export` is what `pulumi stack export` prints, `declared` are namespace/name."""
+    resources = export["deployment"].get("resources") or []
+    return any(one["type"] == _CLAIM and one.get("protect") and one["id"] not in declared for one in resources)

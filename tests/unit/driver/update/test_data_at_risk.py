@@ -8,8 +8,7 @@ import pytest
 
 from cli.commands.preview import render
 from cli.commands.preview.report import Report
-from driver.acknowledged import Acknowledged, Risk
-from driver.data_at_risk import ClusterVolumes, find_risks, has_unprotected
+from driver.update.data_at_risk import Acknowledged, ClusterVolumes, Risk, find_risks, has_unprotected
 
 _STACK = "urn:pulumi:dev::tensorplane::"
 URN = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::scratch"

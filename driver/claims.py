@@ -1,15 +1,16 @@
-"""Volumes whose claim somebody deleted: which they are, what holds their data, what the next update does."""
+"""Claims of a stack's volumes in the cluster: which somebody deleted, what holds their data, how much they hold."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+import json
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from components.base import retained_data
+from components.base import quantities, retained_data
 from core.errors import UserError
 from core.kube import Kube
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import STACK
 
 CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
@@ -49,7 +50,7 @@ class DeletedClaim:
         if self.terminating:
             return (
                 f"tensorplane:volumes.{self.name}: its claim is being deleted, which cannot be undone, but pods still "
-                f"mount it; stop these pods, then run {advice.restore(self.stack)} to create the claim again"
+                f"mount it; stop these pods, then run {command_lines.restore(self.stack)} to create the claim again"
             )
         problem = f"tensorplane:volumes.{self.name}: its claim was deleted from the cluster"
         if self.lost:
@@ -62,13 +63,13 @@ class DeletedClaim:
         if self.declared is None:
             return f"{problem}{f', and {kept}' if self.volume else ''}; see `{self._shown()}`"
         if self.retained and self.volume:
-            return f"{problem}, and {kept}; run {advice.restore(self.stack)} to bind a new claim to it"
+            return f"{problem}, and {kept}; run {command_lines.restore(self.stack)} to bind a new claim to it"
         content = "from what `from` names" if self.declared.get("from") else "empty"
         left = f"; {kept}, and `{self._shown()}` shows how to restore it" if self.volume else ""
-        return f"{problem}; run {advice.restore(self.stack)} to create it again, {content}{left}"
+        return f"{problem}; run {command_lines.restore(self.stack)} to create it again, {content}{left}"
 
     def _shown(self, name: str = "") -> str:
-        return advice.tensorplane(f"volumes {name}".strip(), self.stack)
+        return command_lines.tensorplane(f"volumes {name}".strip(), self.stack)
 
 
 def list_deleted(export: Object, namespace: str, declared: Object, api: Kube, stack: str = STACK) -> list[DeletedClaim]:
@@ -132,7 +133,7 @@ def describe_missing(
     declared: Object, namespace: str, absent: Iterable[str], volumes: Collection[Object], stack: str = STACK
 ) -> list[str]:
     """The lines of volumes without a claim. Only a PersistentVolume shows that one had a claim before."""
-    remedy = f"run {advice.restore(stack)} to create it"
+    remedy = f"run {command_lines.restore(stack)} to create it"
     return [
         str(DeletedClaim("", name, section, found, stack=stack))
         if (found := _holder(volumes, namespace, name)) and (section := _section(declared, name)) is not None
@@ -149,3 +150,41 @@ def _holder(volumes: Iterable[Object], namespace: str, name: str) -> str | None:
 def _section(declared: Object, name: str) -> Object | None:
     found = declared.get(name)
     return found if isinstance(found, Mapping) else None
+
+
+def need_cluster(declared: Mapping[str, Any], claims: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether a volume names a class or an origin, or is smaller than its claim. The settings alone decide the rest.
+
+    `declared` are the volumes of the settings, `claims` those of the stack's namespace.
+    """
+    live = {one["metadata"]["name"]: one for one in claims}
+    return any(
+        "from" in volume or "name" in (volume.get("backend") or {}) or _shrinks(volume, live.get(name))
+        for name, volume in declared.items()
+        if isinstance(volume, dict)
+    )
+
+
+def _shrinks(volume: Mapping[str, Any], claim: Mapping[str, Any] | None) -> bool:
+    wanted = volume.get("sizeGib")
+    if claim is None or not isinstance(wanted, int | float):
+        return False
+    has = claim["spec"]["resources"]["requests"].get("storage", "0")
+    # A claim's size is rounded up; the check against the cluster compares to the MiB.
+    return bool(wanted * quantities.GIB < quantities.exact(has))
+
+
+def used_bytes(api: Kube, namespace: str, pods: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
+    """Claims and their bytes. `pods` are those of the namespace."""
+    for node in sorted({pod["spec"]["nodeName"] for pod in pods if pod["spec"].get("nodeName")}):
+        # A simulated node has no kubelet, and asking one takes a permission.
+        text = api.text(f"/api/v1/nodes/{node}/proxy/stats/summary")
+        try:
+            summary = json.loads(text)
+        except ValueError:
+            continue
+        for pod in summary.get("pods", ()):
+            for volume in pod.get("volume", ()):
+                claim = volume.get("pvcRef") or {}
+                if claim.get("namespace") == namespace and "usedBytes" in volume:
+                    yield claim["name"], volume["usedBytes"]

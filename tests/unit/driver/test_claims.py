@@ -1,4 +1,4 @@
-"""What a person reads of volumes whose claims were deleted, from a stack's state and recorded answers of a cluster."""
+"""Deleted claims as a person reads of them, and when `make up` compares volumes with the cluster."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from core.errors import UserError
-from driver.missing_claims import CLAIMS, find_missing, list_deleted
+from driver.claims import CLAIMS, find_missing, list_deleted, need_cluster
 
 STATE = {
     "deployment": {
@@ -105,3 +105,23 @@ def test_a_terminating_claim_is_reported_and_not_lost() -> None:
     )
     assert str(terminating).startswith("tensorplane:volumes.there: its claim is being deleted, which cannot be undone")
     assert find_missing({"there": {}}, "ml", api) == [str(terminating)]
+
+
+CLAIM = {"metadata": {"name": "models"}, "spec": {"resources": {"requests": {"storage": "2Gi"}}}}
+
+
+@pytest.mark.parametrize(
+    ("volume", "asks"),
+    [
+        ({"sizeGib": 2}, False),
+        ({"sizeGib": 3}, False),
+        ({"sizeGib": 1.5}, True),
+        ({"sizeGib": 2, "from": {"snapshot": "noon"}}, True),
+        ({"sizeGib": 2, "backend": {"kind": "storageClass", "name": "fast"}}, True),
+        ({"sizeGib": "two"}, False),
+        (None, False),
+    ],
+)
+def test_it_asks_where_the_cluster_decides(volume: Any, asks: bool) -> None:
+    assert need_cluster({"models": volume}, [CLAIM]) == asks
+    assert not need_cluster({"new": {"sizeGib": 1}}, [CLAIM])

@@ -18,7 +18,7 @@ from cli import registry
 from cli.commands.preview import events
 from core.paths import PROJECT, cache
 from driver import __main__ as driver
-from driver import unforeseen
+from driver import crash_reports
 
 
 class Odd(Exception):
@@ -40,7 +40,7 @@ def _is_told(said: str, command: str, log: Path) -> None:
     assert said == f"{command}: stopped by an unforeseen Odd; {remedy}\n"
     assert log.stat().st_mode & 0o777 == 0o600
     text = log.read_text()
-    assert unforeseen.TRACEBACK in text
+    assert crash_reports.TRACEBACK in text
     assert "in _fails" in text
     assert command in text.splitlines()[0]
 
@@ -100,7 +100,7 @@ def _goals() -> list[str]:
 def test_every_goal_of_make_that_the_driver_runs(
     goal: str, logs: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    module = getattr(driver, goal)
+    module = getattr(driver, {"down": "teardown", "purge": "teardown"}.get(goal, goal))
     monkeypatch.setattr(module, {"tools": "prepare"}.get(goal, goal), _fails)
     monkeypatch.setattr(sys, "argv", ["driver", goal])
     assert driver.main() == 1
@@ -116,7 +116,7 @@ def test_tensorplane_up_is_told_once(
 
 
 def test_a_thread_is_told_like_the_command() -> None:
-    program = "from driver import unforeseen; import threading; unforeseen.in_threads('tensorplane logs')\n"
+    program = "from driver import crash_reports; import threading; crash_reports.report_threads('tensorplane logs')\n"
     program += "one = threading.Thread(target=lambda: {}['hunter2']); one.start(); one.join()"
     done = subprocess.run([sys.executable, "-c", program], cwd=PROJECT, capture_output=True, text=True, check=True)
     log = cache() / "logs/fault-tensorplane-logs.log"
@@ -130,7 +130,7 @@ def test_a_log_that_cannot_be_written_leaves_the_place(logs: Path, capsys: pytes
     try:
         registry.load("\udcff")
     except Exception as error:
-        said = unforeseen.report("tensorplane check", error)
+        said = crash_reports.report("tensorplane check", error)
     assert re.fullmatch(
         r"tensorplane check: stopped by an unforeseen \w+; report it with its place, cli/registry\.py:\d+: "
         rf"its log, {re.escape(str(logs))}/fault-tensorplane-check\.log, cannot be written \([^()]+\)",
@@ -139,7 +139,7 @@ def test_a_log_that_cannot_be_written_leaves_the_place(logs: Path, capsys: pytes
 
 
 _CHAIN = f"""\
-{unforeseen.TRACEBACK}
+{crash_reports.TRACEBACK}
   File "/here/stack/loading.py", line 3, in load
     settings = read()
                ^^^^^^
@@ -147,7 +147,7 @@ KeyError: 'a'
 
 During handling of the above exception, another exception occurred:
 
-{unforeseen.TRACEBACK}
+{crash_reports.TRACEBACK}
   File "/here/__main__.py", line 12, in <module>
     stack.build(stack.load())
 pydantic_core._pydantic_core.ValidationError: 2 errors
@@ -159,13 +159,13 @@ pydantic_core._pydantic_core.ValidationError: 2 errors
 def test_the_traceback_of_a_stacks_program_is_one_line_in_its_place(heading: list[str]) -> None:
     traceback = [line for line in [*heading, *_CHAIN.splitlines()] if line]
     lines = ["  Stack (dev):", *(f"    {line}" for line in traceback), "  Volume (models):", "    error: taken"]
-    assert unforeseen.fold_traceback(lines, "report it with this log") == [
+    assert crash_reports.fold_traceback(lines, "report it with this log") == [
         "  Stack (dev):",
         "    the stack's program was stopped by an unforeseen ValidationError: 2 errors; report it with this log",
         "  Volume (models):",
         "    error: taken",
     ]
-    assert unforeseen.fold_traceback(lines[-2:], "") == lines[-2:]
+    assert crash_reports.fold_traceback(lines[-2:], "") == lines[-2:]
 
 
 def test_a_preview_names_the_log_of_a_program_that_crashed(logs: Path) -> None:

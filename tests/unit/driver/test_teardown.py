@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from core.errors import UserError
-from driver import purge
+from driver import teardown
 from embedded import cluster
 from embedded.instance import Instance
 
@@ -45,7 +45,7 @@ def instance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Instance:
 
 
 def test_what_is_not_on_the_cluster_stays(instance: Instance, capsys: pytest.CaptureFixture[str]) -> None:
-    purge.purge(instance, confirmed=True)
+    teardown.purge(instance, confirmed=True)
     assert not instance.home.exists()
     pulumi = instance.stacks / "pulumi" / ".pulumi"
     assert {path.stem for path in (pulumi / "stacks" / "tensorplane").glob("*.json")} == {"prod", "new", "odd"}
@@ -57,7 +57,7 @@ def test_what_is_not_on_the_cluster_stays(instance: Instance, capsys: pytest.Cap
 
 def test_it_lists_what_goes_before_anything_goes(instance: Instance, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(UserError, match=r"Nothing was deleted. Confirm with: \.venv/bin/python -m driver purge --yes"):
-        purge.purge(instance, confirmed=False)  # nobody can answer
+        teardown.purge(instance, confirmed=False)  # nobody can answer
     said = capsys.readouterr().out.splitlines()
     assert str(instance.home) in said[1]
     assert said[2].split() == ["volumes", "tensorplane-dev/models"]
@@ -71,8 +71,8 @@ def test_it_asks_for_the_name(instance: Instance, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(sys.stdin, "isatty", lambda: True)
     monkeypatch.setattr("builtins.input", lambda question: typed)
     if goes:
-        purge.purge(instance, confirmed=False)
+        teardown.purge(instance, confirmed=False)
     else:
         with pytest.raises(UserError):
-            purge.purge(instance, confirmed=False)
+            teardown.purge(instance, confirmed=False)
     assert instance.home.exists() != goes

@@ -1,4 +1,4 @@
-"""`make purge`: deletes the embedded cluster, its data, and the state of the stacks on it and of no other."""
+"""`make down` stops the embedded cluster; `make purge` also deletes its data and the states of the stacks on it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import UserError
-from driver import embedded_only
-from driver.state_files import state_files
+from driver.stack_settings import StackSettings
+from driver.target import Target, state_files
 from embedded import cluster
 from embedded.instance import Instance
+
+
+def down(instance: Instance, stack: str | None = None) -> None:
+    """Stop the embedded cluster; data, tools and images stay. `stack`: the one that the caller named."""
+    refuse_other_clusters(stack, "make down")
+    running = cluster.is_running(instance)
+    cluster.stop(instance)
+    print("Stopped. Data is kept; `make up` starts it again." if running else "Nothing was running.")
+
 
 _CLUSTER_TYPE = "tensorplane:index:Cluster"
 _CLAIM_TYPE = "kubernetes:core/v1:PersistentVolumeClaim"
@@ -35,7 +44,7 @@ def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> N
 
     `stack`: the one that the caller named.
     """
-    embedded_only.refuse_other_clusters(stack, "make purge")
+    refuse_other_clusters(stack, "make purge")
     stacks = list_stacks(instance.stacks)
     print(*describe_purge(instance, stacks), sep="\n")
     if not confirmed:
@@ -97,3 +106,17 @@ def delete_states(home: Path, stacks: Sequence[OnCluster]) -> None:
         # The state itself last: after a kill, it shows that the stack is on this cluster.
         for file in sorted((backend / "stacks" / one.project).glob(f"{one.name}.json*"), reverse=True):
             file.unlink()
+
+
+def refuse_other_clusters(stack: str | None, command: str) -> None:
+    """A UserError if the caller named a stack that is not on the embedded cluster."""
+    if stack is None:
+        return
+    target = Target.of("", stack=stack)
+    StackSettings(stack, target.home).source()
+    if not target.embedded:
+        where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
+        raise UserError(
+            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {where}; to delete "
+            f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
+        )

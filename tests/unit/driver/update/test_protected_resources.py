@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from cli.commands.preview import events
-from driver.deploy import diagnostics
-from driver.protected import reword
+from driver.update.protected_resources import has_undeclared, reword
+from driver.update.stack import diagnostics
 
 _STACK = "urn:pulumi:dev::tensorplane::"
 _MODELS = f"{_STACK}tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim::models"
@@ -84,3 +86,23 @@ def test_a_preview_tells_it_so() -> None:
 def test_a_hooks_message_is_shown_without_the_hooks_name() -> None:
     said = 'before hook "bring back what a retained volume held" failed: volume models is not made: it has 1Gi'
     assert reword(said) == "volume models is not made: it has 1Gi"
+
+
+def _claim(name: str, **more: Any) -> dict[str, Any]:
+    return {"type": "kubernetes:core/v1:PersistentVolumeClaim", "id": f"ml/{name}", "protect": True, **more}
+
+
+@pytest.mark.parametrize(
+    ("resources", "given_up"),
+    [
+        ([], False),
+        ([_claim("models")], False),
+        ([_claim("models"), _claim("gone")], True),
+        ([_claim("gone", protect=False)], False),
+        ([_claim("gone", type="kubernetes:core/v1:Namespace")], False),
+        ([_claim("models", id="elsewhere/models")], True),
+    ],
+)
+def test_it_looks_first_where_a_retained_volume_is_given_up(resources: list[dict[str, Any]], given_up: bool) -> None:
+    assert has_undeclared({"deployment": {"resources": resources}}, {"ml/models"}) == given_up
+    assert not has_undeclared({"deployment": {}}, ())

@@ -1,15 +1,21 @@
-"""The policy pack in previews and updates, and updates that skip it."""
+"""The policy pack in previews and updates, updates that skip it, and the record of the last update that passed."""
 
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
+from components.base import names
+from components.base.recorded_usage import VARIABLE
+from core import whole_file
 from core.paths import PROJECT
+from driver.stack_settings import StackSettings
 
 PACK = PROJECT / "policies"
 _SKIPPED = "policies: skipped"
@@ -118,3 +124,50 @@ def _violations(lines: Sequence[str]) -> Iterator[str]:
             told, level, name = [], *((found["level"], found["name"]) if found else ("", ""))
         elif name:
             told.append(line.strip())
+
+
+_SUFFIXES = frozenset({".csv", ".json", ".py", ".txt", ".yaml"})
+"""Of the files that decide what the program declares and how the policies see it."""
+
+
+@dataclass(frozen=True)
+class PassRecord:
+    """Whether the policies passed in an update."""
+
+    file: Path
+    """Where a home keeps the key of the last update in which they passed."""
+    key: str
+    """A hash of settings, program and policies."""
+
+    @classmethod
+    def of(cls, settings: StackSettings, environment: Mapping[str, str]) -> PassRecord:
+        """Of an update as the files are now. `environment`: the variables of `pulumi`."""
+        given = {**os.environ, **environment}
+        seen = [given.get(name) for name in ("TENSORPLANE_CONTEXT", VARIABLE)]
+        files = {str(path): _version(path) for path in (*_files(settings.project), *_files(PACK))}
+        key = names.digest_of([settings.file.read_text(), seen, files], 64)
+        return cls(settings.folder / f"{settings.name}.policies", key)
+
+    @property
+    def passed(self) -> bool:
+        """Whether they passed in the last such update, and it was the same."""
+        return self.file.exists() and self.file.read_text() == self.key
+
+    def save(self) -> None:
+        """They passed."""
+        whole_file.write(self.file, self.key)
+
+
+def _version(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_size, about.st_mtime_ns
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    for entry in sorted(folder.iterdir()):
+        if entry.name.startswith((".", "__pycache__")) or not entry.exists():
+            continue
+        if entry.is_dir():
+            yield from _files(entry)
+        elif entry.suffix in _SUFFIXES:
+            yield entry

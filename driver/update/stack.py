@@ -19,26 +19,24 @@ from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
 from core.tasks import command
-from driver import (
-    data_at_risk,
-    locks,
-    missing_claims,
-    pending_operations,
-    policy_pack,
-    protected,
-    recorded_usage,
-    retained_volumes,
-    unforeseen,
-)
-from driver.acknowledged import Acknowledged
-from driver.policy_pack import Policies
-from driver.policy_verdict import PassRecord
-from driver.runs import may_change, steps
-from driver.runs import words as runs
-from driver.runs.steps import STREAMED
+from driver import claims, crash_reports
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
 from driver.tools import make_pulumi_work_here
+from driver.update import (
+    data_at_risk,
+    engine_events,
+    locks,
+    pending_operations,
+    policy_pack,
+    protected_resources,
+    recorded_usage,
+    run_effects,
+)
+from driver.update import run_effects as runs
+from driver.update.data_at_risk import Acknowledged
+from driver.update.engine_events import STREAMED
+from driver.update.policy_pack import PassRecord, Policies
 
 _TAKE_OVER = {"PULUMI_K8S_ENABLE_PATCH_FORCE": "true"}
 """Lets Pulumi's Kubernetes provider write fields that belong to whoever changed them."""
@@ -125,7 +123,7 @@ class Stack:
             self._forget_gone_claims(state, api, step, show)
         volumes = {f"{self.settings.namespace}/{name}" for name in self.settings.section("volumes")}
         # A preview takes seconds, and a refusal in it comes before any change. Without it, the update stops half-way.
-        refuses = not previewed and retained_volumes.has_undeclared(state, volumes)
+        refuses = not previewed and protected_resources.has_undeclared(state, volumes)
         record = PassRecord.of(self.settings, self.environment) if policies is Policies.RUN else None
         preview = refuses or bool(record and not (previewed or record.passed))
         if not (previewed or refuses) and self._may_delete_or_restart(state):
@@ -145,7 +143,7 @@ class Stack:
     def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, show: Callable[[str], None]) -> None:
         """Refresh the claims that are gone. A UserError if the update would replace lost data by empty volumes."""
         of = self.settings
-        found = missing_claims.list_deleted(state, of.namespace, of.section("volumes"), api, of.name)
+        found = claims.list_deleted(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise UserError(*lost)
         for one in found:
@@ -155,23 +153,23 @@ class Stack:
 
     def _may_delete_or_restart(self, state: dict[str, Any]) -> bool:
         """Whether the update may delete data, or restart runs."""
-        data, jobs = data_at_risk.has_unprotected(state), may_change.has_jobs(state)
+        data, jobs = data_at_risk.has_unprotected(state), run_effects.has_jobs(state)
         if not (data or jobs):
             return False
         differ = self._differing()
         return (
             (data and bool(differ & {"cluster", "namespace", "teams", "volumes"}))
-            or (jobs and bool(differ & {"namespace", *may_change.SECTIONS}))
-            or (jobs and may_change.code_differs(state, self.settings.section("workloads")))
+            or (jobs and bool(differ & {"namespace", *run_effects.SECTIONS}))
+            or (jobs and run_effects.code_differs(state, self.settings.section("workloads")))
         )
 
     def _differing(self) -> set[str]:
         """The sections of the settings that differ from the last update; all of them if it failed."""
         history = json.loads(self._call("stack", "history", "--json", "--page-size", "1"))
         if not history or history[0].get("result") != "succeeded":
-            return {*may_change.SECTIONS, "namespace", "teams"}
+            return {*run_effects.SECTIONS, "namespace", "teams"}
         before = {key.partition(":")[2]: _value(entry) for key, entry in (history[0].get("config") or {}).items()}
-        sections = (*may_change.SECTIONS, "teams")
+        sections = (*run_effects.SECTIONS, "teams")
         differ = {each for each in sections if self.settings.section(each) != before.get(each, {})}
         renamed = before.get("namespace", self.settings.namespace) != self.settings.namespace
         return differ | {"namespace"} if renamed else differ
@@ -187,11 +185,11 @@ class Stack:
             raise
         except UserError:
             return False
-        events = steps.read_events(shown)
+        events = engine_events.read_events(shown)
         for line in runs.effect_lines(events, api):
             show(line)
         risks = data_at_risk.find_risks(
-            steps.list_planned(events),
+            engine_events.list_planned(events),
             Acknowledged.of(self.settings),
             export=lambda: state,
             facts=lambda: (
@@ -239,7 +237,7 @@ class Stack:
                 raise held from None
             if violated := policy_pack.violations(output):
                 raise UserError(*violated, f"  log: {log}") from None
-            errors = unforeseen.fold_traceback(diagnostics(output), "report it with this log")
+            errors = crash_reports.fold_traceback(diagnostics(output), "report it with this log")
             raise UserError(*errors, f"  log: {log}") if errors else fault from None
 
     def _run(
@@ -299,7 +297,7 @@ def diagnostics(output: str) -> list[str]:
     policies, has diagnostics of its own.
     """
     _, heading, last = output.rpartition("\nDiagnostics:\n")
-    section = protected.reword(last.partition("\nResources:\n")[0]) if heading else ""
+    section = protected_resources.reword(last.partition("\nResources:\n")[0]) if heading else ""
     lines = [line for line in section.splitlines() if line.strip() and not _NOISE.search(line)]
     # A resource's heading without a line below it had only noise.
     following = [*lines, ""][1:]
