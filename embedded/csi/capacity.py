@@ -16,7 +16,7 @@ RESERVE = 1 << 30
 MIB = 1 << 20
 
 
-def left(pool: Path) -> int:
+def free_bytes(pool: Path) -> int:
     """Free bytes of the disk, less those in memory that are still to be written to some disk."""
     found = os.statvfs(disk(pool))
     return found.f_bavail * found.f_frsize - _unwritten()
@@ -24,11 +24,11 @@ def left(pool: Path) -> int:
 
 def check(pool: Path, more: int = 0) -> None:
     """Refuses a call that would use the disk's reserve. `more`: bytes that the call takes."""
-    room = left(pool)
-    if room < RESERVE + more:
+    free = free_bytes(pool)
+    if free < RESERVE + more:
         taken = f", and this would take {more // MIB} MiB" if more else ""
         raise refusal.full(
-            f"{disk(pool)}: the disk has {max(room, 0) // MIB} MiB left, but {RESERVE // MIB} MiB are "
+            f"{disk(pool)}: the disk has {max(free, 0) // MIB} MiB left, but {RESERVE // MIB} MiB are "
             f"reserved{taken}; free some space"
         )
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import grpc
 import pytest
 
-from embedded.csi import growth, pool, room
+from embedded.csi import capacity, growth, pool
 from embedded.csi.failover import Failover
 from embedded.csi.growth import Guard
 from embedded.csi.mirror import Mirror
@@ -26,7 +26,7 @@ DISK, FILE_GIB = 420, 2
 def fill(folder: Path) -> None:
     """A disk that is smaller than its pool: a volume is written until the guard stops it, and on once there is room."""
     mount_memory(folder, DISK)
-    vars(room).update(RESERVE=64 * MIB)
+    vars(capacity).update(RESERVE=64 * MIB)
     vars(growth).update(_AGAIN=16 * MIB)
     ballast = folder / "ballast"
     ballast.write_bytes(bytes(100 * MIB))
@@ -45,7 +45,7 @@ def fill(folder: Path) -> None:
                 os.fsync(file.fileno())
                 written += 4 * MIB
         assert stopped.value.errno == errno.EDQUOT
-        assert room.left(store.pool) > room.RESERVE // 2
+        assert capacity.free_bytes(store.pool) > capacity.RESERVE // 2
         for refused in (
             lambda: store.create_volume("more", Asked(), None),
             lambda: store.create_snapshot("more", "data"),

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from embedded.csi import room
+from embedded.csi import capacity
+from embedded.csi.capacity import RESERVE
 from embedded.csi.growth import Guard
-from embedded.csi.room import RESERVE
 from embedded.csi.sizes import Asked
 from embedded.csi.store import Store
 
@@ -19,7 +19,7 @@ def test_what_is_made_or_grown_before_there_is_enough_room_grows_no_more_either(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store, disk, limits = Store(tmp_path), {"left": 2 * RESERVE}, dict[str, int]()
-    monkeypatch.setattr(room, "left", lambda _: disk["left"])
+    monkeypatch.setattr(capacity, "free_bytes", lambda _: disk["left"])
     monkeypatch.setattr(store.storage, "usage", lambda _: MIB)
     monkeypatch.setattr(store.storage, "limit", lambda path, size: limits.update({path.name: size}))
     guard = Guard(store)
@@ -46,7 +46,7 @@ def test_a_volume_that_is_being_changed_has_its_turn_at_the_next_look(
     store, limits = Store(tmp_path), dict[str, int]()
     for name in ("busy", "free"):
         store.create_volume(name, Asked(8 * MIB), None)
-    monkeypatch.setattr(room, "left", lambda _: RESERVE - 1)
+    monkeypatch.setattr(capacity, "free_bytes", lambda _: RESERVE - 1)
     monkeypatch.setattr(store.storage, "usage", lambda _: MIB)
     monkeypatch.setattr(store.storage, "limit", lambda path, size: limits.update({path.name: size}))
     guard = Guard(store)

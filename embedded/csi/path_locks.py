@@ -11,7 +11,7 @@ from pathlib import Path
 from embedded.csi import refusal
 
 
-class Turns:
+class PathLocks:
     """The paths in use. Any number of calls may read a path that none changes."""
 
     def __init__(self) -> None:
