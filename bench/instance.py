@@ -13,9 +13,9 @@ from bench import quiet, waiting
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
-from driver import linked_project, watch
-from driver.deploy import Stack, open_stack
+from driver import watch
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.cluster import processes
@@ -39,13 +39,13 @@ class Running:
         """The dev stack, its model trained and served."""
         self._update(self.stack)
         outputs = Outputs.of(self.stack.outputs())
-        watch.training(self.kube, outputs, Step("training"))
-        watch.serving(self.kube, outputs, Step("serving"))
+        watch.wait_for_training(self.kube, outputs, Step("training"))
+        watch.wait_for_serving(self.kube, outputs, Step("serving"))
         return outputs
 
     def deploy_with(self, settings: str, folder: Path) -> Stack:
         """Deploys the stack with other settings through a folder of links; does not wait for workloads."""
-        stack = linked_project.with_settings(self.stack, folder, settings)
+        stack = self.stack.with_settings(folder, settings)
         self._update(stack)
         return stack
 

@@ -19,9 +19,8 @@ from cli.commands.preview import engine
 from cli.commands.preview.engine import Preview
 from core.errors import UserError
 from core.paths import PROJECT
-from driver import linked_project
-from driver.deploy import Stack
 from driver.stack_settings import call
+from driver.update.stack import Stack
 
 _STACK = "prod"
 _JOBS = 202
@@ -61,7 +60,7 @@ def _policies() -> Measured:
     config = {**stack_file.read(PROJECT / f"Pulumi.{_STACK}.yaml").config, "tensorplane:workloads": jobs}
     with engine.opened(_STACK, "") as preview, tempfile.TemporaryDirectory(prefix="bench-previews-") as folder:
         stack = Stack(preview.settings, preview.pulumi, dict(preview.environment))
-        linked = linked_project.with_settings(stack, Path(folder), json.dumps({"config": config}))
+        linked = stack.with_settings(Path(folder), json.dumps({"config": config}))
         checked = replace(preview, settings=linked.settings)
         plain = replace(checked, pack=None)
         resources = _accepted(plain)

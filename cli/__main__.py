@@ -10,7 +10,7 @@ import click
 
 from cli import registry
 from core.paths import PROJECT
-from driver import exit_codes, unforeseen
+from driver import crash_reports, exit_codes
 
 _NAME = "tensorplane"
 _COLLECTED_AFTER = 500_000
@@ -50,7 +50,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("Interrupted; nothing was changed.", file=sys.stderr)
         return 130
     except Exception as error:
-        print(*exit_codes.lines(_typed(words), error), sep="\n", file=sys.stderr)
+        print(*exit_codes.error_lines(_typed(words), error), sep="\n", file=sys.stderr)
         return 1
 
 
@@ -60,5 +60,5 @@ def _typed(words: Sequence[str]) -> str:
 
 
 if __name__ == "__main__":
-    unforeseen.in_threads(_typed(sys.argv[1:]))
+    crash_reports.report_threads(_typed(sys.argv[1:]))
     sys.exit(main())

@@ -13,7 +13,7 @@ from cli.jobs.listed import Job
 from core import kubeconfig
 from core.errors import UserError
 from core.kube import Kube
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from stack_file.nearest import did_you_mean
@@ -52,7 +52,7 @@ class Access:
 
     def command(self, words: str) -> str:
         """A command of `tensorplane` about the same jobs, for messages."""
-        return f"tensorplane {words} --team {self.team}" if self.team else advice.tensorplane(words, self.stack)
+        return f"tensorplane {words} --team {self.team}" if self.team else command_lines.tensorplane(words, self.stack)
 
     def items(self, group: str, kind: str, **query: str) -> list[Object]:
         """All objects of a kind, for a team those of its namespace. `group`: the path of the API's group. `query`:

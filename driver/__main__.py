@@ -6,10 +6,10 @@ import argparse
 import os
 import sys
 
-from driver import down, exit_codes, purge, status, tools, unforeseen, up
-from driver.policy_pack import Policies
+from driver import crash_reports, exit_codes, status, teardown, tools, up
 from driver.stack_settings import STACK
 from driver.target import Target
+from driver.update.policy_pack import Policies
 from embedded.instance import Instance
 
 
@@ -50,9 +50,9 @@ def _run(args: argparse.Namespace) -> None:
         case "status":
             status.status(context, args.stack)
         case "down":
-            down.down(Instance.current(), args.stack)
+            teardown.down(Instance.current(), args.stack)
         case "purge":
-            purge.purge(Instance.current(), args.stack, confirmed=args.yes)
+            teardown.purge(Instance.current(), args.stack, confirmed=args.yes)
         case "tools":
             previewed = Target.of(context, stack=args.preview) if args.preview else None
             tools.prepare(everything=args.all, python=args.python, previewed=previewed)
@@ -65,5 +65,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    unforeseen.in_threads("make")
+    crash_reports.report_threads("make")
     sys.exit(main())

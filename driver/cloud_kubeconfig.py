@@ -8,12 +8,12 @@ from collections.abc import Mapping
 import toolchain
 from core.errors import UserError
 from core.paths import PROJECT
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import call
 from stack_file import dumping
 
 
-def of_stack(stack: str, environment: Mapping[str, str]) -> str:
+def get_kubeconfig(stack: str, environment: Mapping[str, str]) -> str:
     """The kubeconfig's content. `environment`: the variables with which `pulumi` finds the stack."""
     pulumi = toolchain.tools().path("pulumi")
     try:
@@ -23,14 +23,14 @@ def of_stack(stack: str, environment: Mapping[str, str]) -> str:
             raise
         outputs = "{}"
     if not (found := json.loads(outputs).get("kubeconfig")):
-        raise UserError(f"stack {stack}: its cluster does not exist yet; create it with: {advice.deploy(stack)}")
+        raise UserError(f"stack {stack}: its cluster does not exist yet; create it with: {command_lines.deploy(stack)}")
     return str(found)
 
 
-def of_member(stack: str, team: str, namespace: str, environment: Mapping[str, str]) -> str:
+def get_team_kubeconfig(stack: str, team: str, namespace: str, environment: Mapping[str, str]) -> str:
     """The one for a team's members, with the team's namespace. It has no credentials: the cloud's client logs in
     whoever uses it."""
-    found = json.loads(of_stack(stack, environment))
+    found = json.loads(get_kubeconfig(stack, environment))
     (context,) = found["contexts"]
     name = f"{context['name']}-{team}"
     own = {"name": name, "context": {**context["context"], "namespace": namespace}}

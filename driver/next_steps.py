@@ -6,14 +6,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from core.kube import Kube
-from driver import advice, canaries
+from driver import canaries, command_lines
 from driver.watch import MODEL_SERVER, TRAINING_JOB
 
 _PIPELINE = "pipeline"
 _DEPLOYMENT = "/apis/apps/v1/namespaces/{}/deployments/{}"
 
 
-def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[str, Any], stack: str) -> Iterator[str]:
+def list_servers(
+    api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[str, Any], stack: str
+) -> Iterator[str]:
     """A line for each model server of the stack's `outputs`. `declared`: the workloads of its settings. `api`: None if
     the cluster does not answer.
     """
@@ -21,24 +23,24 @@ def of_servers(api: Kube | None, outputs: Mapping[str, Any], declared: Mapping[s
         if one["kind"] != MODEL_SERVER:
             continue
         if api is None or _is_ready(api, outputs["namespace"], one["deployment"]):
-            tried = canaries.tried(api, outputs["namespace"], one["deployment"]) if api else ""
-            yield f"Server {name}{tried and f' tries {tried}'}: {advice.tensorplane(f'models {name}', stack)}"
+            tried = canaries.describe_trial(api, outputs["namespace"], one["deployment"]) if api else ""
+            yield f"Server {name}{tried and f' tries {tried}'}: {command_lines.tensorplane(f'models {name}', stack)}"
         elif job := _publisher(name, declared):
-            yield f"Server {name} waits for the model of {job}: {advice.tensorplane(f'logs -f {job}', stack)}"
+            yield f"Server {name} waits for the model of {job}: {command_lines.tensorplane(f'logs -f {job}', stack)}"
         elif pipeline := _pipeline(name, declared):
             words = f"runs start {pipeline}"
-            yield f"Server {name} waits for the model of {pipeline}: {advice.tensorplane(words, stack)}"
+            yield f"Server {name} waits for the model of {pipeline}: {command_lines.tensorplane(words, stack)}"
         else:
             words = f"run --publish {name} … -- python train.py"
-            yield f"Server {name} waits for a model: {advice.tensorplane(words, stack)}"
+            yield f"Server {name} waits for a model: {command_lines.tensorplane(words, stack)}"
 
 
-def of_teams(teams: Mapping[str, Any], stack: str) -> Iterator[str]:
+def list_teams(teams: Mapping[str, Any], stack: str) -> Iterator[str]:
     """A line for each team with members, whose kubeconfig is the stack's to give. `teams`: those of its settings."""
     for name, args in teams.items():
         if (args or {}).get("members"):
             words = f"kubeconfig --team {name} --output ~/.kube/{name}.kubeconfig"
-            yield f"Team {name}, for its members: {advice.tensorplane(words, stack)}"
+            yield f"Team {name}, for its members: {command_lines.tensorplane(words, stack)}"
 
 
 def _is_ready(api: Kube, namespace: str, deployment: str) -> bool:

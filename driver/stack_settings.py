@@ -16,7 +16,6 @@ import stack_file
 from core import whole_file
 from core.errors import UserError
 from core.paths import PROJECT
-from driver.acknowledged import Asked
 from stack_file import StackFile
 
 STACK = "dev"
@@ -62,11 +61,6 @@ class StackSettings:
         of = self.of_platform
         named = of._written.section("namespace")
         return named if isinstance(named, str) else f"tensorplane-{of.name}"
-
-    @property
-    def acknowledged(self) -> Asked:
-        """The losses of data that the settings acknowledge."""
-        return Asked.of(self.section("acknowledge"), self.file.name)
 
     @property
     def of_platform(self) -> StackSettings:

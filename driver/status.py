@@ -9,10 +9,10 @@ from rich.console import RenderableType
 from core import terminal
 from core.errors import UserError
 from core.kube import START, Kube
-from driver import advice, agent_states, missing_claims, status_tables
-from driver.deploy import open_stack
+from driver import agent_states, claims, command_lines, status_tables
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
+from driver.update.stack import open_stack
 from embedded import cluster
 from embedded.instance import Instance
 
@@ -33,7 +33,7 @@ def status(context: str, stack: str = STACK) -> None:
         console.print(line, markup=False, soft_wrap=True)
     if skipped := _skipped_policies(target):
         console.print(skipped, markup=False, soft_wrap=True)
-    for line in missing_claims.missing(settings.section("volumes"), settings.namespace, api, stack):
+    for line in claims.find_missing(settings.section("volumes"), settings.namespace, api, stack):
         console.print(line, markup=False, soft_wrap=True)
 
 
@@ -43,7 +43,7 @@ def _skipped_policies(target: Target) -> str:
         skipped = open_stack(target).skipped_policies()
     except UserError:  # neither the tools nor the stack need to be here to look at a cluster
         return ""
-    preview = advice.make("preview", target.stack, target.context)
+    preview = command_lines.make("preview", target.stack, target.context)
     return f"The last update skipped the policies; run them with: {preview}" if skipped else ""
 
 

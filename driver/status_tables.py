@@ -18,10 +18,9 @@ from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
 from core.fitted_table import FittedTable
 from core.kube import Kube
-from driver import agent_states, failures
+from driver import agent_states
 from driver.agent_states import Agents
-from driver.runs import published
-from driver.service_urls import urls
+from driver.runs import failures, published
 
 Object = dict[str, Any]
 
@@ -31,11 +30,12 @@ _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _LEAST = ("version", "cluster queue", "program", "since", "restarts", "age", "memory", "port", "ready")
 """Columns that are left out on a narrow terminal, the least important first."""
 _UNENFORCED = "declared, not enforced"
+_KUBERNETES_SERVICE = ("default", "kubernetes")
 _NODE_COLUMNS = ("name", "state", "version", "processors", "memory", "accelerators")
 
 
 @dataclass(frozen=True)
-class Facts:
+class ClusterObjects:
     """The API's answers, from which all tables are made."""
 
     nodes: list[Object]
@@ -51,11 +51,11 @@ class Facts:
     workloads: list[Object] = field(default_factory=list)
 
 
-def gather(api: Kube) -> Facts:
+def gather(api: Kube) -> ClusterObjects:
     """Asks a cluster. Kueue's part is empty if Kueue is not installed."""
     group = api.get(_QUEUES)
     kueue = f"/apis/{group['preferredVersion']['groupVersion']}" if group else None
-    return Facts(
+    return ClusterObjects(
         nodes=api.items("/api/v1/nodes"),
         pods=api.items("/api/v1/pods"),
         claims=api.items("/api/v1/persistentvolumeclaims"),
@@ -69,7 +69,7 @@ def gather(api: Kube) -> Facts:
     )
 
 
-def render(facts: Facts, now: datetime.datetime, *, embedded: bool) -> RenderableType:
+def render(facts: ClusterObjects, now: datetime.datetime, *, embedded: bool) -> RenderableType:
     """The tables that have rows. `embedded`: on this machine, which reaches the cluster's internal addresses, and whose
     network does not enforce NetworkPolicies. No API says whether another cluster's does."""
     tables = [
@@ -148,8 +148,8 @@ def _run(job_set: Object, pods: list[Object], now: datetime.datetime) -> tuple[s
     if not state:
         is_running = any(pod["status"].get("phase") == "Running" for pod in ours)
         state = "Waiting" if job_set["spec"].get("suspend") else "Running" if is_running else "Starting"
-    why = failures.in_short(ours) if state == "Failed" else failures.cannot_start(ours)
-    if state == "Completed" and (model := published.of(ours)):
+    why = failures.summarize(ours) if state == "Failed" else failures.cannot_start(ours)
+    if state == "Completed" and (model := published.find(ours)):
         why = f"published {model.version}"
     return *_identity(job_set), state, str(status.get("restarts", 0)), age(job_set, now), why
 
@@ -174,7 +174,7 @@ def pod_state(pod: Object) -> str:
     return str((reasons or [status.get("reason") or status.get("phase", "Unknown")])[0])
 
 
-def _volumes(facts: Facts) -> list[tuple[str, ...]]:
+def _volumes(facts: ClusterObjects) -> list[tuple[str, ...]]:
     """Claims with their volumes, then volumes without a claim, which may hold data."""
     rows: list[tuple[str, ...]] = [
         (
@@ -228,3 +228,43 @@ def age(thing: Object, now: datetime.datetime) -> str:
         if seconds >= length:
             return f"{seconds // length} {unit}"
     return f"{seconds} s"
+
+
+def urls(services: list[Object], nodes: list[Object], *, routed: bool) -> list[tuple[str, ...]]:
+    """Namespace, name, port and URL of each port that can be reached; add-ons' services are left out."""
+    rows: list[tuple[str, ...]] = []
+    for service in services:
+        name, namespace = service["metadata"]["name"], service["metadata"]["namespace"]
+        if namespace.startswith("kube-") or namespace.endswith("-system") or (namespace, name) == _KUBERNETES_SERVICE:
+            continue
+        for port in service["spec"].get("ports", []):
+            if port.get("protocol", "TCP") == "TCP" and (place := _address(service, port, nodes, routed=routed)):
+                rows.append((namespace, name, port.get("name", ""), _scheme(port) + place))
+    return rows
+
+
+def _address(service: Object, port: Object, nodes: list[Object], *, routed: bool) -> str | None:
+    """Host and port; None for a service that only pods can reach."""
+    spec = service["spec"]
+    for ingress in service.get("status", {}).get("loadBalancer", {}).get("ingress", []):
+        return f"{ingress.get('ip') or ingress['hostname']}:{port['port']}"
+    if routed and spec.get("clusterIP", "None") != "None":
+        return f"{spec['clusterIP']}:{port['port']}"
+    if "nodePort" in port and (node := _node_address(nodes)):
+        return f"{node}:{port['nodePort']}"
+    return None
+
+
+def _node_address(nodes: list[Object]) -> str | None:
+    addresses = [address for node in nodes for address in node["status"].get("addresses", [])]
+    order = ("ExternalIP", "InternalIP")
+    known = sorted((each for each in addresses if each["type"] in order), key=lambda each: order.index(each["type"]))
+    return known[0]["address"] if known else None
+
+
+def _scheme(port: Object) -> str:
+    names = f"{port.get('appProtocol', '')} {port.get('name', '')}".lower()
+    for word, scheme in (("grpc", ""), ("https", "https://"), ("http", "http://"), ("rest", "http://")):
+        if word in names:
+            return scheme
+    return ""

@@ -1,4 +1,4 @@
-"""The cluster of a command: the embedded one, that of a kubeconfig's context, or a cloud's."""
+"""The cluster of a command (the embedded one, that of a kubeconfig's context, or a cloud's), and the stacks' states."""
 
 from __future__ import annotations
 
@@ -10,9 +10,8 @@ from pathlib import Path
 from core.errors import UserError
 from core.kube import START, Kube
 from core.paths import context_home
-from driver import advice, cloud_kubeconfig
+from driver import cloud_kubeconfig, command_lines
 from driver.stack_settings import STACK, StackSettings
-from driver.state_files import has_state
 from embedded import cluster
 from embedded.environment import project_environment
 from embedded.instance import Instance
@@ -88,8 +87,8 @@ class Target:
             return Kube.of(self.instance.kubeconfig, remedy=START)
         if self.cloud:
             creator = StackSettings(self.stack, self.instance.stacks).of_platform.name
-            access = cloud_kubeconfig.of_stack(creator, self.environment())
-            return Kube.of_text(access, remedy=f"Look with: {advice.kubeconfig(creator)}")
+            access = cloud_kubeconfig.get_kubeconfig(creator, self.environment())
+            return Kube.of_text(access, remedy=f"Look with: {command_lines.kubeconfig(creator)}")
         return Kube.of(self.kubeconfig, self.context)
 
     def answering_api(self) -> Kube:
@@ -104,3 +103,13 @@ class Target:
             where = f"context {self.context}" if self.context else f"stack {self.stack}"
             raise UserError(f"{where}: {' '.join(error.lines)}") from None
         return api
+
+
+def state_files(home: Path) -> list[Path]:
+    """The state of each stack, as PROJECT/STACK.json in the home's backend."""
+    return sorted((home / "pulumi" / ".pulumi" / "stacks").glob("*/*.json"))
+
+
+def has_state(home: Path, stack: str) -> bool:
+    """Whether a home has the state of a stack."""
+    return any(path.stem == stack for path in state_files(home))

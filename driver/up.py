@@ -1,4 +1,4 @@
-"""`make up`: tools, cluster, `pulumi up`, training and serving, in sequence or in parallel."""
+"""`make up`: prepares tools, images and the cluster, then takes the steps of `_steps` one after the other."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.table import Table
 
 import images
 import toolchain
@@ -16,14 +21,15 @@ from core import terminal
 from core.errors import UserError
 from core.kube import Kube
 from core.paths import PROJECT
-from core.progress import Progress
+from core.progress import Progress, duration
 from core.step import Step
 from core.tasks import Task, run_all
-from driver import advice, live_volumes, missing_claims, next_steps, package_sets, showcase, watch
-from driver.deploy import Stack, open_stack
-from driver.policy_pack import Policies
+from driver import claims, command_lines, digits_demo, next_steps, watch
+from driver.requirements import Requirements
 from driver.stack_settings import STACK, StackSettings
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack, open_stack
 from embedded import cluster, preflight
 
 
@@ -36,57 +42,201 @@ def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, re
     began = time.monotonic()
     console = terminal.console()
     target = Target.of(context, stack=name)
-    StackSettings(name, target.home).source()
+    settings = StackSettings(name, target.home)
+    settings.source()
+    requirements = Requirements(settings, target.instance)
     if target.embedded:
-        preflight.check(target.instance, nodes=_nodes(target) or 1)
+        preflight.check(target.instance, nodes=requirements.nodes or 1)
     with Progress(console) as progress:
-        run_all(_tasks(target), progress)
-        stack = open_stack(target)
-        show = partial(console.print, markup=False, highlight=False, soft_wrap=True)
-        if target.cloud:
-            with progress.step("preview"):
-                show(_previewed(target, policies))
-        with progress.step("pulumi up") as step, stack.alone():
-            changes = _update(target, stack, step, show, policies, refresh)
-        outputs = stack.outputs()
-        served = _follow(target, outputs, stack.settings.section("workloads"), progress)
-    if served:
-        showcase.show(console, *served)
-    times = showcase.times(progress.durations, time.monotonic() - began)
-    file = stack.settings.file.name
-    changed = any(count for operation, count in changes.items() if operation != "same")
-    following = f"Next: {advice.make('status', name)}, or change {file} and look at {advice.make('preview', name)}."
-    console.print(times)
-    if not changed:
-        show(f"No changes: the cluster matches {file}.")
-    show("\n".join([*_next_steps(target, stack.settings, outputs), following]))
+        run_all(_preparation(target, requirements), progress)
+        run = _Run(target, open_stack(target), console, policies, refresh)
+        for step in _steps():
+            if step.needed(run):
+                step.take(run, progress)
+    _print_result(run, progress.durations, began)
 
 
-def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]) -> list[str]:
-    """The stack's servers and teams, a line each."""
-    servers = next_steps.of_servers(_api(target), outputs, settings.section("workloads"), target.stack)
-    # Members of teams on a cluster of the user's get a kubeconfig from there, and a workload stack has no teams.
-    owns_teams = not target.context and settings.of_platform == settings
-    return [*servers, *(next_steps.of_teams(settings.section("teams"), target.stack) if owns_teams else ())]
+def _preparation(target: Target, requirements: Requirements) -> list[Task]:
+    """What has to be there before the first step. Tasks run in parallel, as far as none waits for another (`after`)."""
+    embedded, streams = target.embedded, requirements.streams
+    simulated = embedded and requirements.simulated_nodes
+    controllers = requirements.controllers if embedded else set()
+    tools = toolchain.tasks(
+        cluster=embedded, pulumi=True, simulated_nodes=simulated, storage=embedded, controllers=controllers
+    )
+    check = Task("settings", partial(_check_settings, target), after=("python packages",))
+    if not embedded:
+        return [*tools, check]
+    built = images.tasks(streams=streams, controllers=controllers, packages=(packages := requirements.packages))
+    programs = ("debian packages", "kubernetes", "containerd", "csi", "kwok", *controllers, "gpu charts")
+    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True, nodes=requirements.nodes)
+    load = partial(cluster.load_images, target.instance, streams=streams, controllers=controllers, packages=packages)
+    return [
+        *tools,
+        *built,
+        check,
+        Task("cluster", start, after=(check.name, *programs, "image add-ons")),
+        Task("load images", load, after=("cluster", *(task.name for task in built))),
+    ]
 
 
-def _update(
-    target: Target, stack: Stack, step: Step, show: Callable[[str], None], policies: Policies, refresh: bool
-) -> dict[str, int]:
-    """Deploy if the settings fit the cluster's volumes; returns the number of resources per operation."""
-    api, settings = _api(target), stack.settings
-    claims = api.items(missing_claims.CLAIMS.format(settings.namespace)) if api else []
-    if api and (_meets_others(target, settings) or live_volumes.decide(settings.section("volumes"), claims)):
-        _checked(target, "--cluster")
-    state = stack.prepare(step)
-    return stack.up(step, api, show, previewed=bool(target.cloud), policies=policies, refresh=refresh, state=state)
+@dataclass
+class _Run:
+    """One `make up`: what the user asked for, and what its steps have found so far."""
+
+    target: Target
+    stack: Stack
+    console: Console
+    policies: Policies
+    refresh: bool
+    changes: dict[str, int] = field(init=False)
+    """The number of resources per operation of the update."""
+    outputs: dict[str, Any] = field(init=False)
+    """The stack's outputs after the update."""
+    follow: Literal["nothing", "start", "end"] = "nothing"
+    """Until when training jobs are followed. The fields below are set unless it is `nothing`."""
+    api: Kube = field(init=False)
+    demo: tuple[str, str] | None = field(init=False)
+    """The job and the server of the digits example."""
+    followed: watch.Outputs = field(init=False)
+    """The job and the server that are followed to the end."""
+    answers: digits_demo.Answers | None = None
+
+    def show(self, text: str) -> None:
+        self.console.print(text, markup=False, highlight=False, soft_wrap=True)
 
 
-def _meets_others(target: Target, settings: StackSettings) -> bool:
+@dataclass(frozen=True)
+class _UpStep:
+    """One step of `make up`."""
+
+    name: str
+    """Its row in the progress; a step without a name has none."""
+    action: Callable[[_Run, Step], None]
+    needed: Callable[[_Run], bool] = lambda run: True
+
+    def take(self, run: _Run, progress: Progress) -> None:
+        with progress.step(self.name) if self.name else nullcontext(Step("")) as row:
+            self.action(run, row)
+
+
+def _steps() -> list[_UpStep]:
+    """The steps after the preparation. Each begins when the one before it has ended, if it is needed then."""
+    return [
+        _UpStep("preview", _preview, needed=lambda run: bool(run.target.cloud)),
+        _UpStep("pulumi up", _update),
+        _UpStep("", _check_jobs),
+        _UpStep("start of jobs", _wait_for_start, needed=lambda run: run.follow == "start"),
+        _UpStep("training", _wait_for_training, needed=lambda run: run.follow == "end"),
+        _UpStep("serving", _wait_for_serving, needed=lambda run: run.follow == "end"),
+    ]
+
+
+def _preview(run: _Run, step: Step) -> None:
+    """Print the report of the preview; a UserError with the report if a mistake or a policy stops it."""
+    shown = _tensorplane(run.target, "preview", "--policies", run.policies)
+    if shown.returncode:
+        raise UserError(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
+    run.show(shown.stdout)
+
+
+def _update(run: _Run, step: Step) -> None:
+    """Update the stack if its settings fit the cluster's volumes."""
+    target, stack = run.target, run.stack
+    with stack.alone():
+        api = _api(target)
+        live = api.items(claims.CLAIMS.format(stack.settings.namespace)) if api else []
+        if api and (
+            _shares_cluster(target, stack.settings) or claims.need_cluster(stack.settings.section("volumes"), live)
+        ):
+            _check(target, "--cluster")
+        state = stack.prepare(step)
+        run.changes = stack.up(
+            step,
+            api,
+            run.show,
+            previewed=bool(target.cloud),
+            policies=run.policies,
+            refresh=run.refresh,
+            state=state,
+        )
+
+
+def _shares_cluster(target: Target, settings: StackSettings) -> bool:
     """Whether what other stacks have on the cluster decides if the settings fit: a platform, or promised GPUs."""
     queues = settings.section("queues").values()
     promises = any(isinstance(queue, dict) and queue.get("gpus") for queue in queues)
     return settings.of_platform != settings or bool(target.context and promises)
+
+
+def _check_jobs(run: _Run, step: Step) -> None:
+    """Decide until when the stack's training jobs are followed. A UserError if one has failed or was deleted."""
+    target, run.outputs = run.target, run.stack.outputs()
+    if not watch.has_job(run.outputs) or (api := _api(target)) is None:
+        return
+    run.api, run.demo = api, digits_demo.find(run.stack.settings.section("workloads"))
+    watch.raise_for_failed_jobs(api, run.outputs, target.stack)
+    # In a cloud, where a run may take days, only the example is followed to its end.
+    if run.demo or (not target.cloud and watch.has_job_and_server(run.outputs)):
+        run.follow, run.followed = "end", watch.Outputs.of(run.outputs, run.demo)
+    else:
+        run.follow = "start"
+
+
+def _wait_for_start(run: _Run, step: Step) -> None:
+    watch.wait_for_start(run.api, run.outputs, step)
+
+
+def _wait_for_training(run: _Run, step: Step) -> None:
+    watch.wait_for_start(run.api, run.outputs, step)
+    watch.wait_for_training(run.api, run.followed, step, run.target.stack)
+
+
+def _wait_for_serving(run: _Run, step: Step) -> None:
+    watch.wait_for_serving(run.api, run.followed, step, run.target.stack)
+    if run.demo and not watch.is_simulated(run.api, run.followed):
+        run.answers = digits_demo.ask(run.api, run.followed)
+
+
+def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
+    """Print the demonstration, the server's addresses, the times, and the commands to use next."""
+    name, file = run.target.stack, run.stack.settings.file.name
+    if run.follow == "end":
+        _print_server(run.console, run.followed.urls, run.answers)
+    run.console.print(_times(durations, time.monotonic() - began))
+    if all(operation == "same" or not count for operation, count in run.changes.items()):
+        run.show(f"No changes: the cluster matches {file}.")
+    status, preview = command_lines.make("status", name), command_lines.make("preview", name)
+    following = f"Next: {status}, or change {file} and look at {preview}."
+    run.show("\n".join([*_next_steps(run.target, run.stack.settings, run.outputs), following]))
+
+
+def _print_server(console: Console, urls: dict[str, str], answers: digits_demo.Answers | None) -> None:
+    console.print()
+    if answers:
+        digits_demo.show(console, answers)
+    for name, url in urls.items():
+        console.print(f"{name:<5} {url}", soft_wrap=True)
+    console.print()
+
+
+def _times(durations: dict[str, float], total: float) -> Table:
+    """How long each stage took; stages run side by side, so the sum exceeds the total."""
+    table = Table(title="Time", title_justify="left", box=None, padding=(0, 2, 0, 0))
+    table.add_column("stage")
+    table.add_column("took", justify="right")
+    for name, seconds in durations.items():
+        table.add_row(name, duration(seconds))
+    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
+    return table
+
+
+def _next_steps(target: Target, settings: StackSettings, outputs: dict[str, Any]) -> list[str]:
+    """The stack's servers and teams, a line each."""
+    servers = next_steps.list_servers(_api(target), outputs, settings.section("workloads"), target.stack)
+    # Members of teams on a cluster of the user's get a kubeconfig from there, and a workload stack has no teams.
+    owns_teams = not target.context and settings.of_platform == settings
+    return [*servers, *(next_steps.list_teams(settings.section("teams"), target.stack) if owns_teams else ())]
 
 
 def _api(target: Target) -> Kube | None:
@@ -102,127 +252,15 @@ def _api(target: Target) -> Kube | None:
         return None
 
 
-def _follow(
-    target: Target, raw: dict[str, Any], declared: dict[str, Any], progress: Progress
-) -> tuple[watch.Outputs, showcase.Answers | None] | None:
-    """Raise a UserError for jobs that failed or cannot start, and follow the job whose model a server serves."""
-    if not watch.has_job(raw) or (api := _api(target)) is None:
-        return None
-    digits, stack = showcase.pair(declared), target.stack
-    watch.jobs(api, raw, stack)
-    # In a cloud, where a run may take days, only the example is followed to its end.
-    if not digits and (target.cloud or not watch.has_job_and_server(raw)):
-        with progress.step("start of jobs") as step:
-            watch.wait_for_start(api, raw, step)
-        return None
-    outputs = watch.Outputs.of(raw, digits)
-    with progress.step("training") as step:
-        watch.wait_for_start(api, raw, step)
-        watch.training(api, outputs, step, stack)
-    with progress.step("serving") as step:
-        watch.serving(api, outputs, step, stack)
-        asks = digits and not watch.is_simulated(api, outputs)
-        return outputs, showcase.ask(api, outputs) if asks else None
-
-
-def _tasks(target: Target) -> list[Task]:
-    simulated, streams = target.embedded and _simulates_nodes(target), _has_streams(target)
-    optional = _controllers(target) if target.embedded else set()
-    tasks = toolchain.tasks(
-        cluster=target.embedded,
-        pulumi=True,
-        simulated_nodes=simulated,
-        storage=target.embedded,
-        controllers=optional,
-    )
-    check = Task("settings", partial(_check_settings, target), after=("python packages",))
-    if not target.embedded:
-        return [*tasks, check]
-    packages = package_sets.locked(StackSettings(target.stack, target.home))
-    archives = images.tasks(streams=streams, controllers=optional, packages=packages)
-    tasks += archives
-    add_ons = (
-        "debian packages",
-        "kubernetes",
-        "containerd",
-        "csi",
-        "kwok",
-        *optional,
-        "gpu charts",
-        "image add-ons",
-    )
-    start = partial(cluster.start, target.instance, simulated_nodes=simulated, storage=True, nodes=_nodes(target))
-    images_built = tuple(task.name for task in archives)
-    return [
-        *tasks,
-        check,
-        Task("cluster", start, after=(check.name, *add_ons)),
-        Task(
-            "load images",
-            lambda step: cluster.load_images(
-                target.instance, step, streams=streams, controllers=optional, packages=packages
-            ),
-            after=("cluster", *images_built),
-        ),
-    ]
-
-
-def _simulates_nodes(target: Target) -> bool:
-    # The tools for it are built for a stack with node groups, and for a cluster that has simulated nodes before.
-    wanted = StackSettings(target.stack, target.home).section("nodeGroups")
-    return bool(wanted) or cluster.simulates_nodes(target.instance)
-
-
-def _nodes(target: Target) -> int | None:
-    """The number of real nodes that the settings state; None if they state none, or no number: the check says so."""
-    stated = str(StackSettings(target.stack, target.home).section("cluster").get("nodes", ""))
-    return int(stated) if stated.isdecimal() else None
-
-
-def _has_streams(target: Target) -> bool:
-    # The broker's image is built and imported only for a stack with streams.
-    return bool(StackSettings(target.stack, target.home).section("streams"))
-
-
-def _controllers(target: Target) -> set[str]:
-    # They are compiled only for a stack with workloads that use them, or that has them for other stacks' workloads.
-    settings = StackSettings(target.stack, target.home)
-    controllers = settings.section("controllers")
-    scaled = [one.get("scaling") for one in settings.section("workloads").values() if isinstance(one, dict)]
-    by_cpu = ["cpu" in scaling for scaling in scaled if isinstance(scaling, dict)]
-    wanted = {"metrics-server"} if any(by_cpu) or controllers.get("metricsServer") == "chart" else set()
-    if not all(by_cpu) or controllers.get("keda") == "chart":
-        wanted |= {"keda"} if controllers.get("prometheusUrl") else {"keda", "prometheus"}
-    if controllers.get("gateway", "chart") == "chart" and ("gateway" in controllers or _creates_gateway(settings)):
-        wanted.add("traefik")
-    kinds = {one.get("kind") for one in settings.section("workloads").values() if isinstance(one, dict)}
-    if controllers.get("argoWorkflows", "chart") == "chart" and ("argoWorkflows" in controllers or "pipeline" in kinds):
-        wanted.add("argo-workflows")
-    return wanted
-
-
-def _creates_gateway(settings: StackSettings) -> bool:
-    exposed = [one.get("expose") for one in settings.section("workloads").values() if isinstance(one, dict)]
-    return any(isinstance(expose, dict) and expose.get("create") for expose in exposed)
-
-
 def _check_settings(target: Target, step: Step) -> None:
     # The embedded cluster's nodes are this machine, whether or not it was started before.
-    _checked(target, *(["--machine"] if target.embedded else []))
+    _check(target, *(["--machine"] if target.embedded else []))
 
 
-def _checked(target: Target, *more: str) -> None:
-    checked = _tensorplane(target, "check", *more)
+def _check(target: Target, *options: str) -> None:
+    checked = _tensorplane(target, "check", *options)
     if checked.returncode:
         raise UserError(*checked.stderr.strip().splitlines())
-
-
-def _previewed(target: Target, policies: Policies) -> str:
-    """The report of the preview; a UserError with the report if a mistake or a policy stops it."""
-    shown = _tensorplane(target, "preview", "--policies", policies)
-    if shown.returncode:
-        raise UserError(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
-    return shown.stdout
 
 
 def _tensorplane(target: Target, *arguments: str) -> subprocess.CompletedProcess[str]:

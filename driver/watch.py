@@ -12,8 +12,8 @@ from components.base.plural import counted
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
-from driver import advice, failures
-from driver.runs import log_line
+from driver import command_lines
+from driver.runs import failures, log_line
 from driver.runs.job_set import JobSet
 from driver.stack_settings import STACK
 
@@ -93,7 +93,7 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
     return bool(on) and on <= simulated
 
 
-def jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
+def raise_for_failed_jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
     """Check every training job of the stack; one UserError lists those that failed or were deleted.
 
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
@@ -108,12 +108,12 @@ def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
     job_set = api.get(_path(namespace, run))
     if job_set is None:
         gone = f"training job {run}: its JobSet was deployed, but no longer exists in the cluster."
-        return [gone, f"  {failures.gone(advice.refresh(stack))}"]
+        return [gone, f"  {failures.how_to_restore(command_lines.refresh(stack))}"]
     if not (failed := _condition(job_set, "Failed")):
         return []
     pods = _pods(api, namespace, run)
     lines = failures.first(pods) or ["its pods are deleted", str(failed.get("message", ""))]
-    again = failures.again(job_set, pods, advice.deploy(stack), advice.refresh(stack))
+    again = failures.how_to_rerun(job_set, pods, command_lines.deploy(stack), command_lines.refresh(stack))
     return [f"training job {run} failed:", *(f"  {line}" for line in lines), f"  {again}"]
 
 
@@ -140,7 +140,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
 
 
 def _unable(namespace: str, run: str, reason: str) -> str:
-    return f"training job {run} cannot start: {reason}. {failures.end(namespace, run)}"
+    return f"training job {run} cannot start: {reason}. {failures.how_to_stop(namespace, run)}"
 
 
 def _is_active(job_set: dict[str, Any]) -> bool:
@@ -167,7 +167,7 @@ class _Patience:
         return now - self._since > self._seconds
 
 
-def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
     """Wait until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
 
     Also a UserError if no pod of it runs for long; another `make up` continues to follow it.
@@ -187,8 +187,8 @@ def training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> Non
         if idle.is_spent(all(pod["status"].get("phase") != "Running" for pod in pods)):
             raise UserError(
                 f"training job {outputs.job_set}: {state} (no pod of it has run for {TRAINING_SECONDS} s). It keeps "
-                f"waiting in the cluster; see {advice.make('why', stack)} and {advice.make('status', stack)}, and run "
-                "the same command to follow it again"
+                f"waiting in the cluster; see {command_lines.make('why', stack)} and "
+                f"{command_lines.make('status', stack)}, and run the same command to follow it again"
             )
         time.sleep(_POLL_SECONDS)
 
@@ -197,7 +197,7 @@ def _path(namespace: str, run: str) -> str:
     return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{run}"
 
 
-def serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
+def wait_for_serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
     """Wait until the model server is Ready, that is, has loaded a version of the model."""
     path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
     selector = f"{NAME}={outputs.deployment}"
@@ -224,7 +224,7 @@ def _until(done: Callable[[], bool], seconds: float, state: Callable[[], str], s
     deadline = time.monotonic() + seconds
     while not done():
         if time.monotonic() > deadline:
-            raise UserError(f"{state()} (after {seconds:.0f} s). Look at: {advice.make('status', stack)}")
+            raise UserError(f"{state()} (after {seconds:.0f} s). Look at: {command_lines.make('status', stack)}")
         time.sleep(_POLL_SECONDS)
 
 

@@ -23,7 +23,7 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     from cli.access import Access
     from cli.jobs import in_cluster, named
     from core.errors import UserError
-    from driver import advice
+    from driver import command_lines
     from driver.runs.job_set import JobSet
 
     access = Access.of(stack, team, context)
@@ -42,7 +42,7 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     if isinstance(declared, Mapping) and declared.get("kind") == "notebook":
         told += f"\nStart it again with: {access.command(f'notebook {name}')}"
     elif name in access.declared:
-        again = advice.refresh(access.stack, context)
+        again = command_lines.refresh(access.stack, context)
         told += f"\nThe stack declares it: remove it from the settings, or create it again with: {again}"
     return told
 

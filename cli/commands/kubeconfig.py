@@ -20,7 +20,7 @@ def kubeconfig(stack: str, context: str) -> str:
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()
     if target.cloud:
-        return cloud_kubeconfig.of_stack(stack, target.environment())
+        return cloud_kubeconfig.get_kubeconfig(stack, target.environment())
     if target.context:
         file = f" --kubeconfig {target.kubeconfig}" if target.kubeconfig else ""
         raise UserError(
@@ -57,7 +57,7 @@ def of_team(stack: str, team: str, context: str) -> str:
             f"--team: team {team} has no members; name them in tensorplane:teams.{team}.members, and deploy"
         )
     if target.cloud:
-        found = cloud_kubeconfig.of_member(settings.of_platform.name, team, namespace, target.environment())
+        found = cloud_kubeconfig.get_team_kubeconfig(settings.of_platform.name, team, namespace, target.environment())
         return members_kubeconfig.noted(found, team)
     if target.context:
         raise UserError(

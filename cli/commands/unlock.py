@@ -10,9 +10,9 @@ from cli import options
 def unlock(stack: str, context: str) -> str:
     """Remove the locks of dead processes on this machine, and list them. The lock of a live process is a UserError."""
     from core.errors import UserError
-    from driver import locks
     from driver.stack_settings import StackSettings
     from driver.target import Target
+    from driver.update import locks
 
     target = Target.of(context, stack=stack)
     StackSettings(stack, target.home).source()

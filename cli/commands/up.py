@@ -13,6 +13,6 @@ from cli import options
 def command(stack: str, policies: str) -> int:
     """Deploy a stack, with its embedded cluster if it has one."""
     from driver import exit_codes, up
-    from driver.policy_pack import Policies
+    from driver.update.policy_pack import Policies
 
     return exit_codes.run("tensorplane up", lambda: up.up(options.context(), stack, Policies(policies)))

@@ -29,7 +29,7 @@ def points(lines: Iterable[str]) -> list[Point]:
     """The reports among these lines. After a restart, steps that were trained again replace the former ones."""
     found: dict[int, Point] = {}
     for line in lines:
-        facts = log_line.facts(line)
+        facts = log_line.parse(line)
         if "steps_per_second" not in facts or not facts.get("step", "").isdecimal():
             continue
         step = int(facts["step"])

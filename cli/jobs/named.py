@@ -10,7 +10,7 @@ from cli.api_values import Object
 from cli.jobs import in_cluster
 from components.base.labels import MANAGED_BY, NAME
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import STACK, StackSettings, stack_names
 from stack_file.nearest import did_you_mean
 
@@ -46,16 +46,18 @@ def named(
         return found
     kind = (declared.get(job) or {}).get("kind") if isinstance(declared.get(job), Mapping) else None
     if kind == "notebook":
-        raise UserError(f"{job}: does not run; start it with: {advice.tensorplane(f'notebook {job}', stack)}")
+        raise UserError(f"{job}: does not run; start it with: {command_lines.tensorplane(f'notebook {job}', stack)}")
     if kind == "pipeline":
         raise UserError(
-            f"{job} is a pipeline; see what its stages wait for with: {advice.tensorplane(f'runs {job}', stack)}"
+            f"{job} is a pipeline; see what its stages wait for with: {command_lines.tensorplane(f'runs {job}', stack)}"
         )
     if kind and kind != "trainingJob":
-        status = advice.pods(stack, context)
+        status = command_lines.status(stack, context)
         raise UserError(f"{job} is a {kind}, which needs no queue; see its pods with: {status}")
     if kind:
-        raise UserError(f"{job} is declared but not in the cluster; deploy it with: {advice.deploy(stack, context)}")
+        raise UserError(
+            f"{job} is declared but not in the cluster; deploy it with: {command_lines.deploy(stack, context)}"
+        )
     names = sorted({shown(one, namespace) for one in job_sets} | _training(declared))
     have = f"{', '.join(names) or 'none'}{did_you_mean(job, names)}"
     raise UserError(f"{job or 'JOB'}: stack {stack} has no such job; it has {have}{_of_another(job, stack)}")

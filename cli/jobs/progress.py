@@ -52,7 +52,7 @@ def _of_sweep(api: Kube, job_set: Object) -> Progress:
 
 def read(lines: Sequence[str]) -> Progress:
     """The newest report among these lines of a log."""
-    report = next((found for line in reversed(lines) if "steps_per_second" in (found := log_line.facts(line))), {})
+    report = next((found for line in reversed(lines) if "steps_per_second" in (found := log_line.parse(line))), {})
     return Progress(
         step=_number(report.get("step")),
         steps=_number(report.get("steps")),

@@ -20,7 +20,7 @@ def waits(of: Server, model: str) -> str:
 
 def _gates(of: Server) -> list[Gate]:
     """Those that count requests; of the accuracy, the controller alone knows the examples' answers."""
-    found = canaries.described(of.api, of.namespace, of.name)
+    found = canaries.get_spec(of.api, of.namespace, of.name)
     return [gate for gate in found.rollout.gates if gate.metric != ACCURACY] if found else []
 
 

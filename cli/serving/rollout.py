@@ -45,7 +45,7 @@ class Rollout:
 
 def of(access: Access, name: str, ready: int) -> Rollout | None:
     """The rollout of a server of the stack; None without a canary. `ready`: its ready pods of the stable version."""
-    if (kept := canaries.kept(access.api, access.namespace, name)) is None:
+    if (kept := canaries.get_state(access.api, access.namespace, name)) is None:
         return None
     path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments/{name}{CANARY_SUFFIX}"
     canary = ((access.api.get(path) or {}).get("status") or {}).get("readyReplicas") or 0

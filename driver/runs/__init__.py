@@ -1,1 +1,1 @@
-"""What an update does to the runs of training jobs: which continue, which are replaced by new runs, and why."""
+"""Runs of training jobs, as the cluster and their logs show them: JobSet, progress, failures, what they published."""

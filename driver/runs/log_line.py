@@ -11,7 +11,7 @@ _FACT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
 _UNITS = (("h", 3600), ("min", 60), ("s", 1))
 
 
-def facts(line: str) -> dict[str, str]:
+def parse(line: str) -> dict[str, str]:
     """The facts of a line by name; none if the library did not print it."""
     if not line.startswith(_PREFIX):
         return {}
@@ -20,9 +20,9 @@ def facts(line: str) -> dict[str, str]:
 
 def newest(lines: Sequence[str]) -> str:
     """The newest of these lines, or the last progress in words if the library printed the newest; empty if none."""
-    if not lines or not facts(lines[-1]):
+    if not lines or not parse(lines[-1]):
         return lines[-1] if lines else ""
-    reports = (found for line in reversed(lines) if "steps_per_second" in (found := facts(line)))
+    reports = (found for line in reversed(lines) if "steps_per_second" in (found := parse(line)))
     report = next(reports, None)
     return _in_words(report) if report else lines[-1]
 

@@ -37,7 +37,7 @@ class Published:
             yield f"{name}: {', '.join(map(str, value)) if isinstance(value, Mapping | list) else value}"
 
 
-def of(pods: Iterable[Mapping[str, Any]]) -> Published | None:
+def find(pods: Iterable[Mapping[str, Any]]) -> Published | None:
     """What the pods of a run have published; None if they do not tell."""
     for pod in pods:
         for status in (pod.get("status") or {}).get("containerStatuses") or ():

@@ -14,14 +14,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from embedded.csi import refusal, serve, storage
+from embedded.csi.path_locks import PathLocks
 from embedded.csi.store import Store
-from embedded.csi.turns import Turns
 
 _NO_LOCK = -1
 _GRACE_SECONDS = 5.0
 
 
-class _NobodysTurn(Turns):
+class _NobodysTurn(PathLocks):
     @contextmanager
     def hold(self, changed: Path, read: Path | None = None) -> Iterator[None]:
         yield from ()

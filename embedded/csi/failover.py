@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
-from embedded.csi import refusal, room
+from embedded.csi import capacity, refusal
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.sizes import Asked
@@ -47,7 +47,7 @@ class Failover:
     def _bringing(self, name: str, claim: str, brought: list[tuple[Store, Path]]) -> Callable[[], Origin]:
         def bring() -> Origin:
             copy = self.newest(claim)
-            room.check(self._store.pool, copy.used or 0)
+            capacity.check(self._store.pool, copy.used or 0)
             # A clone of its own, since a newer mirror may replace the original meanwhile.
             held, arrived = (one.snapshots / f"{_BROUGHT}{identifier(name)}" for one in (self._mirror, self._store))
             brought.extend([(self._mirror, held), (self._store, arrived)])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import threading
 
-from embedded.csi import refusal, room, watching
+from embedded.csi import capacity, refusal, watching
 from embedded.csi.records import Volume
 from embedded.csi.store import Store
 
-_AGAIN = room.RESERVE // 4
+_AGAIN = capacity.RESERVE // 4
 """How much more than the reserve must be free before volumes can grow again, to avoid flapping."""
 _LOOK_SECONDS = 1.0
 
@@ -23,8 +23,8 @@ class Guard:
 
     def look(self) -> None:
         """Checks the free space, and changes the volumes' limits if the state changed."""
-        free = room.left(self._store.pool)
-        stopped = free < room.RESERVE + (_AGAIN if self._stopped else 0)
+        free = capacity.free_bytes(self._store.pool)
+        stopped = free < capacity.RESERVE + (_AGAIN if self._stopped else 0)
         if not stopped and not self._stopped:
             return
         # Between the two thresholds, volumes may have been created or expanded, with their full size as their limit.
@@ -34,7 +34,7 @@ class Guard:
             return
         self._stopped = stopped
         what = "volumes cannot grow until space is freed" if stopped else "volumes can grow again"
-        print(f"{room.disk(self._store.pool)}: the disk has {free // room.MIB} MiB left, {what}", flush=True)
+        print(f"{capacity.disk(self._store.pool)}: the disk has {free // capacity.MIB} MiB left, {what}", flush=True)
 
     def _limit(self, volume: Volume, *, stopped: bool) -> bool:
         """Whether the limit was set; a volume that another call is deleting or expanding is retried."""

@@ -11,7 +11,7 @@ import time
 import traceback
 from collections.abc import Callable
 
-from embedded.csi import records, room, watching
+from embedded.csi import capacity, records, watching
 from embedded.csi.lag import Lag, lags
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Volume
@@ -46,7 +46,7 @@ class Mirror:
             base = held.with_name(f"{_HELD}{last.id}") if last else None
             since = base if base and base.exists() else None
             # The size of an incremental copy is unknown; a full copy takes what the volume uses.
-            room.check(self._target.pool, 0 if since else used or 0)
+            capacity.check(self._target.pool, 0 if since else used or 0)
             self._store.storage.copy(folder, held, read_only=True)
             arrived = transfer(self._store, self._target, held, self._target.snapshots, since)
             path = arrived.with_name(made.id)

@@ -16,11 +16,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple, TypeVar
 
-from embedded.csi import mounts, records, refusal, room, storage
+from embedded.csi import capacity, mounts, records, refusal, storage
 from embedded.csi.names import identifier, is_identifier
+from embedded.csi.path_locks import PathLocks
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.sizes import Asked
-from embedded.csi.turns import Turns
 
 _Record = TypeVar("_Record", Volume, Snapshot)
 
@@ -54,7 +54,7 @@ class Store:
         self.lock = os.open(pool / ".lock", os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.storage = storage.of(pool, self.lock)
-        self._turns = Turns()
+        self._turns = PathLocks()
         for folder in (self.volumes, self.snapshots):
             storage.clean(folder, self.storage)
             for record in folder.glob("*.json"):
@@ -127,7 +127,7 @@ class Store:
             if volume:
                 _check_same(volume, name, asked, source)
             else:
-                room.check(self.pool)
+                capacity.check(self.pool)
                 origin = bring() if bring else self._origin(source)
                 size = asked.choose(origin.size if origin else None, self.total)
                 volume = Volume(id_, name, size, time.time_ns(), source, kept.mirror_seconds or 0, kept.claim)
@@ -171,7 +171,7 @@ class Store:
         with self._turns.hold(path):
             volume = self.volume(id_)
             if not asked.holds(volume.size):
-                room.check(self.pool)
+                capacity.check(self.pool)
                 volume = replace(volume, size=asked.choose(volume.size, self.total))
                 records.write(_record(path), volume)
             self.storage.limit(path, volume.size)
@@ -200,7 +200,7 @@ class Store:
                 if (snapshot.name, snapshot.volume) != (name, volume):
                     raise refusal.taken(f"{name}: a snapshot of volume {snapshot.volume} already has this name")
                 return snapshot
-            room.check(self.pool)
+            capacity.check(self.pool)
             snapshot = Snapshot(id_, name, self.volume(volume).size, time.time_ns(), volume)
             self._make(path, snapshot, origin, read_only=True)
         return snapshot

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.paths import PROJECT
-from embedded.csi import room
+from embedded.csi import capacity
 from tests.csi.driver import Driver, empty
 from tests.csi.private import PRIVATE, needs_btrfs
 
@@ -49,7 +49,7 @@ def copying_driver(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Driver]
 @pytest.fixture
 def in_memory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A folder for pools of this process. Where the machine has its usual place for that, syncs wait for no disk."""
-    monkeypatch.setattr(room, "check", lambda *_: None)  # what else is there does not matter
+    monkeypatch.setattr(capacity, "check", lambda *_: None)  # what else is there does not matter
     memory = Path("/dev/shm")
     parent = memory if os.access(memory, os.W_OK) else tmp_path
     with tempfile.TemporaryDirectory(prefix="tensorplane-", dir=parent) as folder:

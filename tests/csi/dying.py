@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from embedded.csi import __main__ as driver
-from embedded.csi import btrfs, records, room
+from embedded.csi import btrfs, capacity, records
 
 FOLDERS = (
     (records, "write"),
@@ -71,7 +71,7 @@ def main() -> int:
 
     for owner, name in {*FOLDERS, *SUBVOLUMES}:
         setattr(owner, name, watched(getattr(owner, name), look))
-    vars(room).update(RESERVE=0, _unwritten=lambda: 0)
+    vars(capacity).update(RESERVE=0, _unwritten=lambda: 0)
     return driver.main()
 
 

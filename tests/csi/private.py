@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from core.paths import PROJECT
-from embedded.csi import pool, room
+from embedded.csi import capacity, pool
 from tests.csi.driver import GUARDED
 
 PRIVATE = ("unshare", "--mount", "--propagation=private", *GUARDED)
@@ -39,5 +39,5 @@ def privately(function: Callable[..., None], folder: Path, *arguments: str) -> s
 
 def mount_memory(folder: Path, mib: int = 4096) -> None:
     """A disk in memory: it waits for nobody's writes, and what other disks have to write takes none of its room."""
-    vars(room).update(RESERVE=0, _unwritten=lambda: 0)
+    vars(capacity).update(RESERVE=0, _unwritten=lambda: 0)
     subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={mib}M", "tmpfs", folder], check=True)

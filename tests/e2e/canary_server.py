@@ -123,7 +123,7 @@ class CanaryServer(Server):
 
     def tried(self) -> str:
         """What is said of the version that the canary tries."""
-        return eventually(lambda: canaries.tried(self.kube, self.namespace, self.name))
+        return eventually(lambda: canaries.describe_trial(self.kube, self.namespace, self.name))
 
     def kill_controller(self) -> None:
         killed.replaced(self.kube, self.namespace, f"app.kubernetes.io/name={self.name}-rollout")

@@ -14,10 +14,10 @@ from cli.commands.runs import start
 from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
-from driver import linked_project, watch
-from driver.deploy import Stack, open_stack
-from driver.policy_pack import Policies
+from driver import watch
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded.instance import Instance
 from tests.e2e.pipelines import settings
@@ -61,6 +61,6 @@ def deployed(instance: Instance, tmp_path_factory: pytest.TempPathFactory) -> De
     for section, entries in settings.of_dev().items():
         file["config"].setdefault(f"tensorplane:{section}", {}).update(entries)
     checkout = open_stack(Target("", instance))
-    stack = linked_project.with_settings(checkout, tmp_path_factory.mktemp("dev"), yaml.safe_dump(file))
+    stack = checkout.with_settings(tmp_path_factory.mktemp("dev"), yaml.safe_dump(file))
     stack.up(Step("pulumi up"), policies=Policies.RUN, state=stack.prepare(Step("prepare")))
     return Deployed(instance, stack, Outputs.of(stack.outputs()), Kube.of(instance.kubeconfig))

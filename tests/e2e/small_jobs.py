@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.jobs import in_cluster
 from core.kube import Kube
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.stacks import OwnStack

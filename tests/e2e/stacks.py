@@ -11,7 +11,6 @@ from typing import Any
 
 from core.kube import Kube
 from core.step import Step
-from driver import linked_project
 from embedded.cluster import processes
 from embedded.cluster.places import Places
 from tests.e2e.conftest import Deployed
@@ -41,7 +40,7 @@ class OwnStack:
 
         `told`: takes what is said before the update acts, with the cluster's help.
         """
-        self.stack = linked_project.with_settings(self.stack, self._folder, settings(**sections))
+        self.stack = self.stack.with_settings(self._folder, settings(**sections))
         state = self.stack.prepare(Step("prepare"))
         if told is None:
             return self.stack.up(Step("pulumi up"), state=state)

@@ -13,8 +13,9 @@ from cli.commands.why import query
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
-from driver import failures, status, watch
-from driver.deploy import Stack
+from driver import status, watch
+from driver.runs import failures
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import Running
@@ -69,7 +70,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     _told_of_the_image(kube, stack, jobs.runs["unknown"], monkeypatch)
 
     with pytest.raises(UserError, match="ValueError: boom"):
-        watch.jobs(kube, stack.outputs())
+        watch.raise_for_failed_jobs(kube, stack.outputs())
     path = jobs.path("broken")
     kube.delete(path)
     eventually(lambda: kube.get(path) is None)
@@ -77,7 +78,7 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     assert set(stack.up(Step("pulumi up"))) == {"same"}
     gone = rf"training job {jobs.runs['broken']}: its JobSet was deployed, but no longer exists in"
     with pytest.raises(UserError, match=gone):
-        watch.jobs(kube, stack.outputs())
+        watch.raise_for_failed_jobs(kube, stack.outputs())
 
     # The two documented ways: the same run, and another one.
     stack._update(["up", "--refresh"], Step("pulumi up"))

@@ -12,8 +12,8 @@ import pytest
 from cli.jobs import in_cluster
 from cli.kueue.facts import condition
 from core.step import Step
-from driver import showcase, watch
-from driver.policy_pack import Policies
+from driver import digits_demo, watch
+from driver.update.policy_pack import Policies
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import admitted
@@ -25,13 +25,13 @@ _METADATA = "/tensorflow.serving.PredictionService/GetModelMetadata"
 @pytest.fixture(scope="module")
 def served(deployed: Deployed) -> Deployed:
     """After training and with the server Ready."""
-    watch.training(deployed.kube, deployed.outputs, Step("training"))
-    watch.serving(deployed.kube, deployed.outputs, Step("serving"))
+    watch.wait_for_training(deployed.kube, deployed.outputs, Step("training"))
+    watch.wait_for_serving(deployed.kube, deployed.outputs, Step("serving"))
     return deployed
 
 
 def test_the_server_is_right_about_the_held_out_digits(served: Deployed) -> None:
-    answers = showcase.ask(served.kube, served.outputs)
+    answers = digits_demo.ask(served.kube, served.outputs)
     assert answers is not None
     assert answers.total == 359
     assert answers.accuracy >= 0.95

@@ -13,8 +13,8 @@ from kubernetes import client, config
 from cli.commands.drift.query import DRIFTED
 from core.paths import PROJECT
 from core.step import Step
-from driver.deploy import Stack
-from driver.policy_pack import Policies
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import repository

@@ -15,8 +15,7 @@ from typing import Any
 import pytest
 
 from core.step import Step
-from driver import linked_project
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
 from tests.support import counts
@@ -45,7 +44,7 @@ SETTINGS = stacks.settings(
 @pytest.fixture
 def stack(deployed: Deployed, tmp_path: Path) -> Stack:
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name="killed"))
-    made = linked_project.with_settings(named, tmp_path, SETTINGS)
+    made = named.with_settings(tmp_path, SETTINGS)
     made.prepare(Step("prepare"))
     return made
 

@@ -13,8 +13,7 @@ import pytest
 from core.errors import UserError
 from core.paths import PROJECT
 from core.step import Step
-from driver import linked_project
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.e2e.conftest import Deployed
 from tests.e2e.small_jobs import LEGACY, SMALL, Running
 from tests.support.waiting import eventually
@@ -54,7 +53,7 @@ def _stack(deployed: Deployed, folder: Path, name: str, workloads: dict[str, Any
     """A workload stack in a project of its own that also has the dev stack's file."""
     config = {"config": {"tensorplane:platform": "dev", "tensorplane:workloads": workloads}}
     named = replace(deployed.stack, settings=replace(deployed.stack.settings, name=name))
-    stack = linked_project.with_settings(named, folder, json.dumps(config))
+    stack = named.with_settings(folder, json.dumps(config))
     shutil.copyfile(PROJECT / "Pulumi.dev.yaml", stack.settings.project / "Pulumi.dev.yaml")
     return stack
 

@@ -27,8 +27,8 @@ from cli.commands.preview import render
 from cli.commands.preview.engine import Preview
 from core.errors import UserError
 from core.step import Step
-from driver.deploy import Stack
 from driver.stack_settings import StackSettings
+from driver.update.stack import Stack
 from tests.recorded import stacks
 from tests.support import kubeconfigs, planted
 

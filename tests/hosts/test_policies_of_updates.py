@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import UserError
 from core.step import Step
-from driver.deploy import Stack
-from driver.policy_pack import Policies
 from driver.stack_settings import StackSettings
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack
 from tests.hosts.engine import Engine
 
 _PROGRAM = """

@@ -16,8 +16,8 @@ from cli.commands.preview.events import report
 from cli.commands.preview.report import Change, Property, Report
 from cli.commands.preview.sections import node_groups
 from core.errors import UserError
-from driver.runs import words
 from driver.stack_settings import StackSettings
+from driver.update import run_effects
 from tests.hosts import preview_events as events
 from tests.hosts.engine import Engine
 from tests.support.run_events import events as run_events
@@ -36,7 +36,7 @@ CASES = {
     "fleet": report("prod", [*events.FLEET, *events.KEPT]),
     "queues": report("dev", [*events.QUEUES, *events.KEPT]),
     "cost": replace(report("prod", [*events.COST, *events.KEPT]), durations={"search": 5400}),
-    "runs": Report("dev", runs=words.lines(RUN, None)),
+    "runs": Report("dev", runs=run_effects.effect_lines(RUN, None)),
     "nothing": report("dev", [*events.CHANGES[:4], *events.KEPT]),
 }
 

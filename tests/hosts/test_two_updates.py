@@ -8,9 +8,9 @@ import pytest
 
 from core.errors import UserError
 from core.step import Step
-from driver import locks
-from driver.deploy import Stack
 from driver.stack_settings import StackSettings
+from driver.update import locks
+from driver.update.stack import Stack
 from tests.hosts.engine import Engine, Project
 from tests.support.waiting import eventually
 

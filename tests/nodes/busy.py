@@ -18,9 +18,8 @@ from cli.jobs import in_cluster
 from components.agent.health import lease_name
 from core.kube import Kube
 from core.step import Step
-from driver import linked_project
-from driver.deploy import open_stack
 from driver.target import Target
+from driver.update.stack import open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.instance import Instance
@@ -72,7 +71,7 @@ class Busy:
         """On a cluster with two nodes and nothing else: controllers and undisturbed runs are on the first."""
         cluster.load_images(instance, Step("load images"))
         kube = Kube.of(instance.kubeconfig)
-        stack = linked_project.with_settings(open_stack(Target("", instance)), folder, _settings())
+        stack = open_stack(Target("", instance)).with_settings(folder, _settings())
         with RealNode(instance, 2).closed(kube):
             stack.up(Step("pulumi up"), state=stack.prepare(Step("prepare")))
             told = stack.outputs()

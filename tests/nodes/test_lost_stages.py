@@ -14,9 +14,8 @@ import toolchain
 from components.base.labels import FENCED
 from core.kube import Kube
 from core.step import Step
-from driver import linked_project
-from driver.deploy import open_stack
 from driver.target import Target
+from driver.update.stack import open_stack
 from embedded import cluster
 from tests.e2e.pipelines import deployed
 from tests.e2e.pipelines.deployed import Pipelines, stages_of
@@ -75,7 +74,7 @@ def pipeline(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Pipelin
                 task.run(Step(task.name))
         cluster.load_images(instance, Step("load images"), controllers=(_ARGO,))
         kube, folder = Kube.of(instance.kubeconfig), tmp_path_factory.mktemp("texts")
-        stack = linked_project.with_settings(open_stack(Target("", instance)), folder, yaml.safe_dump(_stack()))
+        stack = open_stack(Target("", instance)).with_settings(folder, yaml.safe_dump(_stack()))
         first, second = RealNode(instance, 1), RealNode(instance, 2)
         with contextlib.ExitStack() as open_pods:
             with second.closed(kube):

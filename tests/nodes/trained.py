@@ -14,9 +14,9 @@ from components.base.labels import JOB_SET_NAME
 from core.kube import Kube
 from core.paths import PROJECT
 from core.step import Step
-from driver import linked_project, watch
-from driver.deploy import Stack, open_stack
+from driver import watch
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from driver.watch import Outputs
 from embedded import cluster
 from embedded.instance import Instance
@@ -55,7 +55,7 @@ class Trained:
         job |= {"env": {"STEPS": steps, "RUN": run}, "checkpoints": {"volume": "models", "everySteps": steps // 10}}
         # Either node has room for the whole gang beside all else.
         job["resources"]["cpus"], config["tensorplane:workloads"]["digits-server"]["resources"]["cpus"] = 0.2, 0.05
-        self.stack = linked_project.with_settings(self.stack, self.folder, yaml.safe_dump(tree))
+        self.stack = self.stack.with_settings(self.folder, yaml.safe_dump(tree))
         self.stack.up(Step("pulumi up"), state=self.stack.prepare(Step("prepare")))
         outputs = self.stack.outputs()
         self.run, self.outputs = outputs["workloads"]["digits"]["jobSet"], Outputs.of(outputs)
@@ -63,7 +63,7 @@ class Trained:
     def finish(self) -> None:
         """Wait until the run has ended well."""
         assert self.outputs
-        watch.training(self.kube, self.outputs, Step("training"))
+        watch.wait_for_training(self.kube, self.outputs, Step("training"))
 
     def versions(self) -> dict[str, dict[str, str]]:
         """The digests of the variables of each version that servers can see."""

@@ -13,7 +13,7 @@ from typing import Any
 from pulumi.runtime.proto import analyzer_pb2 as messages
 
 from core.paths import PROJECT
-from driver.policy_pack import PACK
+from driver.update.policy_pack import PACK
 from tests.policies.preview_provider import Servicer
 from tests.recorded import stacks
 from tests.support.rendering import settings_of

@@ -30,7 +30,7 @@ def test_a_line_is_names_and_values(capsys: pytest.CaptureFixture[str]) -> None:
 def test_any_value_can_be_read_back(facts: dict[str, str]) -> None:
     words = " ".join(f"{name}={log._word(value)}" for name, value in facts.items())
     assert "\n" not in words
-    assert log_line.facts(f"tensorplane: {words}") == facts
+    assert log_line.parse(f"tensorplane: {words}") == facts
 
 
 def test_programs_of_deployed_runs_find_say_where_it_was() -> None:

@@ -21,7 +21,7 @@ from core.kube import Kube
 from core.kube_objects import Objects
 from core.paths import PROJECT
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from embedded.instance import Instance
 from tests.support import simulated
 from tests.support.simulated import Simulated

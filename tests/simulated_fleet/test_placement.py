@@ -43,8 +43,8 @@ def test_the_stacks_own_workloads_run_where_they_ask_to_and_jobs_end(deployed: D
     eventually(lambda: places("digits-server") == ["hopper"])
     outputs = watch.Outputs.of(deployed.stack(deployed.settings).outputs())
     assert watch.is_simulated(deployed.kube, outputs)
-    watch.training(deployed.kube, outputs, Step("training"))
-    watch.serving(deployed.kube, outputs, Step("serving"))
+    watch.wait_for_training(deployed.kube, outputs, Step("training"))
+    watch.wait_for_serving(deployed.kube, outputs, Step("serving"))
 
 
 @pytest.mark.parametrize(("asked", "places"), PLACED.values(), ids=PLACED)

@@ -11,7 +11,7 @@ from core.gvk import GVK
 from core.kube import Kube
 from core.kube_objects import Objects
 from core.step import Step
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from tests.storage import kubectl
 from tests.storage.claims import SNAPSHOT_API, from_snapshot
 from tests.storage.declared import SNAPSHOT_KIND, Declared, pulumi, state

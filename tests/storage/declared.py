@@ -16,9 +16,8 @@ import yaml
 
 from components import versions
 from core.step import Step
-from driver import linked_project
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from embedded.cluster import image_store
 from tests.storage.claims import SNAPSHOT_API, Claims
 from tests.support.waiting import eventually
@@ -69,7 +68,7 @@ class Declared:
         opened = open_stack(Target("", self.claims.instance))
         named = replace(opened, settings=replace(opened.settings, name=self.name))
         written = {f"tensorplane:{key}": value for key, value in {"cluster": {"kind": "embedded"}, **settings}.items()}
-        stack = linked_project.with_settings(named, self._folder, yaml.safe_dump({"config": written}))
+        stack = named.with_settings(self._folder, yaml.safe_dump({"config": written}))
         return stack, stack.prepare(Step("prepare"))
 
     def up(self, *, acknowledge: dict[str, list[str]] | None = None, **volumes: Any) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UserError
 from core.step import Step
-from driver import missing_claims
+from driver import claims as missing_claims
 from tests.storage.declared import Declared
 
 KEPT: dict[str, Any] = {"sizeGib": 1}
@@ -29,7 +29,7 @@ def test_it_comes_back_with_its_bytes_and_lost_ones_are_never_replaced_by_an_emp
 
     claims.kube.delete(claim)
     claims.until_gone(claim)
-    (missing,) = missing_claims.missing({"comes-back": KEPT}, declared.namespace, claims.kube, declared.name)
+    (missing,) = missing_claims.find_missing({"comes-back": KEPT}, declared.namespace, claims.kube, declared.name)
     assert f"PersistentVolume {volume} has its data; run `make up STACK={declared.name}`" in missing
     assert _updated(declared, KEPT) == [missing]
     assert declared.volume("comes-back") == volume

@@ -8,9 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from core.step import Step
-from driver import linked_project
-from driver.deploy import Stack, open_stack
 from driver.target import Target
+from driver.update.stack import Stack, open_stack
 from embedded.cluster import image_store
 from embedded.instance import Instance
 from tests.support import cluster_fixture
@@ -29,7 +28,7 @@ class Simulated:
 
     def stack(self, settings: str) -> Stack:
         """The stack with these settings, ready for `up`."""
-        linked = linked_project.with_settings(open_stack(Target("", self.instance)), self.folder, settings)
+        linked = open_stack(Target("", self.instance)).with_settings(self.folder, settings)
         linked.prepare(Step("pulumi up"))
         return linked
 

@@ -16,7 +16,7 @@ from cli.commands.preview import render
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.commands.preview.section import CUT
 from core.paths import PROJECT
-from driver.acknowledged import Risk
+from driver.update.data_at_risk import Risk
 from tests.support import forges
 
 CI = PROJECT / "examples" / "ci"

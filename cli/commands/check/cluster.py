@@ -9,14 +9,14 @@ from cli.commands.check import controllers, guard, node_sizes, platform, promise
 from components.base.problems import Note
 from core.errors import UserError
 from core.kube import Kube
-from driver import advice
+from driver import command_lines
 from driver.target import Target
 from stack import ResolvedStack
 
 
 def comparison(stack: str, context: str) -> Callable[[ResolvedStack], list[Note]]:
     """`compare` with the cluster of a stack."""
-    return partial(compare, api=Target.of(context, stack=stack).api(), repair=advice.repair(stack, context))
+    return partial(compare, api=Target.of(context, stack=stack).api(), repair=command_lines.repair(stack, context))
 
 
 def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from components import versions
 from components.base.problems import Problem
 from core.kube import Kube
-from driver import advice
+from driver import command_lines
 from stack import ResolvedStack
 from workloads.family import WorkloadArgs
 from workloads.training_job.component import TrainingJobArgs
@@ -23,7 +23,7 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
     platform, known = resolved.config.platform, resolved.platform
     if not platform or not resolved.workloads:
         return
-    deploy = f"deploy it with: {advice.deploy(platform)}"
+    deploy = f"deploy it with: {command_lines.deploy(platform)}"
     if api.get(_NAMESPACE.format(known.namespace)) is None:
         reason = f"{platform} is not deployed: the cluster has no namespace {known.namespace}"
         yield Problem(("platform",), f"{reason}; {deploy}")

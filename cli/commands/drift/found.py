@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.commands.preview import property_path
-from driver.runs.steps import Event
+from driver.update.engine_events import Event
 
 _READ, _PLANNED = "resOutputsEvent", "resourcePreEvent"
 _UNCHANGED = frozenset({"same", "read", "refresh"})

@@ -13,7 +13,7 @@ from cli.commands.preview import engine, events
 from cli.output import markdown as md
 from components.base.plural import counted
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 
 DRIFTED = 3
 """The exit code if something has drifted; 2 is that of a wrong usage."""
@@ -54,7 +54,7 @@ def markdown(drift: Found, stack: str) -> str:
 def _conclusion(drift: Found, stack: str) -> list[str]:
     count = len(drift.drifted)
     what = f"{counted(count, 'resource')} {'differs' if count == 1 else 'differ'}"
-    said = [f"{what} from the deployed state; to repair: {advice.repair(stack)}" if count else "No drift."]
+    said = [f"{what} from the deployed state; to repair: {command_lines.repair(stack)}" if count else "No drift."]
     if drift.undeployed:
         newer = counted(drift.undeployed, "resource")
         said.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")
@@ -67,8 +67,8 @@ def _used(streamed: list[events.Event]) -> set[str]:
 
 
 def _up(stack: str) -> str:
-    return advice.make("up", stack)
+    return command_lines.make("up", stack)
 
 
 def _preview(stack: str) -> str:
-    return advice.make("preview", stack)
+    return command_lines.make("preview", stack)

@@ -6,7 +6,7 @@ from core import terminal
 from core.paths import PROJECT
 from core.progress import Progress
 from core.step import Step
-from driver import package_sets
+from driver import requirements
 from driver.stack_settings import StackSettings, stack_names
 from embedded.instance import Instance
 from images import package_resolution
@@ -41,7 +41,7 @@ def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock
 def _asked() -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for name in stack_names():
-        for packages in package_sets.asked(StackSettings(name, Instance.current().stacks)):
+        for packages in requirements.list_package_sets(StackSettings(name, Instance.current().stacks)):
             found.setdefault(package_lock.asked(packages), packages)
     return list(found.values())
 

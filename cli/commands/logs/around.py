@@ -11,7 +11,7 @@ from cli.api_values import Object
 from cli.commands.logs.pods import Choice
 from cli.jobs import in_cluster
 from components.base.plural import none_of
-from driver import failures
+from driver.runs import failures
 
 
 def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:

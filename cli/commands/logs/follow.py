@@ -53,7 +53,7 @@ def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
 
 def _model(job_set: Object, there: list[Object]) -> str:
     """Where the model is that it has published."""
-    model, folder = published.of(there), JobSet(job_set).value("MODEL_DIR")
+    model, folder = published.find(there), JobSet(job_set).value("MODEL_DIR")
     return f"; model version {model.version.rpartition('/')[2]} in {folder}" if model and folder else ""
 
 

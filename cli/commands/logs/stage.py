@@ -22,7 +22,7 @@ from cli.pipelines.listed import StageRun
 from cli.pipelines.pods import PodOfStage
 from components.base.plural import none_of
 from core.errors import UserError
-from driver import failures
+from driver.runs import failures
 from stack_file.nearest import did_you_mean
 from workloads.pipeline import run as pipeline_run
 

@@ -27,7 +27,7 @@ from cli.jobs import in_cluster, named
 from components.base.labels import labels
 from components.cost import pods as cost
 from core.errors import UserError
-from driver import failures
+from driver.runs import failures
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 from workloads.notebook import manifest as notebook_manifest

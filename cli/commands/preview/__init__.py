@@ -25,6 +25,6 @@ def command(stack: str, policies: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
     from core import terminal
-    from driver.policy_pack import Policies
+    from driver.update.policy_pack import Policies
 
     return show.run(stack, options.context(), base, report, terminal.console(), Policies(policies))

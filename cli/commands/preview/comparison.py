@@ -19,13 +19,12 @@ from cli.commands.preview.merge_base import MergeBase
 from cli.commands.preview.report import Report
 from components.base import outputs
 from components.clusters.settings import ClusterArgs
-from driver import policy_pack, protected
-from driver.acknowledged import Asked, Risk
-from driver.data_at_risk import risks
-from driver.policy_pack import Policies
-from driver.runs import words as runs
-from driver.runs.steps import planned
 from driver.stack_settings import StackSettings
+from driver.update import policy_pack, protected_resources
+from driver.update import run_effects as runs
+from driver.update.data_at_risk import Acknowledged, Risk, find_risks
+from driver.update.engine_events import list_planned
+from driver.update.policy_pack import Policies
 from embedded.environment import project_environment
 from plugins.hosts import stand_ins as providers
 
@@ -58,7 +57,7 @@ class Comparison:
             before,
             after,
             # Of a stack whose file is gone, only an earlier commit can acknowledge what is lost.
-            asked=one.settings.acknowledged if one else Asked(),
+            asked=Acknowledged.of(one.settings) if one else Acknowledged(),
             stand_ins=one.stand_ins if one else {},
             removed=self.after is None,
         )
@@ -72,7 +71,7 @@ def report(
     before: Streamed,
     after: Streamed,
     *,
-    asked: Asked,
+    asked: Acknowledged,
     stand_ins: Mapping[str, str] = MappingProxyType({}),
     removed: bool = False,
 ) -> Report:
@@ -93,13 +92,13 @@ def report(
     found = events.report(name, streamed, failed=after.failed, stand_ins=stand_ins)
     if removed:
         asked = replace(asked, removed=True)
-    at_risk = risks(planned(streamed), asked)
+    at_risk = find_risks(list_planned(streamed), asked)
     return after.explained(
         replace(
             found,
             warnings=(*after.notes, *warnings, *found.warnings),
             risks=(*_refused(steps), *at_risk),
-            runs=runs.lines(streamed, None),
+            runs=runs.effect_lines(streamed, None),
             compared_with=commit,
             removed=removed,
         )
@@ -111,7 +110,10 @@ def _refused(steps: Sequence[graphs.Step]) -> Iterator[Risk]:
     protected_steps = [step for step in steps if step.protected]
     claims = [step for step in protected_steps if step.urn.split("::")[2].endswith(_CLAIM)]
     others = [step for step in protected_steps if not (claims and _VOLUME in step.urn)]
-    lines = (protected.line(step.urn, replaced=step.operation == "replace") for step in [*claims, *others])
+    lines = (
+        protected_resources.describe_refusal(step.urn, replaced=step.operation == "replace")
+        for step in [*claims, *others]
+    )
     yield from (Risk(line, stops=True) for line in dict.fromkeys(lines))
 
 

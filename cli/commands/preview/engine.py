@@ -22,13 +22,14 @@ from cli.jobs import durations
 from core.children import Children
 from core.errors import UserError
 from core.kube import Kube
-from driver import missing_claims, policy_pack, recorded_usage
-from driver.data_at_risk import Facts, risks
-from driver.policy_pack import Policies
-from driver.runs import words as runs
-from driver.runs.steps import STREAMED, planned
+from driver import claims
 from driver.stack_settings import StackSettings, call
 from driver.target import Target
+from driver.update import policy_pack, recorded_usage
+from driver.update import run_effects as runs
+from driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
+from driver.update.engine_events import STREAMED, list_planned
+from driver.update.policy_pack import Policies
 from plugins.hosts import stand_ins
 from toolchain.pulumi_environment import SHOWN, pulumi_environment
 
@@ -75,17 +76,17 @@ class Preview:
         """Runs the engine's preview. Neither the cluster nor the state changes."""
         streamed = self.stream(watch)
         found = events.report(self.settings.name, streamed.events, failed=streamed.failed, stand_ins=self.stand_ins)
-        at_risk = risks(
-            planned(streamed.events),
-            self.settings.acknowledged,
+        at_risk = find_risks(
+            list_planned(streamed.events),
+            Acknowledged.of(self.settings),
             export=self._state,
-            facts=lambda: Facts.of(self.api, self.settings.namespace) if self.api else Facts(),
+            facts=lambda: ClusterVolumes.of(self.api, self.settings.namespace) if self.api else ClusterVolumes(),
         )
         found = replace(
             found,
             warnings=(*streamed.notes, *found.warnings),
             risks=(*found.risks, *at_risk),
-            runs=runs.lines(streamed.events, self.api),
+            runs=runs.effect_lines(streamed.events, self.api),
             durations=durations.last(self.api, self.settings.namespace) if self.api else {},
         )
         return streamed.explained(found)
@@ -121,7 +122,7 @@ class Preview:
         if self.api is None:
             return []
         of = self.settings
-        found = missing_claims.gone(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
+        found = claims.list_deleted(self._state(), of.namespace, of.section("volumes"), self.api, of.name)
         if lost := [str(one) for one in found if one.lost]:
             raise UserError(*lost)
         return [str(one) for one in found]

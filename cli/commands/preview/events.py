@@ -12,8 +12,9 @@ from cli.commands.preview import properties
 from cli.commands.preview.declared import Declared
 from cli.commands.preview.report import OPERATIONS, Change, Report, Verdict
 from components.base import outputs
-from driver import protected, unforeseen
-from driver.acknowledged import Risk
+from driver import crash_reports
+from driver.update import protected_resources
+from driver.update.data_at_risk import Risk
 from plugins.cloud_models.coverage import Coverage
 
 Event = Mapping[str, Any]
@@ -80,7 +81,7 @@ def report(
         elif found := Coverage.read(diagnostic["message"]):
             values[found.token] = values[found.token].and_of(found) if found.token in values else found
         elif diagnostic["severity"] in diagnostics:
-            refused += (lines := protected.refusals(diagnostic["message"]))
+            refused += (lines := protected_resources.refusals(diagnostic["message"]))
             diagnostics[diagnostic["severity"]] += [] if lines else _lines(diagnostic["message"])
             packages.add(_type(diagnostic.get("urn", "")).partition(":")[0])
     components = declared.components
@@ -149,8 +150,8 @@ def _pack(event: Event) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    text = protected.explained(message.strip())
+    text = protected_resources.reword(message.strip())
     lines = [_PROBLEM.sub(r"\1 \2: ", line.rstrip()) for line in text.splitlines() if line.strip()]
-    if unforeseen.TRACEBACK in text:
-        lines = unforeseen.of_program(lines, unforeseen.kept("make preview", text))
+    if crash_reports.TRACEBACK in text:
+        lines = crash_reports.fold_traceback(lines, crash_reports.save("make preview", text))
     return [line for line in lines if not line.startswith(_NOISE) and line not in _EMPTY]

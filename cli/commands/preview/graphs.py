@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from cli.commands.preview.property_path import UNKNOWN_VALUE
-from driver.runs.steps import Event
+from driver.update.engine_events import Event
 from plugins.kubernetes import checkpoint, kinds
 from plugins.kubernetes import diff as kubernetes_diff
 from plugins.kubernetes.engine import Engine

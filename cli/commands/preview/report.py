@@ -9,7 +9,7 @@ from typing import Any
 
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.property_path import BETWEEN
-from driver.acknowledged import Risk
+from driver.update.data_at_risk import Risk
 from plugins.cloud_models.coverage import Coverage
 
 # In the order of the report; the engine's steps of a replacement are one `replace` here.

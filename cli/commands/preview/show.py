@@ -15,7 +15,7 @@ from cli.commands.preview.engine import Preview
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
 from core.errors import UserError
-from driver.policy_pack import Policies
+from driver.update.policy_pack import Policies
 
 
 def run(stack: str, context: str, base: str, file: Path, console: Console, policies: Policies) -> int:

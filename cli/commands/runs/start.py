@@ -15,7 +15,7 @@ from cli.pipelines import workflow as workflows
 from cli.pipelines.workflow import ENDS, state_of
 from components.base.labels import NAME
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 from workloads.pipeline import run as pipeline_run
@@ -130,7 +130,7 @@ def _template(access: Access, pipeline: str) -> dict[str, Any]:
     declared = workflows.declared(access)
     if pipeline in declared:
         raise UserError(
-            f"{pipeline}: is not deployed yet; deploy it with: {advice.deploy(access.stack, access.context)}"
+            f"{pipeline}: is not deployed yet; deploy it with: {command_lines.deploy(access.stack, access.context)}"
         )
     remedy = f"choose one of {', '.join(declared)}{did_you_mean(pipeline, declared)}" if declared else "declare one"
     raise UserError(f"{pipeline}: no pipeline of stack {access.stack} has this name; {remedy}")

@@ -17,7 +17,7 @@ from cli.api_values import Object
 from cli.jobs import pod_of_job
 from components.base.labels import COMPONENT, DOMAIN, NAME
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 from driver.runs.job_set import JobSet
 from workloads.tensorboard import manifest as tensorboard_manifest
 
@@ -97,7 +97,7 @@ def _of_stack(access: Access, name: str) -> str:
         if not pod["metadata"].get("deletionTimestamp") and pod["status"].get("phase") in ("Pending", "Running")
     ]
     if not there:
-        deploy = advice.deploy(access.stack, access.context)
+        deploy = command_lines.deploy(access.stack, access.context)
         raise UserError(f"{name}: is declared but has no pod in the cluster; deploy it with: {deploy}")
     newest = max(there, key=lambda pod: str(pod["metadata"]["creationTimestamp"]))
     pod = f"{path}/{newest['metadata']['name']}"

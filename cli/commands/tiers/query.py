@@ -14,14 +14,14 @@ from cli.commands.tiers import rows, tables
 from components import queues as queue
 from components.base import outputs
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 from stack import ResolvedStack
 
 
 def run(file: Path, console: Console, *, as_json: bool) -> None:
     """Prints the tiers of a Pulumi.<stack>.yaml. A UserError with a line for each mistake in it."""
     if unread := stack_config.encrypted(file, "cluster", "nodeGroups", "queues", "cohorts", "teams", "topology"):
-        shown = advice.make("preview", file.stem.removeprefix("Pulumi."))
+        shown = command_lines.make("preview", file.stem.removeprefix("Pulumi."))
         raise UserError(f"{', '.join(unread)}: only Pulumi can read encrypted values; for the table, run: {shown}")
     queues = registered(stack_config.load(file))
     if not queues and not as_json:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from cli.api_values import Object
 from core.kube import Kube, ReadableLists
-from driver import volume_use
+from driver import claims as volume_use
 
 _SNAPSHOTS = "/apis/snapshot.storage.k8s.io/v1"
 _REPLICATION = "/apis/volsync.backube/v1alpha1"
@@ -56,7 +56,7 @@ def gather(api: Kube, namespace: str) -> Facts:
         replications=lists.read(f"{_REPLICATION}/{inside}/replicationsources") or [],
         every_claim=frozenset(_named(one) for one in lists.read("/api/v1/persistentvolumeclaims") or claims),
         every_snapshot=frozenset(one["metadata"]["uid"] for one in all_snapshots or ()),
-        used=dict(volume_use.used(api, namespace, pods)),
+        used=dict(volume_use.used_bytes(api, namespace, pods)),
         notes=lists.notes,
     )
 

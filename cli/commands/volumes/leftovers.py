@@ -13,7 +13,7 @@ from cli.api_values import Object, moment
 from cli.commands.volumes.facts import Facts
 from components.base.quantities import size_bytes
 from core.errors import UserError
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import STACK
 from embedded.cluster import csi
 from embedded.csi.contract import DRIVER
@@ -44,7 +44,7 @@ def leftovers(facts: Facts, declared: Collection[str] = (), *, stack: str = STAC
 
     `declared`: the volumes in the settings of `stack`, as namespace/name.
     """
-    found = [*_volumes(facts, declared, advice.refresh(stack, context)), *_contents(facts, stack)]
+    found = [*_volumes(facts, declared, command_lines.refresh(stack, context)), *_contents(facts, stack)]
     return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)
 
 
@@ -108,7 +108,7 @@ def _contents(facts: Facts, stack: str) -> Iterator[Leftover]:
             size=status.get("restoreSize"),
             since=datetime.fromtimestamp(taken / 1e9, UTC) if taken else None,
             state="no VolumeSnapshot",
-            back=f"{advice.tensorplane(f'volumes {name} --bring-back', stack)} | kubectl apply -f -",
+            back=f"{command_lines.tensorplane(f'volumes {name} --bring-back', stack)} | kubectl apply -f -",
             gone=f"kubectl patch volumesnapshotcontent {name} {patch}; kubectl delete volumesnapshotcontent {name}",
         )
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from cli.commands.volumes import facts as volume_facts
 from cli.commands.volumes import leftovers, rows, tables
 from core.errors import UserError
-from driver import advice, missing_claims
+from driver import claims, command_lines
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from stack_file import dumping
@@ -55,9 +55,9 @@ def run(question: Question, console: Console) -> None:
     else:
         console.print(tables.overview(volumes, left, facts.notes, now))
         lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in facts.claims}]
-        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, facts.volumes, question.stack):
+        for line in claims.describe_missing(declared, settings.namespace, lacking, facts.volumes, question.stack):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
-        for line in tables.commands(left, advice.refresh(question.stack, question.context)):
+        for line in tables.commands(left, command_lines.refresh(question.stack, question.context)):
             console.print(line, soft_wrap=True, markup=False)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from cli.api_values import Object
 from cli.kueue.facts import Details, condition
-from driver import failures
+from driver.runs import failures
 
 _SCALING = {
     "TriggeredScaleUp": "nodes are being added",
@@ -108,5 +108,5 @@ def _holding(pod: Object) -> str:
         return ""
     for container in (*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())):
         if (container.get("state") or {}).get("waiting"):
-            return failures.waits(pod, container)
+            return failures.waiting_reason(pod, container)
     return f"{status.get('phase', 'Pending')}, not ready"

@@ -20,7 +20,7 @@ from cli.kueue import facts as queue_facts
 from cli.kueue import quota_tree, workloads
 from cli.output.tables import table
 from core.kube import Kube
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import STACK
 
 
@@ -67,6 +67,6 @@ def ask(
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
     details = queue_facts.details(api, job_set, work.cluster_queue if work else None)
     room = quota_tree.of(facts, works)
-    deploy, refresh = advice.deploy(stack, context), advice.refresh(stack, context)
+    deploy, refresh = command_lines.deploy(stack, context), command_lines.refresh(stack, context)
     found = verdict.answer(Asked(job_set, work, works, facts, details, room, datetime.now(UTC), deploy, refresh))
     return replace(found, notes=tuple(facts.notes))

@@ -14,8 +14,7 @@ from cli.kueue.facts import Facts, condition
 from cli.kueue.workloads import Work
 from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
-from driver import failures
-from driver.runs import published
+from driver.runs import failures, published
 from driver.runs.job_set import JobSet
 from stack_file.nearest import did_you_mean
 
@@ -50,7 +49,7 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
     if (about.get("labels") or {}).get(MANAGED_BY) == in_cluster.MANAGER:
         yield failures.AGAIN
     elif about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
-        yield failures.again(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
+        yield failures.how_to_rerun(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
     else:
         yield "The settings do not declare it; its owner can delete the JobSet and create it again."
 
@@ -74,7 +73,7 @@ def _former_starts(asked: Asked) -> Iterator[str]:
 
 
 def _ended_well(asked: Asked) -> Iterator[str]:
-    model = published.of(asked.details.pods)
+    model = published.find(asked.details.pods)
     yield from model.lines if model else ()
 
 
@@ -90,7 +89,7 @@ def _without_queue(asked: Asked) -> Answer:
         return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
     about = asked.job_set["metadata"]
     verdict = f"{asked.name} cannot start, and without a queue nothing stops it"
-    return Answer(verdict, "stuck", (*found, failures.end(about["namespace"], about["name"])))
+    return Answer(verdict, "stuck", (*found, failures.how_to_stop(about["namespace"], about["name"])))
 
 
 def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:

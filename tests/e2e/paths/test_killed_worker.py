@@ -59,7 +59,7 @@ def test_a_killed_worker_restarts_the_gang_at_exactly_the_saved_step(member: Per
 def _undisturbed(paths: OwnStack) -> dict[str, str]:
     """What the dev stack's job has published."""
     dev = paths.deployed
-    watch.training(dev.kube, dev.outputs, Step("training"))
+    watch.wait_for_training(dev.kube, dev.outputs, Step("training"))
     return _content(volume_folder(dev, dev.outputs.namespace, "models") / "digits")
 
 

@@ -28,7 +28,7 @@ from cli.pipelines import listed
 from cli.pipelines.listed import Run
 from components.base.settings import Settings
 from core.kube import Kube
-from driver.deploy import Stack
+from driver.update.stack import Stack
 from stack import ResolvedStack
 from stack_file import read
 from tests.support.waiting import PATIENT_SECONDS, eventually

@@ -14,7 +14,7 @@ from core.errors import UserError
 from core.kube import Kube
 from driver import agent_states, status_tables
 from driver.agent_states import DEAD, FAILING, WAITING, WORKING, Agents
-from driver.status_tables import Facts
+from driver.status_tables import ClusterObjects
 from tests.support.rendering import PROJECT
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
@@ -80,7 +80,7 @@ def test_an_agent_works_if_it_has_done_its_work(found: Agents, state: str, last:
 
 def _printed(agents: Agents) -> str:
     drawn = io.StringIO()
-    facts = Facts([], [], [], [], [], agents=agents)
+    facts = ClusterObjects([], [], [], [], [], agents=agents)
     Console(width=100, file=drawn).print(status_tables.render(facts, NOW, embedded=True))
     return drawn.getvalue()
 

@@ -90,7 +90,7 @@ def test_a_server_is_asked_and_one_without_a_model_gets_one(ready: int, job: dic
         "digits": {"kind": "trainingJob", **job},
         "digits-server": {"kind": "modelServer", "model": MODEL},
     }
-    assert list(next_steps.of_servers(cast(Kube, Api(ready)), OUTPUTS, declared, "dev")) == [told]
+    assert list(next_steps.list_servers(cast(Kube, Api(ready)), OUTPUTS, declared, "dev")) == [told]
 
 
 @pytest.mark.parametrize("publish", ["digits-server", "digits-server/digits"])
@@ -101,7 +101,7 @@ def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(pu
         "classify": {"kind": "pipeline", "stages": {"train": {}, "serve": {"publish": publish}}},
     }
     told = "Server digits-server waits for the model of classify: tensorplane runs start classify"
-    assert list(next_steps.of_servers(cast(Kube, Api(0)), OUTPUTS, declared, "dev")) == [told]
+    assert list(next_steps.list_servers(cast(Kube, Api(0)), OUTPUTS, declared, "dev")) == [told]
 
 
 @pytest.mark.parametrize(
@@ -125,17 +125,17 @@ def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(pu
     ],
 )
 def test_a_version_that_is_tried_is_told_with_what_its_gate_waits_for(api: Api, told: str) -> None:
-    (line,) = next_steps.of_servers(cast(Kube, api), OUTPUTS, {}, "dev")
+    (line,) = next_steps.list_servers(cast(Kube, api), OUTPUTS, {}, "dev")
     assert line == f"Server digits-server{told}: tensorplane models digits-server"
 
 
 def test_without_a_cluster_that_answers_servers_are_named_all_the_same() -> None:
-    (told,) = next_steps.of_servers(None, OUTPUTS, {}, "prod")
+    (told,) = next_steps.list_servers(None, OUTPUTS, {}, "prod")
     assert told == "Server digits-server: tensorplane models digits-server --stack prod"
 
 
 def test_a_team_with_members_gets_its_kubeconfig() -> None:
     teams = {"vision": {"members": ["user:ada"]}, "speech": {}, "text": None}
-    assert list(next_steps.of_teams(teams, "dev")) == [
+    assert list(next_steps.list_teams(teams, "dev")) == [
         "Team vision, for its members: tensorplane kubeconfig --team vision --output ~/.kube/vision.kubeconfig"
     ]

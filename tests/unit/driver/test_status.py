@@ -10,8 +10,7 @@ import pytest
 from rich.console import Console
 
 from driver import status_tables
-from driver.service_urls import urls
-from driver.status_tables import Facts, Object
+from driver.status_tables import ClusterObjects, Object, urls
 
 NOW = datetime.datetime(2026, 11, 21, 12, 0, tzinfo=datetime.UTC)
 MADE = "2026-11-21T11:00:00Z"
@@ -30,7 +29,7 @@ def _pod(*states: dict[str, Any], phase: str = "Running", **meta: Any) -> Object
     }
 
 
-def _lines(facts: Facts, *, embedded: bool = True) -> list[list[str]]:
+def _lines(facts: ClusterObjects, *, embedded: bool = True) -> list[list[str]]:
     drawn = io.StringIO()
     Console(width=160, file=drawn).print(status_tables.render(facts, NOW, embedded=embedded))
     return [line.split() for line in drawn.getvalue().splitlines() if line.strip()]
@@ -52,7 +51,7 @@ def test_a_pods_state_is_the_word_that_tells_most(pod: Object, state: str) -> No
 
 
 ADMITTED = {"conditions": [{"type": "Admitted", "status": "True"}, {"type": "Finished", "status": "False"}]}
-FACTS = Facts(
+FACTS = ClusterObjects(
     nodes=[
         {
             "metadata": {"name": "gpu-1"},

@@ -14,7 +14,7 @@ from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, exited, job
 MESSAGE = '{"published": {"version": "digits/3", "run": "digits-0901f9d5"}}'
 
 
-def _drawn(facts: status_tables.Facts) -> str:
+def _drawn(facts: status_tables.ClusterObjects) -> str:
     drawn = io.StringIO()
     Console(width=200, file=drawn).print(status_tables.render(facts, NOW, embedded=True))
     return drawn.getvalue()
@@ -44,6 +44,6 @@ def _drawn(facts: status_tables.Facts) -> str:
     ],
 )
 def test_status_has_a_line_for_each_run(job_set: dict[str, Any], pods: list[dict[str, Any]], row: str) -> None:
-    facts = status_tables.Facts([], pods, [], [], [], job_sets=[job_set])
+    facts = status_tables.ClusterObjects([], pods, [], [], [], job_sets=[job_set])
     training = _drawn(facts).partition("Training")[2].partition("\n\n")[0]
     assert " ".join(training.splitlines()[2].split()) == f"ml {RUN} {row}"

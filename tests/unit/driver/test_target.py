@@ -222,7 +222,7 @@ def test_its_kubeconfig_is_that_of_the_stack_which_has_the_cluster(
         asked.append(name)
         return "{}"
 
-    monkeypatch.setattr(cloud_kubeconfig, "of_stack", of_stack)
+    monkeypatch.setattr(cloud_kubeconfig, "get_kubeconfig", of_stack)
     found = Target.of("", Instance(), stack="vision")
     assert found.cloud == "eks"
     with pytest.raises(UserError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 import subprocess
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from rich.console import Console
@@ -13,9 +14,11 @@ from rich.console import Console
 from core.errors import UserError
 from core.paths import PROJECT
 from core.progress import Progress
-from driver import showcase, stack_settings, up, watch
-from driver.policy_pack import Policies
+from core.step import Step
+from driver import digits_demo, stack_settings, up, watch
 from driver.target import Target
+from driver.update.policy_pack import Policies
+from driver.update.stack import Stack
 from embedded.instance import Instance
 
 CLOUD = Target("", Instance("test"), cloud="eks", stack="prod")
@@ -34,6 +37,22 @@ OUTPUTS: dict[str, Any] = {
 }
 
 
+def _run(
+    target: Target, declared: dict[str, Any] | None = None, policies: Policies = Policies.RUN, **outputs: Any
+) -> up._Run:
+    settings = SimpleNamespace(section=lambda name: declared or {})
+    stack = SimpleNamespace(settings=settings, outputs=lambda: {**OUTPUTS, **outputs})
+    return up._Run(target, cast(Stack, stack), Console(file=io.StringIO()), policies, refresh=False)
+
+
+def _follow(run: up._Run) -> None:
+    """Take the steps after the update."""
+    with Progress(run.console) as progress:
+        for step in up._steps()[2:]:
+            if step.needed(run):
+                step.take(run, progress)
+
+
 def test_a_preview_that_refuses_stops_the_update(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[tuple[str, ...]] = []
 
@@ -43,9 +62,9 @@ def test_a_preview_that_refuses_stops_the_update(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(up, "_tensorplane", refuses)
     with pytest.raises(UserError, match="A policy refuses this update"):
-        up._previewed(CLOUD, Policies.RUN)
+        up._preview(_run(CLOUD, policies=Policies.RUN), Step("preview"))
     with pytest.raises(UserError):
-        up._previewed(CLOUD, Policies.SKIP)
+        up._preview(_run(CLOUD, policies=Policies.SKIP), Step("preview"))
     assert asked == [("prod", "preview", "--policies", "run"), ("prod", "preview", "--policies", "skip")]
 
 
@@ -69,10 +88,10 @@ class _Api:
 @pytest.mark.parametrize(
     ("target", "declared", "steps"),
     [
-        (CLOUD, OTHER, ["jobs", "wait_for_start"]),
-        (CLOUD, DIGITS, ["jobs", "wait_for_start", "training", "serving", "asked"]),
-        (Target("", Instance("test")), OTHER, ["jobs", "wait_for_start", "training", "serving"]),
-        (Target("", Instance("test")), DIGITS, ["jobs", "wait_for_start", "training", "serving", "asked"]),
+        (CLOUD, OTHER, []),
+        (CLOUD, DIGITS, ["wait_for_training", "wait_for_serving", "asked"]),
+        (Target("", Instance("test")), OTHER, ["wait_for_training", "wait_for_serving"]),
+        (Target("", Instance("test")), DIGITS, ["wait_for_training", "wait_for_serving", "asked"]),
     ],
     ids=["in a cloud", "the example in a cloud", "here", "the example here"],
 )
@@ -80,15 +99,45 @@ def test_what_is_followed_to_its_end(
     monkeypatch: pytest.MonkeyPatch, target: Target, declared: dict[str, Any], steps: list[str]
 ) -> None:
     done: list[str] = []
-    for name in ("jobs", "wait_for_start", "training", "serving"):
+    for name in ("raise_for_failed_jobs", "wait_for_start", "wait_for_training", "wait_for_serving"):
         monkeypatch.setattr(watch, name, lambda *_, name=name: done.append(name))
     monkeypatch.setattr(watch, "is_simulated", lambda api, outputs: False)
-    monkeypatch.setattr(showcase, "ask", lambda api, outputs: done.append("asked"))
+    monkeypatch.setattr(digits_demo, "ask", lambda api, outputs: done.append("asked"))
     monkeypatch.setattr(Target, "api", lambda self: _Api())
-    with Progress(Console(file=io.StringIO())) as progress:
-        followed = up._follow(target, OUTPUTS, declared, progress)
-    assert done == steps
-    assert (followed is None) == ("training" not in steps)
+    run = _run(target, declared)
+    _follow(run)
+    assert done == ["raise_for_failed_jobs", "wait_for_start", *steps]
+    assert run.follow == ("end" if steps else "start")
+
+
+def test_a_stack_of_jobs_alone_is_followed_until_they_begin(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make up` ends with what it finds, though no server waits for their model."""
+    looked: list[str] = []
+    monkeypatch.setattr(watch, "raise_for_failed_jobs", lambda api, outputs, stack: looked.append("failed"))
+    monkeypatch.setattr(watch, "wait_for_start", lambda api, outputs, step: looked.append("start"))
+    monkeypatch.setattr(Target, "api", lambda self: object())
+    _follow(_run(Target("", Instance("test")), workloads={"digits": {"kind": "trainingJob"}}))
+    assert looked == ["failed", "start"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "unchanged"), [({"same": 3}, True), ({"same": 3, "create": 0}, True), ({"update": 1}, False)]
+)
+def test_the_result_ends_with_times_and_what_to_do_next(
+    monkeypatch: pytest.MonkeyPatch, changes: dict[str, int], unchanged: bool
+) -> None:
+    monkeypatch.setattr(up, "_next_steps", lambda *_: ["Server digits-server: look"])
+    run = _run(Target("", Instance("test"), stack="staging"))
+    run.changes, run.outputs, run.stack.settings.file = changes, OUTPUTS, Path("Pulumi.staging.yaml")
+    up._print_result(run, {"tools": 1.25}, began=0)
+    first, *table, last = cast(io.StringIO, run.console.file).getvalue().splitlines()
+    assert first.split() == ["Time"]
+    assert "tools 1.2 s" in [" ".join(line.split()) for line in table]
+    assert ("No changes: the cluster matches Pulumi.staging.yaml." in table) == unchanged
+    assert "Server digits-server: look" in table
+    assert last == (
+        "Next: make status STACK=staging, or change Pulumi.staging.yaml and look at make preview STACK=staging."
+    )
 
 
 @pytest.mark.parametrize(
@@ -105,15 +154,16 @@ def test_what_other_stacks_have_is_compared_before_an_update(
 ) -> None:
     (tmp_path / "Pulumi.dev.yaml").write_text(f"config: {{{written}}}")
     settings = stack_settings.StackSettings("dev", tmp_path, project=tmp_path)
-    assert up._meets_others(Target(context, Instance("test")), settings) is expected
+    assert up._shares_cluster(Target(context, Instance("test")), settings) is expected
 
 
-@pytest.mark.parametrize(
-    ("cluster", "nodes"),
-    [({}, None), ({"kind": "embedded"}, None), ({"nodes": 2}, 2), ({"nodes": "3"}, 3), ({"nodes": "many"}, None)],
-)
-def test_the_number_of_real_nodes_is_that_of_the_settings_if_they_state_one(
-    monkeypatch: pytest.MonkeyPatch, cluster: dict[str, Any], nodes: int | None
+@pytest.mark.parametrize("answered", [True, False])
+def test_the_servers_addresses_are_shown_with_and_without_the_demonstration(
+    monkeypatch: pytest.MonkeyPatch, answered: bool
 ) -> None:
-    monkeypatch.setattr(stack_settings.StackSettings, "section", lambda _, name: cluster if name == "cluster" else {})
-    assert up._nodes(Target("", Instance("test"))) == nodes
+    answers = digits_demo.Answers([[0.0]], 7, [1.0], 1, 1)
+    monkeypatch.setattr(digits_demo, "show", lambda console, answers: console.print("picture"))
+    console = Console(file=io.StringIO())
+    up._print_server(console, {"REST": "http://d", "gRPC": "d:8500"}, answers if answered else None)
+    lines = [" ".join(line.split()) for line in cast(io.StringIO, console.file).getvalue().splitlines()]
+    assert lines == ["", *(["picture"] if answered else []), "REST http://d", "gRPC d:8500", ""]

@@ -12,10 +12,10 @@ from embedded.csi import pages, pool, requested
 from embedded.csi.contract import MIRROR
 from embedded.csi.generated import csi_pb2
 from embedded.csi.names import identifier, is_identifier
+from embedded.csi.path_locks import PathLocks
 from embedded.csi.records import Snapshot
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import Asked
-from embedded.csi.turns import Turns
 
 Capability = csi_pb2.VolumeCapability
 
@@ -56,7 +56,7 @@ def test_a_page_continues_after_the_last_one_even_if_its_end_was_deleted() -> No
 
 
 def test_the_second_of_two_calls_is_told_to_retry() -> None:
-    turns, one, other = Turns(), Path("one"), Path("other")
+    turns, one, other = PathLocks(), Path("one"), Path("other")
     with turns.hold(one, read=other):
         with turns.hold(Path("third"), read=other):
             pass

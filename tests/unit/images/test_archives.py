@@ -23,6 +23,7 @@ from core.errors import UserError
 from core.paths import PROJECT
 from core.step import Step
 from driver import up
+from driver.requirements import Requirements
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster
@@ -224,7 +225,9 @@ def test_make_up_builds_and_imports_it_for_a_stack_that_uses_it(
     monkeypatch.setattr(toolchain, "tasks", lambda **_: [])
     monkeypatch.setattr(images, "tasks", record)
     monkeypatch.setattr(cluster, "load_images", record)
-    [load] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "load images"]
+    target = Target("", Instance("test"))
+    requirements = Requirements(StackSettings("dev", target.home), target.instance)
+    [load] = [task for task in up._preparation(target, requirements) if task.name == "load images"]
     load.run(Step("load images"))
     assert asked == [wanted, wanted]
 

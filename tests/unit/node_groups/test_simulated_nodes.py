@@ -19,6 +19,7 @@ from components.node_groups.fleet import Fleet, of
 from components.node_groups.settings import NodeGroupArgs
 from core.step import Step
 from driver import up
+from driver.requirements import Requirements
 from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster
@@ -173,7 +174,9 @@ def test_make_up_builds_and_starts_kwok_only_where_there_are_or_were_node_groups
     monkeypatch.setattr(toolchain, "tasks", record)
     monkeypatch.setattr(images, "tasks", lambda **_: [])
     monkeypatch.setattr(cluster, "start", record)
-    [start] = [task for task in up._tasks(Target("", Instance("test"))) if task.name == "cluster"]
+    target = Target("", Instance("test"))
+    requirements = Requirements(StackSettings("dev", target.home), target.instance)
+    [start] = [task for task in up._preparation(target, requirements) if task.name == "cluster"]
     start.run(Step("cluster"))
     assert asked == [wanted, wanted]
     assert {"kwok", "gpu charts"} <= set(start.after)

@@ -13,7 +13,7 @@ from cli.commands.preview.report import Change, Report
 from cli.commands.preview.section import conditions, listed
 from components.clusters.effects import Effect, Effects
 from components.clusters.settings import ClusterArgs
-from driver import advice
+from driver import command_lines
 from driver.stack_settings import STACK
 
 _MADE_FIRST = "the new group is created first; then all nodes of the old one are deleted, and their pods stop"
@@ -118,7 +118,7 @@ def _of_queue(change: Change, stack: str) -> Iterator[str]:
         yield (
             f"queue {change.name} is deleted after its running jobs end: the update waits for them for up to 10"
             " minutes, then fails with everything else done; the stack's own jobs end or move first. To see whose they"
-            f" are, run: {advice.make('top', stack)}"
+            f" are, run: {command_lines.make('top', stack)}"
         )
 
 

@@ -14,7 +14,7 @@ from cli.output import alike
 from cli.output.escaping import line
 from cli.output.markdown import bullets, details, table
 from cli.output.texts import bold
-from driver import policy_pack
+from driver.update import policy_pack
 
 _RULES = "rules"
 """The folder of the pack's rules."""

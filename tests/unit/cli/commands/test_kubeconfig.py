@@ -29,7 +29,7 @@ def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_cloud_stack_has_that_of_its_outputs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud_kubeconfig, "of_stack", lambda stack, environment: f"of {stack}")
+    monkeypatch.setattr(cloud_kubeconfig, "get_kubeconfig", lambda stack, environment: f"of {stack}")
     assert kubeconfig.kubeconfig("prod", "") == "of prod"
 
 
@@ -107,7 +107,7 @@ def teams(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(StackSettings, "source", lambda self: None)
     monkeypatch.setattr(StackSettings, "section", lambda self, name: sections.get(f"tensorplane:{name}", {}))
     monkeypatch.setattr(StackSettings, "namespace", "ml")
-    monkeypatch.setattr(cloud_kubeconfig, "of_stack", lambda stack, environment: json.dumps(OF_CLOUD))
+    monkeypatch.setattr(cloud_kubeconfig, "get_kubeconfig", lambda stack, environment: json.dumps(OF_CLOUD))
 
 
 @pytest.mark.usefixtures("teams")

@@ -32,4 +32,4 @@ def test_the_newest_progress_is_shown_in_words(lines: list[str], shown: str) -> 
 
 
 def test_quoted_values_are_read_whole() -> None:
-    assert log_line.facts(r'tensorplane: a="b c=\"d\"" e=f') == {"a": 'b c="d"', "e": "f"}
+    assert log_line.parse(r'tensorplane: a="b c=\"d\"" e=f') == {"a": 'b c="d"', "e": "f"}

@@ -37,7 +37,7 @@ def message(folder: Path, run: str | None = "digits-1", **facts: Any) -> str:
 
 def test_the_driver_reads_what_the_library_leaves(tmp_path: Path) -> None:
     other = pod_of("worker-0-1", phase="Succeeded", **exited(0))
-    found = published.of([other, pod_of(phase="Succeeded", **exited(0, message(tmp_path)))])
+    found = published.find([other, pod_of(phase="Succeeded", **exited(0, message(tmp_path)))])
     assert found
     assert list(found.lines) == [
         "It has published digits/3 after 1,200 steps: loss 0.1235, accuracy 0.96",
@@ -58,14 +58,14 @@ def test_only_versions_of_the_run_are_left(tmp_path: Path) -> None:
 def test_it_fits_into_what_kubernetes_keeps(tmp_path: Path) -> None:
     said = message(tmp_path, metrics={f"metric-{number}": number / 7 for number in range(400)})
     assert len(said.encode()) < 4096
-    found = published.of([pod_of(**exited(0, said))])
+    found = published.find([pod_of(**exited(0, said))])
     assert found and (found.version, found.code) == ("digits/3", "code-1a2b3c4d")
 
 
 @pytest.mark.parametrize("said", ["", "step 3", '{"published": {}}', '{"published": ', '{"published": 3}'])
 def test_other_messages_tell_nothing(said: str) -> None:
-    assert published.of([pod_of(**exited(0, said))]) is None
+    assert published.find([pod_of(**exited(0, said))]) is None
 
 
 def test_a_failed_pod_has_published_nothing(tmp_path: Path) -> None:
-    assert published.of([pod_of(**exited(1, message(tmp_path)))]) is None
+    assert published.find([pod_of(**exited(1, message(tmp_path)))]) is None

@@ -13,7 +13,7 @@ from cli.commands.preview import comparison, merge_base, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
 from core.errors import UserError
-from driver.acknowledged import Asked
+from driver.update.data_at_risk import Acknowledged
 from tests.hosts.preview_events import said
 
 _URN = "urn:pulumi:dev::tensorplane::"
@@ -38,9 +38,15 @@ def _claim(size: str = "1Gi", namespace: str = "ml") -> Event:
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
 
 
-def _compared(before: list[Event], after: list[Event], *, failed: bool = False, asked: Asked | None = None) -> Report:
+def _compared(
+    before: list[Event], after: list[Event], *, failed: bool = False, asked: Acknowledged | None = None
+) -> Report:
     return comparison.report(
-        "dev", "3f9c2ab417", Streamed(before, False), Streamed(after, failed), asked=asked or Asked("Pulumi.dev.yaml")
+        "dev",
+        "3f9c2ab417",
+        Streamed(before, False),
+        Streamed(after, failed),
+        asked=asked or Acknowledged("Pulumi.dev.yaml"),
     )
 
 
@@ -113,7 +119,7 @@ def test_a_refused_update_says_who_refuses_it_and_marks_what_is_protected() -> N
 def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(protect: bool, says: str) -> None:
     before = Streamed([_made(_CLAIM, _claim(), protect=protect)], False)
     nothing = Streamed([], False)
-    found = comparison.report("dev", "3f9c2ab417", before, nothing, asked=Asked("Pulumi.dev.yaml"), removed=True)
+    found = comparison.report("dev", "3f9c2ab417", before, nothing, asked=Acknowledged("Pulumi.dev.yaml"), removed=True)
     text = render.markdown(found)
     assert f"**This check fails: that would lose data.** {says}" in text
     remedy = "first deploy a change of Pulumi.dev.yaml that removes a and adds `tensorplane:acknowledge:"
@@ -123,7 +129,7 @@ def test_a_removed_environment_that_loses_data_says_whether_pulumi_refuses_it(pr
 def test_an_unprotected_volume_needs_an_acknowledgement() -> None:
     before = [_made(_CLAIM, _claim())]
     assert _compared(before, []).stopped
-    found = _compared(before, [], asked=Asked("Pulumi.dev.yaml", {"deleteVolume": ("a",)}))
+    found = _compared(before, [], asked=Acknowledged("Pulumi.dev.yaml", {"deleteVolume": ("a",)}))
     assert not found.stopped
     assert found.risks[0].text.endswith("acknowledged by acknowledge.deleteVolume")
 
@@ -136,7 +142,7 @@ def test_a_branch_whose_program_fails_deletes_nothing_in_its_report() -> None:
 
 def test_a_merge_base_whose_preview_fails_is_named() -> None:
     before = Streamed([said("error", "unknown setting")], failed=True)
-    found = comparison.report("dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), asked=Asked())
+    found = comparison.report("dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), asked=Acknowledged())
     assert found.warnings == (
         "the preview of commit 3f9c2ab417 failed (unknown setting), so everything is shown as new",
     )

@@ -11,7 +11,7 @@ from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.commands.preview.section import CUT
-from driver.acknowledged import Asked, Risk
+from driver.update.data_at_risk import Acknowledged, Risk
 
 PASSED = Verdict("a", "p 1")
 REFUSED, ADVISED = Verdict("b", "p 1", "mandatory", ("no",)), Verdict("c", "p 1", "advisory", ("maybe",))
@@ -55,7 +55,7 @@ def test_how_policies_judged_is_the_second_line(verdicts: list[Verdict], says: s
 
 
 def test_rules_that_the_stack_disables_are_named_beside_those_that_judged(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("driver.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
+    monkeypatch.setattr("driver.update.policy_pack.lenient", lambda stack: {"disabled": ["gpu-quota"]})
     assert _head(Report("mine", verdicts=(PASSED,)))[1] == (
         "**Policies:** 1 judged, none refuses; disabled: gpu-quota."
     )
@@ -114,9 +114,9 @@ def test_what_is_no_longer_protected_is_data_at_risk_although_nothing_else_chang
         step = {"op": "create", "urn": urn, "type": "kubernetes:core/v1:Namespace", "new": state}
         return Streamed([{"resourcePreEvent": {"metadata": step}}], failed=False)
 
-    found = comparison.report("prod", "3f9c2ab417", streamed(kept=True), streamed(kept=False), asked=Asked("P"))
+    found = comparison.report("prod", "3f9c2ab417", streamed(kept=True), streamed(kept=False), asked=Acknowledged("P"))
     assert "- Namespace vision is no longer protected: a later update can delete it" in "\n".join(_head(found))
-    kept = comparison.report("prod", "3f9c2ab417", streamed(kept=False), streamed(kept=True), asked=Asked("P"))
+    kept = comparison.report("prod", "3f9c2ab417", streamed(kept=False), streamed(kept=True), asked=Acknowledged("P"))
     assert "no longer protected" not in render.markdown(kept)
 
 

@@ -12,7 +12,7 @@ from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Change, Property, Report, Verdict
 from cli.output import escaping
 from components.base import outputs
-from driver.acknowledged import Risk
+from driver.update.data_at_risk import Risk
 from tests.hosts.preview_events import group, queue
 from tests.support import forges
 from tests.support.hostile_names import HOSTILE

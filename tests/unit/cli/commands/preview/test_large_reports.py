@@ -16,7 +16,7 @@ from cli.commands.preview.engine import Streamed
 from cli.commands.preview.head import LIMIT
 from cli.commands.preview.report import Report, Verdict
 from cli.commands.preview.section import CUT
-from driver.acknowledged import Risk
+from driver.update.data_at_risk import Risk
 from tests.support import many_workloads
 from tests.unit.cli.commands.preview.test_reports import ASKED, BEFORE, COMMIT
 

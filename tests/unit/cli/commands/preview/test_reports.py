@@ -14,13 +14,13 @@ import pytest
 from cli.commands.preview import comparison, picture, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
-from driver.acknowledged import Asked
+from driver.update.data_at_risk import Acknowledged
 from tests.support import previewed_graphs
 
 REPORTS = Path(__file__).parent / "reports"
 COMMIT = "3f9c2ab417"
 BEFORE = previewed_graphs.settings(REPORTS / "before.yaml")
-ASKED = Asked("Pulumi.prod.yaml")
+ASKED = Acknowledged("Pulumi.prod.yaml")
 
 Tree = dict[str, Any]
 Edit = Callable[[Tree], object]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from cli.commands.preview import rule_words
-from driver import policy_pack
+from driver.update import policy_pack
 
 
 def test_the_packs_own_rules_are_described() -> None:
