@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from agents.rollout.gates import Measured
 
-PATH = "/monitoring/prometheus/metrics"
 _COUNT, _BUCKET = ":tensorflow:serving:request_count", ":tensorflow:serving:request_latency_bucket"
 _SAMPLE = re.compile(r"^(?P<name>[^\s{]+)\{(?P<labels>[^}]*)\}\s+(?P<value>\S+)$", re.MULTILINE)
 _LABEL = re.compile(r'(\w+)="((?:[^"\\]|\\.)*)"')

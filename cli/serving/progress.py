@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from agents.rollout import metrics
 from agents.rollout.gates import ACCURACY, Gate, Verdict, verdict
+from agents.rollout.servers import METRICS_PATH
 from cli.serving import rest
 from cli.serving.server import Server
 from core.errors import UserError
@@ -29,7 +30,7 @@ def _metrics(of: Server) -> list[str]:
     texts = []
     for pod in of.canary_pods():
         try:
-            status, text = rest.ask(of.api, pod, metrics.PATH)
+            status, text = rest.ask(of.api, pod, METRICS_PATH)
         except UserError:
             continue
         if status == 200:
