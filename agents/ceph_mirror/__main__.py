@@ -13,8 +13,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agents.api import ApiServer
-from agents.ceph_mirror.ceph import Ceph, Refused, configured
-from agents.ceph_mirror.claim import Subvolume, subvolume
+from agents.ceph_mirror.ceph import Ceph, Refused, Subvolume, configured, subvolume
 
 _ROOK = Path("/etc/rook")
 _OURS = re.compile(r"mirror-\d{8}-\d{4}")

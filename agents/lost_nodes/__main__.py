@@ -7,10 +7,10 @@ import sys
 import time
 from collections.abc import Collection, Mapping, Sequence
 
-from agents import turns
+from agents import leader_election
 from agents.api import ApiServer
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import HURRIED, Moves
+from agents.lost_nodes.evictions import HURRIED, Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
 from agents.lost_nodes.pods import Fate, fate, is_ready, replica_set, silence
 
@@ -64,7 +64,7 @@ def main(namespaces: Sequence[str]) -> None:
     """
     after = os.environ.get("LOST_AFTER_SECONDS")
     heartbeats, seen = Heartbeats(float(after) if after else None), Cluster(ApiServer(), ())
-    lead = turns.begin(watch=lambda: watch(seen, heartbeats, time.monotonic()))
+    lead = leader_election.begin(watch=lambda: watch(seen, heartbeats, time.monotonic()))
     cluster = Cluster(lead.server, namespaces, os.environ.get("CONTROLLERS", "").split())
     moves = Moves(cluster)
     while True:

@@ -11,10 +11,10 @@ from functools import cached_property
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.lost_nodes import devices, leaving
-from agents.lost_nodes.followed import Followed
+from agents.lost_nodes import device_faults, leaving
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import Fate, Pod, ended, has_ended, is_ready, replica_set, unready
+from agents.watch import Followed
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
@@ -190,7 +190,7 @@ def _node(node: Any) -> Node:
         is_unknown=_has_ready(node, "Unknown"),
         is_unready=_has_ready(node, "False"),
         announced=leaving.announcement(node),
-        devices=devices.of_node(node),
+        devices=device_faults.of_node(node),
         taints=node["spec"].get("taints") or (),
         version=node["metadata"].get("resourceVersion", ""),
     )

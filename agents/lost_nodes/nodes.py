@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.lost_nodes.devices import Devices
+from agents.lost_nodes.device_faults import Devices
 from agents.lost_nodes.leaving import Announcement
 
 _ALIVE = 13.0

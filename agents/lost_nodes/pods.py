@@ -1,8 +1,9 @@
-"""What becomes of a pod on a lost node, and which pods an eviction moves."""
+"""What the agent does with a pod on a lost node, which pods an eviction moves, and which pods should have ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -133,3 +134,24 @@ def _killed(container: Mapping[str, Any], message: str, now: str) -> dict[str, A
     killed = {"exitCode": _KILLED, "reason": _REASON, "message": message, "finishedAt": now}
     began = {"startedAt": state["running"]["startedAt"]} if "running" in state else {}
     return {**container, "ready": False, "started": False, "state": {"terminated": {**killed, **began}}}
+
+
+MARGIN = 30.0
+"""Seconds after a pod's grace period in which its kubelet may still end it."""
+
+
+@dataclass
+class Overdue:
+    """What this process has seen of them, by its own clock."""
+
+    _since: dict[str, float] = field(default_factory=dict)
+
+    def due(self, pods: Iterable[Pod], now: float) -> list[Pod]:
+        """Those that should have ended. `pods`: all on nodes that are not ready."""
+        deleted = {pod["metadata"]["uid"]: pod for pod in pods if "deletionTimestamp" in pod["metadata"]}
+        self._since = {uid: self._since.get(uid, now) for uid in deleted}
+        return [pod for uid, pod in deleted.items() if now - self._since[uid] >= _grace(pod) + MARGIN]
+
+
+def _grace(pod: Pod) -> float:
+    return float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)

@@ -11,13 +11,13 @@ import urllib.error
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents import turns
+from agents import leader_election
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.quota_return import nodes, record
-from agents.quota_return.nodes import KUEUE
+from agents.quota_return import flavors, state
+from agents.quota_return.decide import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Seen, stalled, waits_since
+from agents.quota_return.flavors import KUEUE
 from agents.quota_return.objects import Object
-from agents.quota_return.record import Pace
-from agents.quota_return.stalled import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Seen, stalled, waits_since
+from agents.quota_return.state import Pace
 
 
 def look(
@@ -28,7 +28,7 @@ def look(
     late: dict[str, list[Object]] = {}
     for namespace, workloads in found.items():
         for workload in workloads:
-            if change := record.due(workload, now, pace):
+            if change := state.due(workload, now, pace):
                 _patch(server, workload, change)
             elif (since := waits_since(workload)) and now - since >= pace.after:
                 late.setdefault(namespace, []).append(workload)
@@ -40,7 +40,7 @@ def look(
         seen = Seen(jobs, pods, _events(server, namespace), nodes_are_added)
         for workload in workloads:
             if reason := stalled(workload, seen, now, pace.after):
-                _patch(server, workload, record.give_back(workload, reason, now, pace))
+                _patch(server, workload, state.give_back(workload, reason, now, pace))
 
 
 def _workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
@@ -89,7 +89,7 @@ def _patch(server: ApiServer, workload: Object, change: Object) -> None:
     annotations = change["metadata"]["annotations"]
     what = "active again"
     if not active:
-        what = f"quota returned, next try: {annotations[record.AGAIN] or 'none'}: {annotations[record.REASON]}"
+        what = f"quota returned, next try: {annotations[state.AGAIN] or 'none'}: {annotations[state.REASON]}"
     print(f"{about['namespace']}/{about['name']}: {what}", flush=True)
 
 
@@ -109,11 +109,11 @@ def main(namespaces: Sequence[str]) -> None:
         first=timedelta(seconds=_seconds("SECONDS_TO_TRY_AGAIN", standard.first.total_seconds())),
     )
     nodes_are_added = os.environ.get("NODES_ARE_ADDED") != "false"
-    flavors, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
-    lead = turns.begin()
+    flavor_names, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
+    lead = leader_election.begin()
     every: list[Callable[[], None]] = [
         # Flavors of autoscaled groups are not among them: they get nodes.
-        *([lambda: nodes.look(lead.server, flavors, cohort)] if flavors else []),
+        *([lambda: flavors.look(lead.server, flavor_names, cohort)] if flavor_names else []),
         lambda: look(lead.server, namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added),
     ]
     while True:

@@ -8,18 +8,18 @@ import sys
 import time
 from pathlib import Path
 
-from agents import turns
+from agents import leader_election
 from agents.rollout.cluster import Cluster
 from agents.rollout.controller import Controller
-from agents.rollout.described import Described
-from agents.rollout.kept import Decision
+from agents.rollout.spec import Described
+from agents.rollout.state import Decision
 
 
 def main(description: str, namespace: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     plain = json.loads(Path(description).read_text())
     described, texts = Described.read(plain), plain["config"]
-    lead = turns.begin()
+    lead = leader_election.begin()
     cluster = Cluster(
         lead.server,
         namespace,

@@ -12,7 +12,7 @@ from typing import Any
 from agents.api import CONFLICT, ApiServer
 from agents.rollout import routes
 from agents.rollout.decide import Track
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.state import Decision, Kept
 
 MANAGER = "tensorplane-rollout"
 TRACK = "tensorplane.dev/track"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from agents.rollout import examples, folder, metrics, record, signatures
+from agents.rollout import metrics, signatures, state, versions
 from agents.rollout.cluster import Found
 from agents.rollout.decide import Pod, Seen, Track, admits, decide, desired
-from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, Measured
-from agents.rollout.kept import Decision, Kept
 from agents.rollout.servers import Server
+from agents.rollout.spec import Described
+from agents.rollout.state import Decision, Kept
 
 _EVENT_SECONDS = 3600
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 4.0, 300.0
@@ -83,7 +83,7 @@ class Controller:
         stable, canary = self.cluster.track(canary=False), self.cluster.track(canary=True)
         seen = Seen(
             time.time(),
-            folder.versions(self.described.folder),
+            versions.versions(self.described.folder),
             replace(stable, pods=[pods[one.name] for one in found if not one.canary]),
             replace(canary, pods=[pods[one.name] for one in found if one.canary]),
             weights=self.cluster.weights(),
@@ -129,7 +129,7 @@ class Controller:
     def _ask_examples(self, file: Path, server: Server, candidate: int) -> None:
         """Without an answer, the gate waits until the deadline, and asks less and less often."""
         try:
-            self._accuracy[candidate] = examples.accuracy(file, server, candidate)
+            self._accuracy[candidate] = metrics.accuracy(file, server, candidate)
         except (OSError, ValueError) as error:
             _, last = self._waits.get(candidate, (0.0, _FIRST_WAIT_SECONDS / 2))
             wait = min(2 * last, _LONGEST_WAIT_SECONDS)
@@ -164,7 +164,7 @@ class Controller:
         news = [each for each in kept.decisions if each.number > self._announced]
         if news:
             # With those before: a former controller may have written over them late.
-            record.extend(record.path_of(self.described.folder, self.described.server), kept.decisions)
+            state.extend(state.path_of(self.described.folder, self.described.server), kept.decisions)
         for decision in news:
             # Events are kept for an hour; a later start would create them anew.
             if time.time() - decision.at < _EVENT_SECONDS:

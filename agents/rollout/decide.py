@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agents.rollout.gates import ACCURACY, Gate, Measured, Verdict, verdict
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 
 VANISHED = "is no longer on the volume"
 

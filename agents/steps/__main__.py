@@ -6,7 +6,7 @@ import sys
 import time
 from concurrent.futures import ThreadPoolExecutor, wait
 
-from agents import turns
+from agents import leader_election
 from agents.steps.cluster import Cluster
 from agents.steps.controller import Controller
 
@@ -22,7 +22,7 @@ _TOGETHER_SECONDS = 0.05
 
 def main(namespace: str, pipeline: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
-    lead = turns.begin()
+    lead = leader_election.begin()
     cluster = Cluster(lead.server, namespace, pipeline)
     with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(1) as watch:
         controller = Controller(cluster, pool, said=lambda line: print(line, flush=True), working=lead.work)

@@ -10,9 +10,9 @@ from functools import cached_property
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.steps import waiting
-from agents.steps.waiting import Step
-from agents.watched import Watched
+from agents.steps import workflow
+from agents.steps.workflow import Step
+from agents.watch import Watched
 
 _API = "argoproj.io/v1alpha1"
 _UNFINISHED = "workflows.argoproj.io%2Fcompleted%21%3Dtrue"
@@ -28,7 +28,7 @@ class Cluster:
 
     def waiting(self) -> list[Step]:
         """The steps that runs wait for."""
-        return [step for each in self._runs.items() for step in waiting.of(each)]
+        return [step for each in self._runs.items() for step in workflow.of(each)]
 
     def wait(self, seconds: int) -> None:
         """Wait until a run is another than `waiting` has seen it, but not longer than this."""
@@ -52,9 +52,9 @@ class Cluster:
         while True:
             try:
                 run = self.server.send("GET", path)
-                if not waiting.is_waiting(waiting.nodes(run)[step.node]):
+                if not workflow.is_waiting(workflow.nodes(run)[step.node]):
                     return
-                self.server.send("PATCH", path, waiting.with_node(run, step.node, {**change, "finishedAt": at}))
+                self.server.send("PATCH", path, workflow.with_node(run, step.node, {**change, "finishedAt": at}))
                 return
             except urllib.error.HTTPError as error:
                 if error.code == NOT_FOUND:

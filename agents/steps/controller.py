@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.steps.waiting import Step
+from agents.steps.workflow import Step
 from tensorplane.datasets import Refused
 from tensorplane.datasets.refused import Gone, shortened
 from tensorplane.stages import steps

@@ -7,10 +7,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents import turns
+from agents import leader_election
 from agents.sweep.cluster import Cluster
 from agents.sweep.controller import Controller, Sweep
-from agents.sweep.due import Action, said
+from agents.sweep.decide import Action, said
 from agents.sweep.journal import Journal, TakenOver
 from agents.sweep.study import Study
 
@@ -25,7 +25,7 @@ def main(description: str, journal: str, namespace: str, name: str) -> None:
 
     Raises TakenOver once another controller runs the sweep.
     """
-    lead = turns.begin()
+    lead = leader_election.begin()
     sweep, kept = Sweep.read(Path(description).read_text()), Journal(Path(journal))
     cluster = Cluster(lead.server, namespace, name, sweep.name)
 

@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import Any
 
 from agents.api import NOT_FOUND, ApiServer
-from agents.sweep.due import Job
-from agents.watched import Watched
+from agents.sweep.decide import Job
+from agents.watch import Watched
 
 MANAGER = "tensorplane-sweep"
 _ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 
 from agents.sweep import reports
 from agents.sweep.asha import Asha, Report
-from agents.sweep.due import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, best_of, due
+from agents.sweep.decide import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, best_of, due
+from agents.sweep.spec import RUN, placeholder, trial_run
 from agents.sweep.study import Study, Value
-from agents.sweep.template import RUN, placeholder, trial_run
 
 
 class Jobs(Protocol):

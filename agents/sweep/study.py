@@ -17,7 +17,7 @@ from optuna.storages import BaseStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from agents.sweep.asha import Report
-from agents.sweep.due import State
+from agents.sweep.decide import State
 
 Value = str | int | float | bool
 Space = Mapping[str, BaseDistribution]

@@ -8,16 +8,16 @@ import sys
 import time
 from pathlib import Path
 
-from agents import turns
+from agents import leader_election
 from agents.triggers.cluster import Cluster
 from agents.triggers.controller import Controller
-from agents.triggers.described import Described
+from agents.triggers.spec import Described
 
 
 def main(description: str, namespace: str, memory: str) -> None:
     """Do what is due until the process is killed, which is safe at any moment."""
     described = Described.read(json.loads(Path(description).read_text()))
-    lead = turns.begin()
+    lead = leader_election.begin()
     cluster = Cluster(lead.server, namespace, described.pipeline, memory)
     controller = Controller(described, cluster, said=lambda line: print(line, flush=True))
     between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 1)

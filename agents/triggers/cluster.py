@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.triggers.kept import Decision, Kept
-from agents.triggers.run import API
+from agents.triggers.runs import API
+from agents.triggers.state import Decision, Kept
 
 MANAGER = "tensorplane-runs"
 """Field manager of Workflows, as of those that `tensorplane runs start` creates."""

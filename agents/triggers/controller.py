@@ -8,14 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from agents.triggers import run as runs
-from agents.triggers import schedule
+from agents.triggers import decide, runs
 from agents.triggers.commits import Head
-from agents.triggers.counted import Counted
+from agents.triggers.counts import Counted
 from agents.triggers.decide import Seen, asked, ripe, to_compare
-from agents.triggers.described import Described
-from agents.triggers.kept import Decision, Kept, Run
-from agents.triggers.outputs import Outputs, Standing
+from agents.triggers.runs import Outputs, Standing
+from agents.triggers.spec import Described
+from agents.triggers.state import Decision, Kept, Run
 
 STARTED, NOTHING_NEW = "RunStarted", "NothingNew"
 _EVENT_SECONDS = 3600
@@ -215,7 +214,7 @@ class Controller:
 
     def _begin_schedules(self, kept: Kept) -> Kept:
         """A schedule counts from when it is first seen, not from 1970; also one that was changed."""
-        now = {one.name: schedule.digest_of(one.schedule) for one in self.described.triggers if one.schedule}
+        now = {one.name: decide.digest_of(one.schedule) for one in self.described.triggers if one.schedule}
         if (now, now.keys()) == (kept.calendars, kept.schedules.keys()):
             return kept
         minute = int(self.now() // 60)
@@ -241,7 +240,7 @@ class Controller:
         for one in self.described.triggers:
             if one.schedule:
                 since = max(kept.schedules[one.name], self._looked.get(one.name, 0))
-                if due := schedule.last_due(one.schedule, since, minute):
+                if due := decide.last_due(one.schedule, since, minute):
                     found[one.name] = due
                 else:
                     self._looked[one.name] = minute

@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from agents import turns
+from agents import leader_election
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.usage import record, workload
-from agents.usage.record import PREFIX, Record
+from agents.usage import state, workload
+from agents.usage.state import PREFIX, Record
 
 KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 _LABELS = {
@@ -47,7 +47,7 @@ def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:
     listed = server.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
     held = [one for thing in listed if (one := workload.of(thing, now))]
     before = Record.read((kept or {}).get("data") or {})
-    after = record.counted(before, held)
+    after = state.counted(before, held)
     if kept is None:
         about = {"name": f"{PREFIX}{namespace}", "namespace": home, "labels": _LABELS}
         server.send("POST", at, {"metadata": about, "data": after.written()})
@@ -71,7 +71,7 @@ def _report_error(what: str) -> None:
 
 def main(home: str, namespaces: Sequence[str]) -> None:
     """Count until the process is killed, which is safe at any moment."""
-    lead = turns.begin()
+    lead = leader_election.begin()
     seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 30)
     while True:
         try:

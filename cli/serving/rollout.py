@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.rollout import routes
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 from cli.access import Access
 from driver import canaries
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX

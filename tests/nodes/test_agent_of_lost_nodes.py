@@ -13,7 +13,7 @@ from agents.api import ApiServer
 from agents.lost_nodes import leaving
 from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.evictions import Moves
 from agents.lost_nodes.nodes import Heartbeats
 from components.base.labels import FENCED
 from core.kube import Kube

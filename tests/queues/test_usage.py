@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from agents.quota_return.objects import condition, moment
-from agents.usage.record import PREFIX, Record
+from agents.usage.state import PREFIX, Record
 from components.queues.usage import ACCOUNT
 from tests.queues import agents
 from tests.queues.jobs import WORKLOAD, Jobs, workers

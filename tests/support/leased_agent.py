@@ -12,8 +12,8 @@ from pathlib import Path
 
 from agents import lease
 from agents.api import ApiServer
+from agents.leader_election import LeasedTurns, Pace
 from agents.lease import Lease
-from agents.turns import LeasedTurns, Pace
 from tests.support import plain_http
 
 NAMESPACE, NAME = "team", "agent.usage"

@@ -12,9 +12,9 @@ from typing import Any
 from agents.rollout.cluster import Found
 from agents.rollout.controller import Controller
 from agents.rollout.decide import Rollout, Track
-from agents.rollout.described import Described
 from agents.rollout.gates import ERROR_RATE, Gate
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.spec import Described
+from agents.rollout.state import Decision, Kept
 
 REPLICAS = 4
 

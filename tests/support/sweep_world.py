@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from agents.sweep.controller import Controller, Sweep
-from agents.sweep.due import Action, Job
+from agents.sweep.decide import Action, Job
 from agents.sweep.journal import Journal
+from agents.sweep.spec import RUN, placeholder
 from agents.sweep.study import Study
-from agents.sweep.template import RUN, placeholder
 
 STEPS = 27
 FAILS = 4

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.triggers.controller import Controller
-from agents.triggers.described import Described
-from agents.triggers.kept import Decision, Kept
+from agents.triggers.spec import Described
+from agents.triggers.state import Decision, Kept
 from tensorplane.datasets import Commit, Dataset, Note
 
 PIPELINE = "digits"

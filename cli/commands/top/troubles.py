@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.lost_nodes import devices, leaving
+from agents.lost_nodes import device_faults, leaving
 from cli.api_values import Object
 from cli.commands.why.answer import resource_name
 
@@ -16,7 +16,7 @@ def lines(nodes: Iterable[Object]) -> Iterator[str]:
         found = leaving.announcement(node)
         if found and not node["spec"].get("unschedulable"):
             yield f"Node {name} {found.words}."
-        for resource, each in devices.of_node(node).items():
+        for resource, each in device_faults.of_node(node).items():
             if broken := each.there - each.healthy:
                 verb, them = ("is", "it") if broken == 1 else ("are", "them")
                 what = f"{broken} of {each.there} {resource_name(resource)} of node {name}"

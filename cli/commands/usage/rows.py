@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.usage.record import PREFIX, Record
+from agents.usage.state import PREFIX, Record
 from cli.api_values import Object
 from cli.kueue import prices, workloads
 from cli.kueue.prices import Prices

@@ -9,7 +9,7 @@ from email.message import Message
 from typing import Any
 
 from agents.api import ApiServer
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.evictions import Moves
 
 GPU = "nvidia.com/gpu"
 

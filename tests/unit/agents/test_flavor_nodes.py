@@ -13,7 +13,7 @@ import pytest
 from agents.api import ApiServer
 from agents.lost_nodes import cluster as lost
 from agents.lost_nodes import leaving
-from agents.quota_return.nodes import KUEUE, TAINT, look
+from agents.quota_return.flavors import KUEUE, TAINT, look
 
 Object = dict[str, Any]
 A100, T4 = "lab-a100-80gb-near", "lab-t4-near"

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from agents.lost_nodes import leaving
 from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.faults import LASTS, LASTS_ALL, Faults
+from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Faults
+from agents.lost_nodes.evictions import Moves
 from agents.lost_nodes.leaving import Kind, announcement
-from agents.lost_nodes.moves import Moves
 from tests.support import counts
 from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
 from tests.unit.agents.fake_api_server import FakeApiServer

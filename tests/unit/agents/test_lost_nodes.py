@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from agents.lost_nodes.__main__ import look, watch
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.evictions import Moves
 from agents.lost_nodes.nodes import Heartbeats, Node
-from agents.lost_nodes.overdue import MARGIN
-from agents.lost_nodes.pods import FENCED, Fate, fate
+from agents.lost_nodes.pods import FENCED, MARGIN, Fate, fate
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 

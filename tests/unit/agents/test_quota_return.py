@@ -14,9 +14,9 @@ import pytest
 
 from agents.api import ApiServer
 from agents.quota_return import __main__ as program
-from agents.quota_return import nodes, record
-from agents.quota_return.record import AGAIN, REASON, TIMES, Pace
-from agents.quota_return.stalled import Seen, stalled
+from agents.quota_return import flavors, state
+from agents.quota_return.decide import Seen, stalled
+from agents.quota_return.state import AGAIN, REASON, TIMES, Pace
 from components import versions
 
 Object = dict[str, Any]
@@ -25,7 +25,7 @@ PACE = Pace()
 
 
 def test_it_reads_the_api_version_that_the_stack_creates() -> None:
-    assert f"apis/{versions.KUEUE_API}" == nodes.KUEUE
+    assert f"apis/{versions.KUEUE_API}" == flavors.KUEUE
 
 
 def at(seconds: float) -> str:
@@ -177,7 +177,7 @@ def test_each_try_waits_twice_as_long_up_to_twenty_minutes() -> None:
 
 
 def test_the_workload_says_why_how_often_and_until_when() -> None:
-    change = record.give_back(workload(notes={TIMES: "1"}), "because", NOW, PACE)
+    change = state.give_back(workload(notes={TIMES: "1"}), "because", NOW, PACE)
     assert change == {
         "metadata": {
             "resourceVersion": "7",
@@ -188,10 +188,10 @@ def test_the_workload_says_why_how_often_and_until_when() -> None:
 
 
 def test_after_twenty_tries_a_job_is_given_up() -> None:
-    change = record.give_back(workload(notes={TIMES: "19"}), "because", NOW, PACE)
+    change = state.give_back(workload(notes={TIMES: "19"}), "because", NOW, PACE)
     assert change["metadata"]["annotations"] == {REASON: "because", TIMES: "20", AGAIN: None}
     given_up = workload(condition("Evicted", True), active=False, notes={REASON: "because", TIMES: "20"})
-    assert record.due(given_up, NOW, PACE) is None
+    assert state.due(given_up, NOW, PACE) is None
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_after_twenty_tries_a_job_is_given_up() -> None:
 def test_only_what_it_deactivated_is_tried_again(
     found: Object, active: bool | None, annotations: dict[str, None] | None
 ) -> None:
-    change = record.due(found, NOW, PACE)
+    change = state.due(found, NOW, PACE)
     if annotations is None:
         assert change is None
         return

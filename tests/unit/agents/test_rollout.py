@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.rollout import record
+from agents.rollout import state
 from agents.rollout.controller import Controller
 from agents.rollout.decide import Pod, Seen, Track, desired
-from agents.rollout.described import Described
 from agents.rollout.gates import ACCURACY, ERROR_RATE, LATENCY, Gate, Measured, Verdict, verdict
-from agents.rollout.kept import Kept
+from agents.rollout.spec import Described
+from agents.rollout.state import Kept
 from tests.support import counts
 from tests.support.rollout_world import REPLICAS, World, described, settle
 
@@ -261,7 +261,7 @@ def test_killed_anywhere_it_ends_as_if_it_were_not(seed: int, kind: str, routes:
         assert {one.version for one in world.servers.values()} == {2 if kind == "good" else 1}
         assert world.unanswered == 0
         assert world.routes == dict.fromkeys(_ROUTES[:routes], 0)
-        file = record.path_of(world.folder, "digits-server")
+        file = state.path_of(world.folder, "digits-server")
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         assert [line["number"] for line in lines] == [1, 2, 3]
 

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.rollout import cluster, examples, folder, metrics, record, routes, signatures
+from agents.rollout import cluster, metrics, routes, signatures, state, versions
 from agents.rollout.decide import Track
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.state import Decision, Kept
 from components.base import labels
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -51,7 +51,7 @@ def saved(version: Path, **changed: bytes | None) -> Path:
 )
 def test_what_is_wrong_with_a_version(tmp_path: Path, changed: dict[str, bytes | None], problem: str) -> None:
     saved(tmp_path / "3", **changed)
-    assert folder.versions(tmp_path) == {3: problem}
+    assert versions.versions(tmp_path) == {3: problem}
 
 
 def test_a_version_that_may_still_be_written_is_left_out(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_a_version_that_may_still_be_written_is_left_out(tmp_path: Path) -> None
     (tmp_path / "2").mkdir()
     (tmp_path / ".draft").mkdir()
     now = (tmp_path / "2").stat().st_mtime
-    assert folder.versions(tmp_path, now) == {1: ""}
-    assert folder.versions(tmp_path, now + 5) == {1: "", 2: "has no saved_model.pb"}
-    assert folder.versions(tmp_path / "absent") == {}
+    assert versions.versions(tmp_path, now) == {1: ""}
+    assert versions.versions(tmp_path, now + 5) == {1: "", 2: "has no saved_model.pb"}
+    assert versions.versions(tmp_path / "absent") == {}
 
 
 def test_metrics_are_added_over_pods_and_models_kept_apart() -> None:
@@ -120,14 +120,14 @@ def test_accuracy_is_of_all_examples(tmp_path: Path) -> None:
     lines = [{"instance": number, "label": number % 2 if number < 45 else 7} for number in range(60)]
     (tmp_path / "held-out.jsonl").write_text("\n".join(map(json.dumps, lines)))
     parity: Any = Parity()
-    assert examples.accuracy(tmp_path / "held-out.jsonl", parity, 1) == 0.75
+    assert metrics.accuracy(tmp_path / "held-out.jsonl", parity, 1) == 0.75
 
 
 @pytest.mark.parametrize("text", ['{"x": 1}', "[1]", ""])
 def test_a_file_of_another_form_is_no_accuracy(tmp_path: Path, text: str) -> None:
     (tmp_path / "held-out.jsonl").write_text(text)
     with pytest.raises(ValueError, match=r"held-out\.jsonl: "):
-        examples.accuracy(tmp_path / "held-out.jsonl", Parity(), 1)  # type: ignore[arg-type]
+        metrics.accuracy(tmp_path / "held-out.jsonl", Parity(), 1)  # type: ignore[arg-type]
 
 
 def test_the_controller_and_the_manifests_use_the_same_labels() -> None:
@@ -190,10 +190,10 @@ def test_a_version_is_not_configured_over_what_another_controller_has_written(ap
 
 def test_a_line_of_the_record_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
     decisions = [Decision(number, 1.0, "Promoted", number, "good") for number in (1, 2, 3)]
-    file = record.path_of(tmp_path, "server")
-    record.extend(file, decisions[:2])
+    file = state.path_of(tmp_path, "server")
+    state.extend(file, decisions[:2])
     file.write_text(file.read_text()[:-10])
-    record.extend(file, decisions)
-    record.extend(file, decisions)
+    state.extend(file, decisions)
+    state.extend(file, decisions)
     lines = file.read_text().splitlines()
     assert [json.loads(line)["number"] for line in (lines[0], *lines[2:])] == [1, 2, 3]

@@ -14,10 +14,10 @@ from agents.sweep import reports
 from agents.sweep.asha import Asha, Curve, Fate, Report, fates
 from agents.sweep.cluster import Cluster
 from agents.sweep.controller import Sweep
-from agents.sweep.due import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, due, said
+from agents.sweep.decide import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, due, said
 from agents.sweep.journal import Journal
+from agents.sweep.spec import RUN, placeholder
 from agents.sweep.study import Study
-from agents.sweep.template import RUN, placeholder
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 RUNGS = Asha(min_steps=2, reduction=2)

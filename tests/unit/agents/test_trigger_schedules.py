@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.triggers.schedule import last_due, matches
+from agents.triggers.decide import last_due, matches
 from components.base import cron
 
 

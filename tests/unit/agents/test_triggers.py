@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.triggers import run
+from agents.triggers import runs as run
 from agents.triggers.commits import Head, Log
-from agents.triggers.kept import Kept
+from agents.triggers.state import Kept
 from components.base import labels
 from tests.support import counts
 from tests.support.trigger_world import World, settle

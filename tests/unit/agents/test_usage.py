@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from agents.api import NOT_FOUND
 from agents.usage import __main__ as program
-from agents.usage import record, workload
-from agents.usage.record import Record
+from agents.usage import state, workload
+from agents.usage.state import Record
 from components import versions
 from components.catalog import GPU_RESOURCE
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -101,7 +101,7 @@ def _jobs(draw: st.DrawFn) -> list[Job]:
 
 def _look(before: Record, jobs: list[Job], now: float) -> Record:
     held = [one for job in jobs if (one := workload.of(job.seen(now), _at(now)))]
-    return Record.read(record.counted(before, held).written())
+    return Record.read(state.counted(before, held).written())
 
 
 def _sum(found: Record) -> float:
@@ -148,9 +148,9 @@ def test_a_maximum_time_that_sets_kueues_sum_back_counts_nothing_twice() -> None
     admitted = _condition("Admitted", True, 0)
     thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
     thing["status"] |= {"conditions": [admitted], "accumulatedPastExecutionTimeSeconds": 50}
-    before = record.counted(Record(), filter(None, [workload.of(thing, _at(100))]))
+    before = state.counted(Record(), filter(None, [workload.of(thing, _at(100))]))
     del thing["status"]["accumulatedPastExecutionTimeSeconds"]
-    after = record.counted(before, filter(None, [workload.of(thing, _at(110))]))
+    after = state.counted(before, filter(None, [workload.of(thing, _at(110))]))
     assert (_sum(before), _sum(after)) == (150, 160)
 
 
@@ -204,7 +204,7 @@ def test_a_change_is_refused_if_another_wrote_since(api_server: FakeApiServer) -
 def test_without_news_nothing_is_written(api_server: FakeApiServer) -> None:
     done = [Job("a", 2, ((0, 50),), finishes=True).seen(60)]
     held = [one for thing in done if (one := workload.of(thing, _at(60)))]
-    kept = {"metadata": {"resourceVersion": "7"}, "data": record.counted(Record(), held).written()}
+    kept = {"metadata": {"resourceVersion": "7"}, "data": state.counted(Record(), held).written()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": done})
     program.look(api_server.client, "tp", ["vision"], _at(90))

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 from core.kube import Kube
 from driver import next_steps
 

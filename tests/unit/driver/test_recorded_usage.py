@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.usage.record import PREFIX, Record
+from agents.usage.state import PREFIX, Record
 from components.base import recorded_usage as handed
 from components.base.recorded_usage import VARIABLE, Used
 from core.errors import UserError

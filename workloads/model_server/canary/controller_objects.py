@@ -3,12 +3,12 @@ state are."""
 
 from agents.rollout.cluster import KEPT as KEPT
 from agents.rollout.decide import Rollout as Rollout
-from agents.rollout.described import Described as Described
 from agents.rollout.gates import ACCURACY as ACCURACY
 from agents.rollout.gates import Gate as Gate
-from agents.rollout.kept import Kept as Kept
 from agents.rollout.routes import CANARY_SUFFIX as CANARY_SUFFIX
 from agents.rollout.routes import STABLE_SUFFIX as STABLE_SUFFIX
+from agents.rollout.spec import Described as Described
+from agents.rollout.state import Kept as Kept
 
 NAME_SUFFIX = "-rollout"
 """What the names of the controller's objects end with, after the server's name."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 from cli.__main__ import main
 from cli.commands.predict import query
 from cli.commands.predict.query import Asked

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 from cli.serving import progress, rest
 from cli.serving.rollout import Rollout
 from cli.serving.server import Server

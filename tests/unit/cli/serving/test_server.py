@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import Kept
 from cli.serving import server
 from cli.serving.rollout import Rollout
 from core.errors import UserError

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stack
-from agents.rollout.described import Described
+from agents.rollout.spec import Described
 from components.base.labels import TRACK
 from components.base.settings import Settings
 from stack import checks

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.triggers.described import Described
+from agents.triggers.spec import Described
 from tests.support.faults import faults_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered

@@ -6,13 +6,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
-from agents.lost_nodes import devices, leaving
+from agents.lost_nodes import device_faults, leaving
 from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.faults import LASTS, LASTS_ALL, Fault, Faults
+from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Fault, Faults
 from agents.lost_nodes.leaving import Kind
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.overdue import Overdue
-from agents.lost_nodes.pods import Fate, Pod, fate, is_evicted, stays
+from agents.lost_nodes.pods import Fate, Overdue, Pod, fate, is_evicted, stays
 
 _SLOWLY = 10.0
 """Seconds between two looks at faults and drains, which may last for weeks. A spot node has no time to lose."""
@@ -78,7 +77,7 @@ class Moves:
         for name, node in nodes.items():
             if any(each.healthy < each.there for each in node.devices.values()):
                 for pod in self.cluster.pods(name):
-                    for resource, device in devices.failing(pod, node.devices):
+                    for resource, device in device_faults.failing(pod, node.devices):
                         fault = name, f"{pod['metadata']['uid']} {device}"
                         failing[fault] = pod, f"{resource} {device} of node {name} is unhealthy"
                         works = resource in node.devices and node.devices[resource].healthy

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.api import ApiServer
-from agents.lost_nodes.followed import Followed
+from agents.watch import Followed
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 

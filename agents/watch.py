@@ -1,13 +1,41 @@
-"""The objects of a list in the cluster as they are now: listed once, and then followed by what changes."""
+"""Objects of one kind in the cluster, by list and watch: a list with a wait for the next change, and an informer, which
+keeps the list up to date."""
 
 from __future__ import annotations
 
+import time
 import urllib.error
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from agents.api import GONE, ApiServer
+
+
+@dataclass
+class Watched:
+    """The objects that a list's path, with a query, shows."""
+
+    server: ApiServer
+    path: str
+    _seen: str = field(default="", init=False)
+    """Resource version of the last list; empty once a change of it was waited for."""
+
+    def items(self) -> list[dict[str, Any]]:
+        """All of them."""
+        # Without resourceVersion: what this process changed a moment ago must be seen.
+        found = self.server.send("GET", self.path)
+        self._seen = found["metadata"]["resourceVersion"]
+        return list(found["items"])
+
+    def wait(self, seconds: int) -> None:
+        """Wait until one is another than `items` has seen it, but not longer than this."""
+        seen, self._seen = self._seen, ""
+        if seen:
+            self.server.wait_for_change(self.path, seen, seconds)
+        else:
+            time.sleep(seconds)
+
 
 T = TypeVar("T")
 _PAGE = 100

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from agents import turns
+from agents import leader_election
 from tests.support import leased_agent
 from tests.support.leases import Leases
 from tests.support.rendering import PROJECT
@@ -162,6 +162,6 @@ def test_without_an_answer_about_the_lease_nobody_acts_and_the_process_ends(
 
 
 def test_an_agent_without_a_lease_acts_at_once() -> None:
-    lead = turns.begin({})
+    lead = leader_election.begin({})
     with lead.turn(), lead.work():
         pass
