@@ -12,12 +12,12 @@ from typing import Any
 class Devices:
     """A node's devices of one resource."""
 
-    there: int
+    total: int
     healthy: int
     """The kubelet hands out no others."""
 
 
-def of_node(node: Any) -> dict[str, Devices]:
+def list_devices(node: Any) -> dict[str, Devices]:
     """By extended resource, such as `nvidia.com/gpu`. One whose device plugin has been away for 5 minutes has none."""
     status = node.get("status", {})
     healthy = status.get("allocatable") or {}
@@ -28,18 +28,18 @@ def of_node(node: Any) -> dict[str, Devices]:
     }
 
 
-def failing(pod: Mapping[str, Any], of_node: Mapping[str, Devices]) -> Iterator[tuple[str, str]]:
+def failing_devices(pod: Mapping[str, Any], of_node: Mapping[str, Devices]) -> Iterator[tuple[str, str]]:
     """Resource and ID of each device of a pod that does not work; without reports, if the pod has more than work."""
     if any("allocatedResourcesStatus" in container for container in _statuses(pod)):
-        yield from unhealthy(pod)
+        yield from unhealthy_devices(pod)
         return
-    for resource, there in of_node.items():
+    for resource, devices in of_node.items():
         limits = [(each.get("resources") or {}).get("limits") or {} for each in pod["spec"].get("containers") or ()]
-        if sum(int(each.get(resource, "0")) for each in limits) > there.healthy:
+        if sum(int(each.get(resource, "0")) for each in limits) > devices.healthy:
             yield resource, "device"
 
 
-def unhealthy(pod: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+def unhealthy_devices(pod: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Resource and ID of each device of a pod that does not work.
 
     Kubernetes reports them since 1.31, by default since 1.36 (`ResourceHealthStatus`, KEP-4680).
@@ -62,31 +62,31 @@ Fault = tuple[str, str]
 LASTS = 30.0
 """Seconds that a fault must last."""
 LASTS_ALL = 360.0
-"""Seconds if no device of the node works: so it looks while a device plugin restarts. The kubelet waits for one that
+"""Seconds if no device of the node works: so the node is while a device plugin restarts. The kubelet waits for one that
 does not come back for five minutes (`endpointStopGracePeriod`), and then has no devices to report."""
 _TOGETHER = 300.0
 """Faults that begin within this time do so together."""
 _LATE = 25.0
-"""Seconds between two looks; a longer time, while the API server was away, counts for no fault."""
+"""Seconds between two reconciles; a longer time, while the API server was away, counts for no fault."""
 
 
 @dataclass
 class Faults:
-    """What this process has seen of faults, by its own clock."""
+    """The faults that this process has observed, by its own clock."""
 
     _since: dict[Fault, float] = field(default_factory=dict)
-    _looked: float | None = None
+    _observed_at: float | None = None
     _spared: set[str] = field(default_factory=set)
 
-    def due(self, faults: Mapping[Fault, float], equipped: int, now: float) -> set[Fault]:
-        """The faults to act on. `faults`: all that there are now, with the seconds that each must last.
+    def to_act_on(self, faults: Mapping[Fault, float], equipped: int, now: float) -> set[Fault]:
+        """The faults to act on. `faults`: all present ones, with the seconds that each must last.
 
-        If several nodes become faulty together, and they are more than a third of the `equipped` ones, it is what looks
-        for faults: they are spared until it finds none on them.
+        If several nodes become faulty together, and they are more than a third of the `equipped` ones, their detector
+        is taken for the cause: they are spared until it finds no fault on them.
         """
-        unseen = now - self._looked if self._looked is not None else 0
+        unseen = now - self._observed_at if self._observed_at is not None else 0
         late = unseen if unseen > _LATE else 0
-        self._looked = now
+        self._observed_at = now
         self._since = {fault: self._since[fault] + late if fault in self._since else now for fault in faults}
         first: dict[str, float] = {}
         for (node, _), at in self._since.items():

@@ -38,7 +38,7 @@ class Counts:
         return sum(self.statuses.values())
 
 
-def read(text: str) -> dict[str, Counts]:
+def read_counts(text: str) -> dict[str, Counts]:
     """What one pod has counted, by model. Empty if it has no metrics of TensorFlow Serving."""
     found: defaultdict[str, Counts] = defaultdict(Counts)
     for sample in _SAMPLE.finditer(text):
@@ -53,11 +53,11 @@ def read(text: str) -> dict[str, Counts]:
     return dict(found)
 
 
-def measured(texts: Iterable[str], model: str) -> Measured:
+def measure(texts: Iterable[str], model: str) -> Measured:
     """The requests for a model, over all pods."""
     total = Counts()
     for text in texts:
-        one = read(text).get(model, Counts())
+        one = read_counts(text).get(model, Counts())
         # Not `+=`, which drops empty buckets, whose bounds a quantile needs.
         total.statuses.update(one.statuses)
         total.buckets.update(one.buckets)

@@ -1,18 +1,44 @@
-"""What the platform wrote for a rollout's controller."""
+"""What the user declared for a server's rollouts, as the platform writes it into the controller's ConfigMap."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.rollout.decide import Rollout
 from agents.rollout.gates import Gate
 
 
 @dataclass(frozen=True)
-class Described:
+class Rollout:
+    """The settings."""
+
+    replicas: int
+    canary_replicas: int
+    """How many of the replicas are canary pods while a version is tried; at least one, and fewer than `replicas` unless
+    that is 1."""
+    gates: Sequence[Gate]
+    deadline_seconds: float
+    """A candidate that no gate has decided about by then is rolled back."""
+    version: int | None = None
+    """The only version that is tried; None: each new one."""
+    pin: int | None = None
+    """The version that is served, whatever else is on the volume."""
+    percent: int | None = None
+    """The canary's part of the requests that the routes of a Gateway divide; None: without one, they are divided by
+    pods."""
+    digest: str = ""
+    """Digest of the settings; versions that other settings refused are tried again."""
+
+    @property
+    def stable_beside_canary(self) -> int:
+        # Routes leave the stable pods a part of the requests that does not depend on how many they are.
+        return self.replicas if self.percent else max(1, self.replicas - self.canary_replicas)
+
+
+@dataclass(frozen=True)
+class RolloutSpec:
     """One server and the model that it rolls out."""
 
     server: str
@@ -26,7 +52,7 @@ class Described:
     """The port of the server to which each route of a Gateway leads, by the route's kind."""
 
     @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Described:
+    def read(cls, plain: Mapping[str, Any]) -> RolloutSpec:
         """From its JSON."""
         settings = plain["rollout"]
         rollout = Rollout(
@@ -39,6 +65,5 @@ class Described:
             percent=settings["percent"],
             digest=settings["digest"],
         )
-        asked = plain["examples"]
-        examples, routes = Path(asked) if asked else None, plain["routes"]
-        return cls(plain["server"], plain["model"], Path(plain["folder"]), rollout, examples, routes)
+        examples = Path(plain["examples"]) if plain["examples"] else None
+        return cls(plain["server"], plain["model"], Path(plain["folder"]), rollout, examples, plain["routes"])

@@ -5,43 +5,25 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-_MOST_DECISIONS = 20
-"""Of those in the ConfigMap; the record on the volume has all of them."""
+from agents.state import Decision, append_decision, next_number
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One decision, as its Event and the record on the volume say it."""
+class RolloutDecision(Decision):
+    """A decision about a version, as its Event and the record on the volume tell it."""
 
-    number: int
-    """Counts the decisions of a server from 1."""
-    at: float
-    """Seconds since 1970."""
-    action: str
-    """Reason of the Event: `CanaryStarted`, `Promoted`, `RolledBack`, …"""
     version: int
     reason: str
     measured: Mapping[str, float] = field(default_factory=dict)
     """What the gates measured, by metric."""
 
-    def plain(self) -> dict[str, Any]:
-        """As JSON has it."""
-        return {
-            "number": self.number,
-            "at": self.at,
-            "action": self.action,
-            "version": self.version,
-            "reason": self.reason,
-            "measured": dict(self.measured),
-        }
-
 
 @dataclass(frozen=True)
-class Kept:
+class RolloutState:
     """The state of one rollout."""
 
     stable: int | None = None
@@ -51,17 +33,17 @@ class Kept:
     promoting: bool = False
     """Whether the candidate has passed its gates, and the stable pods move to it."""
     since: float = 0.0
-    """When the candidate became it."""
+    """When the canary of the candidate began, in seconds since 1970."""
     refused: Mapping[int, str] = field(default_factory=dict)
     """Versions that are not tried again, and why."""
     reported: Mapping[int, str] = field(default_factory=dict)
-    """Folders of versions that cannot be served as they are, and what is wrong with them."""
+    """Versions whose folders cannot be served, with the problem that was reported."""
     settings: str = ""
-    """Digest of the settings by which versions were refused."""
-    decisions: Sequence[Decision] = ()
-    """The last ones."""
+    """Digest of the settings under which versions were refused."""
+    decisions: Sequence[RolloutDecision] = ()
+    """The last decisions."""
 
-    def decided(
+    def with_decision(
         self,
         now: float,
         action: str,
@@ -69,11 +51,11 @@ class Kept:
         reason: str,
         measured: Mapping[str, float] | None = None,
         **changed: Any,
-    ) -> Kept:
+    ) -> RolloutState:
         """The state after a decision."""
-        last = self.decisions[-1].number if self.decisions else 0
-        made = Decision(last + 1, round(now, 3), action, version, reason, measured or {})
-        return replace(self, decisions=(*self.decisions, made)[-_MOST_DECISIONS:], **changed)
+        number = next_number(self.decisions)
+        made = RolloutDecision(number, round(now, 3), action, version, reason, measured or {})
+        return replace(self, decisions=append_decision(self.decisions, made), **changed)
 
     def text(self) -> str:
         """As JSON."""
@@ -85,13 +67,13 @@ class Kept:
             "refused": {str(version): why for version, why in self.refused.items()},
             "reported": {str(version): why for version, why in self.reported.items()},
             "settings": self.settings,
-            "decisions": [each.plain() for each in self.decisions],
+            "decisions": [asdict(each) for each in self.decisions],
         }
         return json.dumps(plain, sort_keys=True)
 
     @classmethod
-    def read(cls, text: str) -> Kept:
-        """From JSON; empty text is a rollout that has not begun."""
+    def read(cls, text: str) -> RolloutState:
+        """From JSON; the text is empty before the first rollout."""
         if not text:
             return cls()
         plain = json.loads(text)
@@ -99,17 +81,17 @@ class Kept:
             **{key: plain[key] for key in ("stable", "candidate", "promoting", "since", "settings")},
             refused={int(version): why for version, why in plain["refused"].items()},
             reported={int(version): why for version, why in plain["reported"].items()},
-            decisions=tuple(Decision(**each) for each in plain["decisions"]),
+            decisions=tuple(RolloutDecision(**each) for each in plain["decisions"]),
         )
 
 
-def path_of(folder: Path, server: str) -> Path:
+def record_path(folder: Path, server: str) -> Path:
     """The record of one server's rollouts of the model in this folder."""
     return folder / ".rollouts" / f"{server}.jsonl"
 
 
-def extend(file: Path, decisions: Sequence[Decision]) -> None:
-    """Append the decisions that it lacks, whole lines at a time. Raises OSError."""
+def append_to_record(file: Path, decisions: Sequence[RolloutDecision]) -> None:
+    """Append the decisions that the record does not have, whole lines at a time. Raises OSError."""
     lines = file.read_text().splitlines() if file.exists() else []
     known = {number for line in lines if (number := _number(line)) is not None}
     if missing := [each for each in decisions if each.number not in known]:
@@ -122,8 +104,8 @@ def extend(file: Path, decisions: Sequence[Decision]) -> None:
             os.fsync(record.fileno())
 
 
-def _line(decision: Decision) -> str:
-    return json.dumps(decision.plain(), sort_keys=True)
+def _line(decision: RolloutDecision) -> str:
+    return json.dumps(asdict(decision), sort_keys=True)
 
 
 def _number(line: str) -> int | None:

@@ -35,7 +35,7 @@ _NONE = Files(0, 0)
 
 
 @dataclass
-class Counted:
+class BranchCounts:
     """The counts of one branch."""
 
     log: Log
@@ -46,7 +46,7 @@ class Counted:
     _files: Files = _NONE
 
     def since(self, last: Head | None, head: Head) -> Mapping[str, int]:
-        """Sums over the commits after the last run's, up to the newest. A branch that was created anew is all new."""
+        """Sums over the commits after the last run's. A branch that was deleted and created again is all new."""
         start = last if last and last.number <= head.number and self.log.entry(last.number) == last.commit else None
         start = start or _BEGIN
         if start != self._from or self._until > head.number:
@@ -70,7 +70,7 @@ class Counted:
         if self._from == _BEGIN:
             return Files(newest["files"], newest["size"])
         try:
-            return new(self.log.root, self.log.read(self._from.commit)["version"], newest["version"])
+            return new_files(self.log.root, self.log.read(self._from.commit)["version"], newest["version"])
         except FileNotFoundError:  # retention has deleted the last run's version
             return Files(self._counts[FILES], self._counts[BYTES])
 
@@ -93,7 +93,7 @@ def first_counts_of(commit: Mapping[str, Any]) -> dict[str, int]:
     return {**counts_of(commit), FILES: commit["files"], BYTES: commit["size"]}
 
 
-def new(root: Path, before: str, after: str) -> Files:
+def new_files(root: Path, before: str, after: str) -> Files:
     """The files of a version that another one lacks, or has with other contents. Costs as much as what differs.
 
     Raises FileNotFoundError if retention has deleted one of them.
@@ -118,7 +118,7 @@ def _new(root: Path, before: list[Any] | None, after: list[Any]) -> Files:
     if after[0] != _FOLDER:
         return Files(0, 0) if before == after else Files(1, after[2])
     if before and before[0] == _FOLDER:
-        return new(root, before[1], after[1])
+        return new_files(root, before[1], after[1])
     return Files(*after[3:5])
 
 
@@ -130,7 +130,7 @@ def _node(root: Path, node: str) -> tuple[bool, _Entries]:
 
 
 def _leaves(root: Path, node: str) -> Iterator[_Entries]:
-    """The entries of a folder by name: of a split one node by node, since all at once may not fit into memory."""
+    """The entries of a folder by name: of a split folder node by node, since all at once may not fit into memory."""
     split, entries = _node(root, node)
     if not split:
         yield entries

@@ -77,15 +77,15 @@ def _digest(value: Any, length: int) -> str:
 
 
 @dataclass(frozen=True)
-class Standing:
-    """The outputs as seen by one program on some versions."""
+class NewestOutputs:
+    """The newest versions of a pipeline's outputs, as runs of one name's beginning find them."""
 
     replaces: Mapping[str, str]
-    """The newest commit of each output that it has not made; empty for an output without one."""
+    """The newest commit of each output that none of these runs made; empty for an output without one."""
     made_by: str
-    """A run that has made the newest version of one, if such runs have made those of all; else empty."""
+    """One of these runs, if they have made the newest version of every output; else empty."""
     replaced: bool
-    """Whether another run of the pipeline has made the newest version of one."""
+    """Whether another run of the pipeline has made the newest version of an output."""
 
 
 @dataclass(frozen=True)
@@ -109,11 +109,11 @@ class Outputs:
     logs: Mapping[str, Log]
     _known: dict[str, _Known] = field(default_factory=dict)
 
-    def standing(self, beginning: str) -> Standing:
-        """How the outputs are for runs whose names begin so. Raises OSError if a volume does not answer."""
+    def observe(self, beginning: str) -> NewestOutputs:
+        """The newest versions, for runs whose names begin so. Raises OSError if a volume does not answer."""
         found = {name: known for name, log in self.logs.items() if (known := self._found(name, log, beginning))}
         makers = [found[name].maker if name in found else "" for name in self.logs]
-        return Standing(
+        return NewestOutputs(
             replaces={name: found[name].replaced if name in found else "" for name in self.logs},
             made_by=max(makers) if all(makers) else "",
             replaced=any(one.by_another for one in found.values()),

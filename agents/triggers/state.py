@@ -1,7 +1,7 @@
-"""What the triggers of a pipeline remember between two looks, in a ConfigMap: the last run, and whether it was created.
+"""The state of a pipeline's triggers: the last run, whether it was created, and the decisions.
 
-A run is remembered before it is created, with what was counted. So a controller that is killed in between leaves
-a run that the next one creates, and the count begins anew either way.
+A run is in the state before it is created, with the commits that it counted. So if a controller is killed in between,
+the next one creates the run, and counts begin after it either way.
 """
 
 from __future__ import annotations
@@ -11,34 +11,27 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from agents.state import Decision, append_decision, next_number
 from agents.triggers.commits import Head
-
-_MOST_DECISIONS = 20
 
 
 @dataclass(frozen=True)
-class Decision:
-    """One decision, as its Event says it."""
+class TriggerDecision(Decision):
+    """A decision about a run, as its Event tells it: `RunStarted` or `NothingNew`."""
 
-    number: int
-    """Counts the decisions of a pipeline's triggers from 1."""
-    at: float
-    """Seconds since 1970."""
-    action: str
-    """Reason of the Event: `RunStarted` or `NothingNew`."""
     run: str
     reason: str
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run, and up to where it has counted."""
+    """A run, and the commits up to which it has counted."""
 
     name: str
     pipeline: str
     """Digest of what decides the stages' results."""
     heads: Mapping[str, Head]
-    """What it began with, by the run's parameters."""
+    """The commits that it began with, by the run's parameters."""
 
     @property
     def commits(self) -> dict[str, str]:
@@ -47,32 +40,31 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Kept:
+class TriggerState:
     """The state of one pipeline's triggers."""
 
     last: Run | None = None
     starting: bool = False
-    """Whether it is not certain yet that the last run was created."""
+    """Whether the last run may still have to be created."""
     schedules: Mapping[str, int] = field(default_factory=dict)
-    """The minute up to which each trigger with a schedule has been looked at, by trigger."""
-    decisions: Sequence[Decision] = ()
-    """The last ones."""
+    """The minute up to which each schedule was checked, by trigger."""
+    decisions: Sequence[TriggerDecision] = ()
+    """The last decisions."""
     calendars: Mapping[str, str] = field(default_factory=dict)
-    """Which schedule each trigger with one had, by trigger."""
+    """A digest of each schedule, by trigger."""
 
-    def decided(self, now: float, action: str, run: str, reason: str, **changed: Any) -> Kept:
+    def with_decision(self, now: float, action: str, run: str, reason: str, **changed: Any) -> TriggerState:
         """The state after a decision."""
-        last = self.decisions[-1].number if self.decisions else 0
-        made = Decision(last + 1, round(now, 3), action, run, reason)
-        return replace(self, decisions=(*self.decisions, made)[-_MOST_DECISIONS:], **changed)
+        made = TriggerDecision(next_number(self.decisions), round(now, 3), action, run, reason)
+        return replace(self, decisions=append_decision(self.decisions, made), **changed)
 
     def text(self) -> str:
         """As JSON."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def read(cls, text: str) -> Kept:
-        """From JSON; empty text is a pipeline without a run."""
+    def read(cls, text: str) -> TriggerState:
+        """From JSON; the text is empty before the first run."""
         if not text:
             return cls()
         plain = json.loads(text)
@@ -80,5 +72,5 @@ class Kept:
         if last:
             heads = {name: Head(**head) for name, head in last["heads"].items()}
             last = Run(last["name"], last["pipeline"], heads)
-        decisions = tuple(Decision(**each) for each in plain["decisions"])
+        decisions = tuple(TriggerDecision(**each) for each in plain["decisions"])
         return cls(last, plain["starting"], plain["schedules"], decisions, plain.get("calendars", {}))

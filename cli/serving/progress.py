@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from agents.rollout import metrics
-from agents.rollout.gates import ACCURACY, Gate, Verdict, verdict
+from agents.rollout.gates import ACCURACY, Gate, GateResult, evaluate
 from agents.rollout.servers import METRICS_PATH
 from cli.serving import rest
 from cli.serving.server import Server
@@ -13,15 +13,15 @@ from driver import canaries
 
 def waits(of: Server, model: str) -> str:
     """`errorRate: 187 of 200 requests`; empty where no version is tried, and once the gates have decided."""
-    if of.rollout is None or of.rollout.kept.candidate is None or of.rollout.kept.promoting:
+    if of.rollout is None or of.rollout.state.candidate is None or of.rollout.state.promoting:
         return ""
-    said, reason = verdict(_gates(of), metrics.measured(_metrics(of), model))
-    return reason if said is Verdict.WAITS else ""
+    result, reason = evaluate(_gates(of), metrics.measure(_metrics(of), model))
+    return reason if result is GateResult.WAITS else ""
 
 
 def _gates(of: Server) -> list[Gate]:
     """Those that count requests; of the accuracy, the controller alone knows the examples' answers."""
-    found = canaries.described(of.api, of.namespace, of.name)
+    found = canaries.get_spec(of.api, of.namespace, of.name)
     return [gate for gate in found.rollout.gates if gate.metric != ACCURACY] if found else []
 
 

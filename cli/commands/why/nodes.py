@@ -53,7 +53,7 @@ def _is_told(event: Object) -> bool:
 def broken(pod: Object) -> Iterator[str]:
     """A sentence for each device of a pod that does not work."""
     after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
-    for resource, device in device_faults.unhealthy(pod):
+    for resource, device in device_faults.unhealthy_devices(pod):
         what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
         yield f"{what}, is unhealthy; the agent nodes.lost moves the pod after {after}."
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from agents.lost_nodes import leaving
 from agents.lost_nodes.cluster import Cluster
 from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Faults
-from agents.lost_nodes.evictions import Moves
+from agents.lost_nodes.evictions import Evictions
 from agents.lost_nodes.leaving import Kind, announcement
 from tests.support import counts
 from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
@@ -113,9 +113,9 @@ def test_a_node_that_says_nothing_announces_nothing(node: dict[str, Any]) -> Non
     assert announcement(node) is None
 
 
-def _world(*nodes: dict[str, Any]) -> tuple[World, Moves]:
+def _world(*nodes: dict[str, Any]) -> tuple[World, Evictions]:
     world = World(nodes={each["metadata"]["name"]: each for each in nodes})
-    return world, Moves(Cluster(InMemory(world=world), ["ml"]))
+    return world, Evictions(Cluster(InMemory(world=world), ["ml"]))
 
 
 _PODS = st.lists(
@@ -191,7 +191,7 @@ def test_a_node_that_is_lost_answers_no_eviction() -> None:
     for node in world.nodes:
         world.add(f"on-{node}", node)
     for clock in range(0, 300, 2):
-        moves.look(moves.cluster.nodes(), world.nodes, clock)
+        moves.reconcile(moves.cluster.nodes(), world.nodes, clock)
     assert (world.evicted, world.events) == ({}, [])
 
 
@@ -265,7 +265,7 @@ def _acted_on(faults: Sequence[tuple[float, float]], equipped: int, away: tuple[
     while clock < 1000:
         now = {(f"{index}", ""): LASTS for index, (begin, end) in enumerate(faults) if begin <= clock < end}
         if not away[0] <= clock < away[1]:
-            for node, _ in seen.due(now, equipped, clock):
+            for node, _ in seen.to_act_on(now, equipped, clock):
                 found.setdefault(int(node), clock)
         clock += 10
     return found

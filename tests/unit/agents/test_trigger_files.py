@@ -111,7 +111,7 @@ def test_what_differs_is_what_the_library_says(tmp_path: Path) -> None:
         one, other = draw.choice(made), draw.choice(made)
         changes = [new for _, _, new in dataset.diff(one.id, other.id) if new]
         expected = counts.Files(len(changes), sum(each.size for each in changes))
-        assert counts.new(tmp_path, one.version, other.version) == expected
+        assert counts.new_files(tmp_path, one.version, other.version) == expected
 
 
 def test_a_large_folder_beside_a_small_one_does_not_come_into_memory(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_large_folder_beside_a_small_one_does_not_come_into_memory(tmp_path: P
     large = dataset.put({str(number): kept for number in range(20_000)}, whole=True)
     tracemalloc.start()
     try:
-        assert counts.new(tmp_path, small.version, large.version) == counts.Files(19_999, 19_999)
-        assert counts.new(tmp_path, large.version, small.version) == counts.Files(0, 0)
+        assert counts.new_files(tmp_path, small.version, large.version) == counts.Files(19_999, 19_999)
+        assert counts.new_files(tmp_path, large.version, small.version) == counts.Files(0, 0)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
