@@ -229,18 +229,15 @@ def desired(rollout: Rollout, state: RolloutState, observed: Observed) -> Desire
     """The Deployments and routes for this state. Canary pods change their version only by a restart, and end only once
     no route sends them requests."""
     replicas = rollout.replicas
-    ended, weight = (
-        Track(observed.canary.replicas if observed.routed else 0, observed.canary.version),
-        _weight(rollout, state, observed),
-    )
+    ended = Track(observed.canary.replicas if observed.routed else 0, observed.canary.version)
+    weight = _weight(rollout, state, observed)
     if state.candidate is None or state.stable is None:
         # All stable pods serve a promoted version, and a refused version must not answer.
         return Desired(Track(replicas, state.stable), ended, weight)
     if observed.canary.version != state.candidate:
-        free = not observed.canary.pods and not observed.canary.replicas
-        return Desired(
-            Track(replicas, state.stable), replace(ended, version=state.candidate) if free else ended, weight
-        )
+        if not observed.canary.pods and not observed.canary.replicas:
+            ended = replace(ended, version=state.candidate)
+        return Desired(Track(replicas, state.stable), ended, weight)
     canary = Track(rollout.canary_replicas, state.candidate)
     if state.promoting:
         return Desired(Track(replicas, state.candidate), canary, weight)

@@ -51,8 +51,8 @@ class BranchCounts:
         start = start or _BEGIN
         if start != self._from or self._until > head.number:
             self._from, self._until, self._counts = start, start.number, Counter()
-        for place, made in enumerate(self.log.since(self._until, head.number), self._until + 1):
-            self._counts.update(first_counts_of(made) if place == 1 else counts_of(made))
+        for number, made in enumerate(self.log.since(self._until, head.number), self._until + 1):
+            self._counts.update(first_counts_of(made) if number == 1 else counts_of(made))
         self._until = head.number
         return self._counts
 

@@ -48,14 +48,14 @@ def test_a_dead_nodes_fenced_pods_end_the_others_stay_and_it_gets_pods_again_whe
     pods.apply(fenced, pod("own", SECOND))
     pods.until("condition=Ready", "pod/fenced", "pod/own")
     cluster, heartbeats = Cluster(client, [pods.namespace]), Heartbeats(20)
-    moves = Evictions(cluster)
+    evictions = Evictions(cluster)
 
     def names() -> set[str]:
-        reconcile(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
 
     def taints() -> set[str]:
-        reconcile(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
 
     assert names() == {"fenced", "own"}
@@ -75,14 +75,14 @@ def test_pods_leave_a_node_that_announces_its_end_as_their_budgets_allow(
     pods.apply(pod("plain", SECOND), pod("kept", SECOND), budget("kept"))
     pods.until("condition=Ready", "pod/plain", "pod/kept")
     cluster = Cluster(client, [pods.namespace])
-    heartbeats, moves = Heartbeats(), Evictions(cluster)
+    heartbeats, evictions = Heartbeats(), Evictions(cluster)
 
     def names() -> set[str]:
-        reconcile(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
 
     def taints() -> set[str]:
-        reconcile(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
 
     assert names() == {"plain", "kept"}

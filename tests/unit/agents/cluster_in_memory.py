@@ -99,11 +99,11 @@ class World:
     def gpus(self, node: str, *, healthy: int, there: int = 4) -> None:
         self.nodes[node]["status"] |= {"capacity": {GPU: f"{there}"}, "allocatable": {GPU: f"{healthy}"}}
 
-    def run(self, moves: Evictions, seconds: float, step: float = 2.0) -> None:
+    def run(self, evictions: Evictions, seconds: float, step: float = 2.0) -> None:
         until = self.clock + seconds
         while self.clock < until:
             self.clock += step
-            moves.reconcile(moves.cluster.nodes(), (), self.clock)
+            evictions.reconcile(evictions.cluster.nodes(), (), self.clock)
 
     def taints(self, node: str) -> set[str]:
         return {each["key"] for each in self.nodes[node]["spec"]["taints"]}

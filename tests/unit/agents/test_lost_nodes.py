@@ -256,10 +256,10 @@ def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_serv
 
 def test_what_is_left_on_a_node_that_is_lost_for_long_is_looked_at_every_ten_seconds(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
-    moves, looks = Evictions(cluster), list[int]()
+    evictions, looks = Evictions(cluster), list[int]()
     for clock in range(0, 400, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
-        reconcile(cluster, heartbeats, moves, clock)
+        reconcile(cluster, heartbeats, evictions, clock)
         looks += [clock for method, path, _ in api_server.asked if method == "GET" and "/pods" in path]
         api_server.asked.clear()
     assert looks == [*range(26, 140, 2), *range(140, 400, 10)]
@@ -367,7 +367,7 @@ def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
 def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: FakeApiServer) -> None:
     """Its kubelet sends heartbeats, and cannot end the pods that Kubernetes evicts after five minutes."""
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
-    moves, ended = Evictions(cluster), dict[int, list[tuple[str, str]]]()
+    evictions, ended = Evictions(cluster), dict[int, list[tuple[str, str]]]()
     for clock in range(0, 90, 2):
         _cluster(api_server, renewed={name: str(clock // 10) for name in ("gpu-7", "gpu-8", "gpu-9")})
         nodes, pods = (api_server.answers["GET", path][1]["items"] for path in (_NODES, _PODS))
@@ -375,7 +375,7 @@ def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: Fa
         for pod in pods:
             pod["spec"] = {"nodeName": "gpu-7"}
             pod["metadata"] |= {"deletionGracePeriodSeconds": 30} | ({"deletionTimestamp": "x"} if clock >= 10 else {})
-        reconcile(cluster, heartbeats, moves, clock)
+        reconcile(cluster, heartbeats, evictions, clock)
         if changes := _changes(api_server):
             ended[clock] = [(method, path) for method, path, _ in changes]
     assert min(ended) == 10 + 30 + MARGIN
