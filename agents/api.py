@@ -20,8 +20,18 @@ from typing import Any, ClassVar
 CONFLICT, GONE, NOT_FOUND = 409, 410, 404
 """Codes of the `urllib.error.HTTPError` that a refused request raises."""
 _REFUSED = 300
-_KEPT_SECONDS = 10.0
+_IDLE_SECONDS = 10.0
 """A connection that is idle for longer may be gone without notice: something in between drops it."""
+
+
+@contextlib.contextmanager
+def tolerate(*codes: int) -> Iterator[None]:
+    """Ignore that the API server refuses a request with one of these codes."""
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        if error.code not in codes:
+            raise
 
 
 @dataclass(frozen=True)
@@ -36,7 +46,7 @@ class ApiServer:
     account: Path = Path("/var/run/secrets/kubernetes.io/serviceaccount")
     seconds: int = 30
     """For an answer."""
-    _kept: threading.local = field(default_factory=threading.local, init=False, repr=False, compare=False)
+    _idle: threading.local = field(default_factory=threading.local, init=False, repr=False, compare=False)
     """The connection of each thread's last answer, and when that was read."""
 
     def send(self, method: str, path: str, body: Any = None, *, content_type: str | None = None) -> Any:
@@ -44,16 +54,25 @@ class ApiServer:
         with self._answer(method, path, body, content_type, self.seconds) as answer:
             return json.load(answer)
 
+    def find(self, path: str) -> Any:
+        """The object at a path; None if it does not exist. Raises OSError for any other status but success."""
+        try:
+            return self.send("GET", path)
+        except urllib.error.HTTPError as error:
+            if error.code != NOT_FOUND:
+                raise
+            return None
+
     def wait_for_change(self, path: str, version: str, seconds: int) -> None:
-        """Wait until what a list's path shows is another than at the list's resource version, but not longer.
+        """Wait until a list changes after its resource version, or until the time is up.
 
         Raises OSError for any status but success.
         """
-        with contextlib.closing(self.changes(path, version, seconds)) as found:
+        with contextlib.closing(self.watch(path, version, seconds)) as found:
             next(found, None)
 
-    def changes(self, path: str, version: str, seconds: int) -> Generator[Any]:
-        """What has changed of a list since its resource version, and what does so within some seconds, as it comes.
+    def watch(self, path: str, version: str, seconds: int) -> Generator[Any]:
+        """The changes of a list since its resource version, and for some seconds those that come.
 
         Raises OSError for any status but success.
         """
@@ -77,34 +96,34 @@ class ApiServer:
         data = None if body is None else json.dumps(body).encode()
         connection: HTTPSConnection | None = None
         try:
-            connection, answer = self._ask(method, f"/{path}", data, headers, seconds)
+            connection, answer = self._send(method, f"/{path}", data, headers, seconds)
             if answer.status >= _REFUSED:
-                said = io.BytesIO(answer.read())
-                raise urllib.error.HTTPError(path, answer.status, answer.reason, answer.headers, said)
+                body_of_refusal = io.BytesIO(answer.read())
+                raise urllib.error.HTTPError(path, answer.status, answer.reason, answer.headers, body_of_refusal)
             yield answer
             # What is left of an answer would be taken for the next one.
             if answer.isclosed() and not answer.will_close:
-                self._kept.last, connection = (connection, time.monotonic()), None
+                self._idle.last, connection = (connection, time.monotonic()), None
         except http.client.HTTPException as error:
             raise OSError(f"{path}: {error!r}") from error
         finally:
             if connection:
                 connection.close()
 
-    def _ask(
+    def _send(
         self, method: str, path: str, data: bytes | None, headers: dict[str, str], seconds: int
     ) -> tuple[HTTPSConnection, HTTPResponse]:
-        """On the connection of the last answer if it can be asked again on another one."""
-        kept, at = self._kept.__dict__.pop("last", (None, 0.0))
-        if kept and method == "GET" and time.monotonic() - at < _KEPT_SECONDS:
-            kept.sock.settimeout(seconds)
+        """The request is sent on the idle connection if it may be repeated on a new one, else on a new one."""
+        idle, at = self._idle.__dict__.pop("last", (None, 0.0))
+        if idle and method == "GET" and time.monotonic() - at < _IDLE_SECONDS:
+            idle.sock.settimeout(seconds)
             try:
-                kept.request(method, path, data, headers)
-                return kept, kept.getresponse()
+                idle.request(method, path, data, headers)
+                return idle, idle.getresponse()
             except (ConnectionError, ssl.SSLError):
                 pass  # the server has closed it meanwhile
-        if kept:
-            kept.close()
+        if idle:
+            idle.close()
         address = urllib.parse.urlsplit(self.address)
         trust = ssl.create_default_context(cafile=str(self.account / "ca.crt"))
         # The address is ours, and always https.

@@ -21,7 +21,7 @@ RENEWED = "tensorplane.dev/renewed"
 """Annotation: when the holder renewed it last. Its `renewTime` is when the holder last did its work, so that metrics
 and `kubectl` say that an agent works, and not only that it runs."""
 DURATION_SECONDS = 15
-"""How long nobody else takes it after seeing a renewal."""
+"""How long no other pod takes it after it has observed a renewal."""
 DEADLINE_SECONDS = 10.0
 """How long a holder acts after sending a renewal."""
 _ATTEMPTS = 3
@@ -48,19 +48,19 @@ class Lease:
     now: Callable[[], float] = time.time
     """Seconds since 1970, for people."""
     _version: str = field(default="", init=False)
-    _seen: tuple[str, float] = field(default=("", 0.0), init=False)
-    """The resourceVersion that a waiter saw last, and when it saw it first."""
+    _observed: tuple[str, float] = field(default=("", 0.0), init=False)
+    """The resourceVersion that a waiting pod observed last, and when it first did."""
     _renewed: float = field(default=float("-inf"), init=False)
     """When the last renewal that succeeded was sent."""
 
     @property
     def is_held(self) -> bool:
-        """Whether this pod may act now. Asks nobody."""
+        """Whether this pod may act now. Sends no request."""
         return self.clock() - self._renewed < DEADLINE_SECONDS
 
     @property
     def may_be_taken(self) -> bool:
-        """Whether another pod may have it by now. Asks nobody."""
+        """Whether another pod may have it by now. Sends no request."""
         return self.clock() - self._renewed >= DURATION_SECONDS
 
     def try_take(self) -> str:
@@ -71,10 +71,10 @@ class Lease:
         found = self.server.send("GET", self._path)
         spec, version, now = found.get("spec") or {}, found["metadata"]["resourceVersion"], self.clock()
         holder = str(spec.get("holderIdentity") or "")
-        if self._seen[0] != version:
-            self._seen = version, now
+        if self._observed[0] != version:
+            self._observed = version, now
         lasts = spec.get("leaseDurationSeconds") or DURATION_SECONDS
-        if holder not in ("", self.pod) and now - self._seen[1] < lasts:
+        if holder not in ("", self.pod) and now - self._observed[1] < lasts:
             return holder
         taken = {
             "holderIdentity": self.pod,

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.sweep.asha import Asha, Curve, Report, fates
+from agents.sweep.asha import Asha, Curve, Report, decisions
 from bench.figure import Figure, Measured
 from bench.local_workers import lines_of_first
 
@@ -52,10 +52,10 @@ def compared(trials: Sequence[Trained], asha: Asha) -> Measured:
 
     The decisions are those of a sweep with one trial at a time, so that each stops at the step where it is pruned.
     """
-    decided = fates([Curve(each.reports, ended=True) for each in trials], asha, minimize=True)
+    decided = decisions([Curve(each.reports, ended=True) for each in trials], asha, minimize=True)
     grid = sum(each.until(None) for each in trials)
-    used = sum(each.until(fate.pruned_at) for each, fate in zip(trials, decided, strict=True))
-    kept = [each for each, fate in zip(trials, decided, strict=True) if fate.pruned_at is None]
+    used = sum(each.until(decision.pruned_at) for each, decision in zip(trials, decided, strict=True))
+    kept = [each for each, decision in zip(trials, decided, strict=True) if decision.pruned_at is None]
     best, found = min(each.best for each in trials), min(each.best for each in kept)
     about = f"{used:.0f} : {grid:.0f} s, {len(kept)} of {len(trials)} trials to the end, loss {found:.4f} : {best:.4f}"
     return Measured(used / grid if found <= _WORSE * best else _NOT_FOUND, about)

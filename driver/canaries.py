@@ -10,29 +10,29 @@ from core.kube import Kube
 from workloads.model_server.canary.controller_objects import (
     ACCURACY,
     FILE,
-    KEPT,
     NAME_SUFFIX,
-    Described,
+    STATE_KEY,
     Gate,
-    Kept,
     Rollout,
+    RolloutSpec,
+    RolloutState,
 )
 
 
-def get_spec(api: Kube, namespace: str, server: str) -> Described | None:
+def get_spec(api: Kube, namespace: str, server: str) -> RolloutSpec | None:
     """What the controller of a server's rollouts reads; None without a canary."""
     controller = api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{server}{NAME_SUFFIX}") or {}
     mounted = controller.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", ())
     for name in (one["configMap"]["name"] for one in mounted if one.get("configMap")):
         if text := _data(api, namespace, name).get(FILE):
-            return Described.read(json.loads(text))
+            return RolloutSpec.read(json.loads(text))
     return None
 
 
-def get_state(api: Kube, namespace: str, server: str) -> Kept | None:
+def get_state(api: Kube, namespace: str, server: str) -> RolloutState | None:
     """The state of a server's rollouts; None without a canary, and before the first look of its controller."""
-    text = _data(api, namespace, f"{server}{NAME_SUFFIX}").get(KEPT)
-    return Kept.read(text) if text else None
+    text = _data(api, namespace, f"{server}{NAME_SUFFIX}").get(STATE_KEY)
+    return RolloutState.read(text) if text else None
 
 
 def describe_trial(api: Kube, namespace: str, server: str) -> str:

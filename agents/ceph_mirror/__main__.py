@@ -13,15 +13,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from agents.api import ApiServer
-from agents.ceph_mirror.ceph import Ceph, Refused, configured
-from agents.ceph_mirror.claim import Subvolume, subvolume
+from agents.ceph_mirror.ceph import Ceph, MirrorError, Subvolume, find_subvolume, write_configuration
 
 _ROOK = Path("/etc/rook")
 _OURS = re.compile(r"mirror-\d{8}-\d{4}")
 _SECONDS_OF_A_MINUTE = 60
 
 
-def named(job: str, now: float) -> str:
+def snapshot_name(job: str, now: float) -> str:
     """The snapshot's name, which holds its minute.
 
     The name of a CronJob's Job ends with the minute that it was due, so a retry takes the same snapshot.
@@ -31,7 +30,7 @@ def named(job: str, now: float) -> str:
     return time.strftime("mirror-%Y%m%d-%H%M", time.gmtime(moment))
 
 
-def directory(info: Any) -> str:
+def snapshot_directory(info: Any) -> str:
     """The directory that holds the subvolume's snapshots.
 
     It is the parent of what pods mount; for subvolumes from before Ceph 15, which retain no snapshots, it is the same.
@@ -46,27 +45,27 @@ def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -
     Returns the directory. Every step can be repeated, so the next run completes one that was interrupted.
     """
     system = volume.file_system
-    sites = sorted(one["site_name"] for one in ceph.ask("fs", "snapshot", "mirror", "peer_list", system).values())
+    sites = sorted(one["site_name"] for one in ceph.query("fs", "snapshot", "mirror", "peer_list", system).values())
     if peer not in sites:
         have = ", ".join(sites) or "none"
-        raise Refused(f"file system {system} has no peer {peer!r}; it has: {have}")
-    path = directory(ceph.ask("fs", "subvolume", "info", system, volume.name, *volume.words))
-    ceph.tell("fs", "snapshot", "mirror", "add", system, path, fine=errno.EEXIST)
-    ours = taken(ceph, volume)
+        raise MirrorError(f"file system {system} has no peer {peer!r}; it has: {have}")
+    path = snapshot_directory(ceph.query("fs", "subvolume", "info", system, volume.name, *volume.words))
+    ceph.run("fs", "snapshot", "mirror", "add", system, path, fine=errno.EEXIST)
+    ours = list_snapshots(ceph, volume)
     if snapshot not in ours:
-        ceph.tell("fs", "subvolume", "snapshot", "create", system, volume.name, snapshot, *volume.words)
+        ceph.run("fs", "subvolume", "snapshot", "create", system, volume.name, snapshot, *volume.words)
     for old in sorted({*ours, snapshot})[:-keep]:
-        ceph.tell("fs", "subvolume", "snapshot", "rm", system, volume.name, old, *volume.words, "--force")
+        ceph.run("fs", "subvolume", "snapshot", "rm", system, volume.name, old, *volume.words, "--force")
     return path
 
 
-def taken(ceph: Ceph, volume: Subvolume) -> set[str]:
+def list_snapshots(ceph: Ceph, volume: Subvolume) -> set[str]:
     """The snapshots that earlier runs took, without those of the driver or of people."""
-    found = ceph.ask("fs", "subvolume", "snapshot", "ls", volume.file_system, volume.name, *volume.words)
+    found = ceph.query("fs", "subvolume", "snapshot", "ls", volume.file_system, volume.name, *volume.words)
     return {one["name"] for one in found if _OURS.fullmatch(one["name"])}
 
 
-def parsed(words: list[str] | None = None) -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     """The arguments that the CronJob gives."""
     parser = argparse.ArgumentParser(prog="agents.ceph_mirror", description=__doc__)
     parser.add_argument("namespace")
@@ -77,23 +76,23 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
     return parser.parse_args(words)
 
 
-def main(asked: argparse.Namespace, api: ApiServer, rook: Path = _ROOK) -> int:
+def main(arguments: argparse.Namespace, api: ApiServer, rook: Path = _ROOK) -> int:
     """Returns the exit code of a run."""
     try:
-        volume = subvolume(api, asked.namespace, asked.claim)
+        volume = find_subvolume(api, arguments.namespace, arguments.claim)
         if volume is None:
-            print(f"{asked.claim}: not bound yet, a pod must mount it first", flush=True)
+            print(f"{arguments.claim}: not bound yet, a pod must mount it first", flush=True)
             return 0
         with tempfile.TemporaryDirectory() as folder:
-            ceph = configured(Path(folder), rook, asked.user)
-            snapshot = named(os.environ.get("JOB_NAME", ""), time.time())
-            path = run(ceph, volume, peer=asked.peer, snapshot=snapshot, keep=asked.keep)
-    except Refused as why:
-        print(f"{asked.claim}: {why}", file=sys.stderr, flush=True)
+            ceph = write_configuration(Path(folder), rook, arguments.user)
+            snapshot = snapshot_name(os.environ.get("JOB_NAME", ""), time.time())
+            path = run(ceph, volume, peer=arguments.peer, snapshot=snapshot, keep=arguments.keep)
+    except MirrorError as why:
+        print(f"{arguments.claim}: {why}", file=sys.stderr, flush=True)
         return 1
-    print(f"{asked.claim}: {path} has {snapshot}, for {asked.peer}", flush=True)
+    print(f"{arguments.claim}: {path} has {snapshot}, for {arguments.peer}", flush=True)
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(parsed(), ApiServer()))
+    sys.exit(main(parse_arguments(), ApiServer()))

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import sys
+import time
 import urllib.error
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from agents import events
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.lost_nodes import devices, leaving
-from agents.lost_nodes.followed import Followed
+from agents.lost_nodes import device_faults, leaving
 from agents.lost_nodes.nodes import Node
-from agents.lost_nodes.pods import Fate, Pod, ended, has_ended, is_ready, replica_set, unready
+from agents.lost_nodes.pods import Pod, PodAction, ended, has_ended, is_ready, replica_set, unready
+from agents.watch import Informer
 
 TAINT = "tensorplane.dev/lost"
 REPORTER = "tensorplane-lost-nodes"
@@ -33,19 +34,19 @@ class Cluster:
     """Namespaces of controllers that jobs wait for: Kueue's, JobSet's and Argo's, if the stack installs them."""
 
     def nodes(self) -> dict[str, Node]:
-        """All nodes. It takes a second, but for the first time."""
+        """All nodes. Takes a second, except the first time."""
         # resourceVersion 0: from the API server's cache, which is as new as its watch of etcd.
         leases = self.server.send("GET", f"{_LEASES}?resourceVersion=0")["items"]
         renewed = {lease["metadata"]["name"]: lease["spec"].get("renewTime") or "" for lease in leases}
-        nodes = self._nodes.now()
+        nodes = self._nodes.refresh()
         for name, node in nodes.items():
             if node.renewed != (at := renewed.get(name, "")):
                 nodes[name] = replace(node, renewed=at)
         return dict(nodes)
 
     @cached_property
-    def _nodes(self) -> Followed[Node]:
-        return Followed(self.server, "api/v1/nodes", _node)
+    def _nodes(self) -> Informer[Node]:
+        return Informer(self.server, "api/v1/nodes", _node)
 
     def taint(self, name: str, node: Node, key: str, why: str) -> None:
         """Keep new pods off a node."""
@@ -58,7 +59,7 @@ class Cluster:
             print(f"{name}: {why}; it gets pods again", flush=True)
 
     def _set_taints(self, name: str, node: Node, taints: Sequence[Mapping[str, str]]) -> bool:
-        """False if the node has changed since it was read: the next look sees how.
+        """False if the node has changed since it was read: the next reconcile observes how.
 
         A node's taints are one value for the API server, which merges no lists of them.
         """
@@ -76,24 +77,24 @@ class Cluster:
         for namespace in (*self.namespaces, *self.controllers):
             yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
-    def do(self, fate: Fate, pod: Pod, why: str) -> None:
+    def apply(self, action: PodAction, pod: Pod, why: str) -> None:
         """End or replace a pod, unless it is another one by now. `why`: what is the matter with its node."""
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
-            if fate in (Fate.END, Fate.FAIL):
+            if action in (PodAction.END, PodAction.FAIL):
                 status = {"metadata": same, "status": ended(pod, why, _now())}
                 self.server.send("PATCH", f"{path}/status", status, content_type=ApiServer.STRATEGIC_MERGE)
-            if fate in (Fate.END, Fate.REPLACE):
-                grace = {"gracePeriodSeconds": 0} if fate is Fate.END else {}
+            if action in (PodAction.END, PodAction.REPLACE):
+                grace = {"gracePeriodSeconds": 0} if action is PodAction.END else {}
                 self.server.send("DELETE", path, {"preconditions": same, **grace})
         except urllib.error.HTTPError as error:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: not ended: {error}", file=sys.stderr, flush=True)
             return
         if not has_ended(pod):
-            what = "deleted, so that another one starts elsewhere" if fate is Fate.REPLACE else "ended"
-            self.tell(pod, "NodeLost", f"{what}: {why}")
+            what = "deleted, so that another one starts elsewhere" if action is PodAction.REPLACE else "ended"
+            self.report(pod, "NodeLost", f"{what}: {why}")
 
     def has_ready_replica(self, pod: Pod, lost: Collection[str]) -> bool:
         """Whether a pod of the same ReplicaSet is ready on a node that is not lost."""
@@ -103,8 +104,8 @@ class Cluster:
         alike = (each for each in others if replica_set(each) == replica_set(pod))
         return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
 
-    def keep_requests_from(self, pod: Pod, why: str) -> None:
-        """Have Services send no requests to a pod, unless it is another one by now."""
+    def mark_unready(self, pod: Pod, why: str) -> None:
+        """Make a pod unready, so that Services send it no requests, unless it is another one by now."""
         about = pod["metadata"]
         status = {"metadata": {"uid": about["uid"]}, "status": unready(why)}
         path = f"{_pods(about['namespace'])}/{about['name']}/status"
@@ -114,7 +115,7 @@ class Cluster:
             if error.code not in (CONFLICT, NOT_FOUND):
                 print(f"{about['namespace']}/{about['name']}: gets requests: {error}", file=sys.stderr, flush=True)
             return
-        self.tell(pod, "NodeLost", f"gets no requests: {why}")
+        self.report(pod, "NodeLost", f"gets no requests: {why}")
 
     def evict(self, pod: Pod) -> bool:
         """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.
@@ -136,8 +137,8 @@ class Cluster:
             return False
         return True
 
-    def tell(self, pod: Pod, reason: str, message: str) -> None:
-        """Tell people what has become of a pod, in the log and by an Event."""
+    def report(self, pod: Pod, reason: str, message: str) -> None:
+        """Report what was done with a pod, in the log and by an Event."""
         about = pod["metadata"]
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
         found = event(pod, reason, message, _now())
@@ -150,27 +151,20 @@ class Cluster:
 def event(pod: Pod, reason: str, message: str, now: str) -> dict[str, Any]:
     """An Event of a pod, which `why` shows."""
     about = pod["metadata"]
-    return {
-        "metadata": {"generateName": f"{about['name']}.", "namespace": about["namespace"]},
-        "involvedObject": {
-            "apiVersion": "v1",
-            "kind": "Pod",
-            "name": about["name"],
-            "namespace": about["namespace"],
-            "uid": about.get("uid"),
-        },
-        "type": "Warning",
-        "reason": reason,
-        "message": message,
-        "source": {"component": REPORTER},
-        "firstTimestamp": now,
-        "lastTimestamp": now,
-        "count": 1,
-    }
+    involved = {"apiVersion": "v1", "kind": "Pod", "name": about["name"], "namespace": about["namespace"]}
+    return events.event(
+        {"generateName": f"{about['name']}.", "namespace": about["namespace"]},
+        {**involved, "uid": about.get("uid")},
+        reason=reason,
+        message=message,
+        at=now,
+        component=REPORTER,
+        is_warning=True,
+    )
 
 
 def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return events.timestamp(time.time())
 
 
 def is_lost(node: Any) -> bool:
@@ -190,7 +184,7 @@ def _node(node: Any) -> Node:
         is_unknown=_has_ready(node, "Unknown"),
         is_unready=_has_ready(node, "False"),
         announced=leaving.announcement(node),
-        devices=devices.of_node(node),
+        devices=device_faults.list_devices(node),
         taints=node["spec"].get("taints") or (),
         version=node["metadata"].get("resourceVersion", ""),
     )

@@ -81,7 +81,7 @@ def announcement(node: Any) -> Announcement | None:
 
 
 def _known(words: Mapping[str, str], found: Collection[str]) -> Iterator[str]:
-    yield from (said for key, said in words.items() if key in found)
+    yield from (text for key, text in words.items() if key in found)
 
 
 def _scheduled(conditions: Sequence[Any]) -> Iterator[str]:

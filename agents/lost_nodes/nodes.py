@@ -1,7 +1,7 @@
 """Which nodes are lost: those that send no heartbeat while the others do.
 
 A kubelet renews its node's Lease every ten seconds. What counts is when this process saw it renewed, by its own clock:
-clocks of machines differ, and while nobody could look, nobody was silent.
+clocks of machines differ, and a time in which this process could not look does not count as silence.
 """
 
 from __future__ import annotations
@@ -9,15 +9,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agents.lost_nodes.devices import Devices
+from agents.lost_nodes.device_faults import Devices
 from agents.lost_nodes.leaving import Announcement
 
 _ALIVE = 13.0
-"""Seconds between two heartbeats at most, as this process sees them: the kubelet's ten, its jitter and a late look."""
+"""At most so many seconds are between two observed heartbeats: the kubelet's ten, its jitter and a late reconcile."""
 _LEAST = 2 * _ALIVE
 """Seconds of silence before which no node is lost: by then, all that fell silent with it are silent for `_ALIVE`."""
 _LATE = 4.0
-"""Seconds between two looks; a longer time, while the API server was away, counts for no node."""
+"""Seconds between two reconciles; a longer time, while the API server was away, counts for no node."""
 _TOGETHER = 300.0
 """Nodes that fall silent within this time do so together."""
 
@@ -46,15 +46,15 @@ class Node:
 
 @dataclass
 class Heartbeats:
-    """What this process has seen of the nodes' heartbeats."""
+    """The nodes' heartbeats, as this process has observed them."""
 
     lost_after: float | None = None
     """Seconds of silence after which a node is lost; None: when Kubernetes gives it up."""
-    _seen: dict[str, tuple[str, float]] = field(default_factory=dict)
-    """The last heartbeat of each node, and when it was first seen."""
+    _observed: dict[str, tuple[str, float]] = field(default_factory=dict)
+    """The last heartbeat of each node, and when it was first observed."""
     _changed: set[str] = field(default_factory=set)
-    """Nodes of which it has seen several heartbeats."""
-    _looked: float | None = None
+    """Nodes of which it has observed several heartbeats."""
+    _observed_at: float | None = None
     _spared: dict[str, str] = field(default_factory=dict)
     """Nodes that fell silent together, and their last heartbeats."""
 
@@ -64,11 +64,11 @@ class Heartbeats:
         If several nodes fall silent together, and they are more than a third, it is the network or the control plane:
         they are spared until they are back. So are all if none is left that sends heartbeats.
         """
-        unseen = now - self._looked if self._looked is not None else 0
+        unseen = now - self._observed_at if self._observed_at is not None else 0
         if unseen > _LATE:
-            self._seen = {name: (heartbeat, at + unseen) for name, (heartbeat, at) in self._seen.items()}
-        self._looked = now
-        self._seen = {name: self._heartbeat(name, node, now) for name, node in nodes.items()}
+            self._observed = {name: (heartbeat, at + unseen) for name, (heartbeat, at) in self._observed.items()}
+        self._observed_at = now
+        self._observed = {name: self._heartbeat(name, node, now) for name, node in nodes.items()}
         self._spared = {name: at for name, at in self._spared.items() if name in nodes and nodes[name].renewed == at}
         found = {}
         for name, node in nodes.items():
@@ -77,12 +77,12 @@ class Heartbeats:
                 if self._is_storm(together, now):
                     self._spared |= {each: nodes[each].renewed for each in together}
                 else:
-                    found[name] = now - self._seen[name][1]
+                    found[name] = now - self._observed[name][1]
         return {name: seconds for name, seconds in found.items() if name not in self._spared}
 
     def is_back(self, name: str, now: float) -> bool:
-        """Whether this process has seen a node's heartbeat change, and lately."""
-        return name in self._changed and now - self._seen[name][1] <= _ALIVE
+        """Whether this process has observed a change of a node's heartbeat recently."""
+        return name in self._changed and now - self._observed[name][1] <= _ALIVE
 
     @property
     def spared(self) -> frozenset[str]:
@@ -90,7 +90,7 @@ class Heartbeats:
         return frozenset(self._spared)
 
     def _heartbeat(self, name: str, node: Node, now: float) -> tuple[str, float]:
-        before = self._seen.get(name)
+        before = self._observed.get(name)
         if not node.renewed and not node.is_unknown:
             return "", now  # only Kubernetes knows of it
         if before and before[0] == node.renewed:
@@ -100,16 +100,16 @@ class Heartbeats:
         return node.renewed, now
 
     def _is_silent(self, name: str, node: Node, now: float) -> bool:
-        silence = now - self._seen[name][1]
+        silence = now - self._observed[name][1]
         return silence >= max(self.lost_after or 0, _LEAST) and (
             node.is_unknown or (self.lost_after is not None and node.renewed != "")
         )
 
     def _together(self, name: str, now: float) -> set[str]:
         """The nodes that fell silent with this one, also a while before or after it."""
-        last = self._seen[name][1]
-        return {each for each, (_, at) in self._seen.items() if at < now - _ALIVE and abs(at - last) < _TOGETHER}
+        last = self._observed[name][1]
+        return {each for each, (_, at) in self._observed.items() if at < now - _ALIVE and abs(at - last) < _TOGETHER}
 
     def _is_storm(self, together: set[str], now: float) -> bool:
-        alive = sum(at >= now - _ALIVE for _, at in self._seen.values())
+        alive = sum(at >= now - _ALIVE for _, at in self._observed.values())
         return not alive or (len(together) > 1 and 2 * len(together) > alive)

@@ -1,8 +1,9 @@
-"""What becomes of a pod on a lost node, and which pods an eviction moves."""
+"""What the agent does with a pod on a lost node, which pods an eviction moves, and which pods should have ended."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -17,9 +18,9 @@ _REASON = "NodeLost"
 _KILLED = 137
 """Exit status of a container that was ended by SIGKILL."""
 _REPEATED = 8.0
-"""Seconds after which the end of a pod is reported again, until Argo has taken it in."""
-_SEEN = "workflows.argoproj.io/completed"
-"""Label of pods whose end Argo has taken in."""
+"""Seconds after which the end of a pod is reported again, until Argo has reconciled it."""
+_RECONCILED = "workflows.argoproj.io/completed"
+"""Label of pods whose end Argo has reconciled."""
 
 
 def stays(pod: Pod) -> bool:
@@ -54,7 +55,7 @@ def is_ready(pod: Pod) -> bool:
     return ready and "deletionTimestamp" not in pod["metadata"]
 
 
-class Fate(Enum):
+class PodAction(Enum):
     """What to do with a pod."""
 
     END = "end by force: as failed, and deleted"
@@ -63,36 +64,36 @@ class Fate(Enum):
     LEAVE = "leave"
 
 
-def fate(pod: Pod, silent: float, *, of_controller: bool = False) -> Fate:
+def decide(pod: Pod, silent: float, *, of_controller: bool = False) -> PodAction:
     """What to do with a pod on a node without heartbeats for so many seconds.
 
     `of_controller`: gangs wait for another one, and the one that is cut off leads no more.
     """
     if has_ended(pod):
         is_due = silent % _REPEATED < _REPEATED / 4
-        return Fate.FAIL if is_due and _is_unseen(pod) else Fate.LEAVE
+        return PodAction.FAIL if is_due and _is_unreconciled(pod) else PodAction.LEAVE
     if pod["metadata"].get("annotations", {}).get(FENCED) == "true":
-        return Fate.FAIL if _is_argos(pod) else Fate.END
+        return PodAction.FAIL if _is_argos(pod) else PodAction.END
     # A Deployment starts another pod at once; a Job waits for the end of this one.
     if replica_set(pod) and (of_controller or silent >= REPLACED_AFTER) and "deletionTimestamp" not in pod["metadata"]:
-        return Fate.REPLACE
-    return Fate.LEAVE
+        return PodAction.REPLACE
+    return PodAction.LEAVE
 
 
 def _is_argos(pod: Pod) -> bool:
-    """Whether the pod is a Workflow's own. Argo starts another one once it has seen how this one has ended."""
+    """Whether the pod is a Workflow's own. Argo starts another one once it has reconciled the end of this one."""
     return any(owner["kind"] == "Workflow" for owner in pod["metadata"].get("ownerReferences") or ())
 
 
-def _is_unseen(pod: Pod) -> bool:
-    """Whether this agent has ended a pod of a Workflow, and Argo has not taken it in.
+def _is_unreconciled(pod: Pod) -> bool:
+    """Whether this agent has ended a pod of a Workflow, and Argo has not reconciled that.
 
-    Argo starts another pod when it looks a second time, and looks only when something has changed (v3.7.4:
+    Argo starts another pod when it reconciles a second time, and does so only when something has changed (v3.7.4:
     workflow/controller/operator.go, podReconciliation, and pod/significant.go).
     """
     conditions = pod.get("status", {}).get("conditions") or ()
     is_ours = any((each["type"], each.get("reason")) == ("DisruptionTarget", _REASON) for each in conditions)
-    return _is_argos(pod) and is_ours and (pod["metadata"].get("labels") or {}).get(_SEEN) != "true"
+    return _is_argos(pod) and is_ours and (pod["metadata"].get("labels") or {}).get(_RECONCILED) != "true"
 
 
 def silence(node: str, seconds: float) -> str:
@@ -133,3 +134,27 @@ def _killed(container: Mapping[str, Any], message: str, now: str) -> dict[str, A
     killed = {"exitCode": _KILLED, "reason": _REASON, "message": message, "finishedAt": now}
     began = {"startedAt": state["running"]["startedAt"]} if "running" in state else {}
     return {**container, "ready": False, "started": False, "state": {"terminated": {**killed, **began}}}
+
+
+MARGIN = 30.0
+"""Seconds after a pod's grace period in which its kubelet may still end it."""
+
+
+@dataclass
+class OverdueDeletions:
+    """Pods that are being deleted on nodes that are not ready: without a runtime, a kubelet ends none.
+
+    Kubernetes deletes the pods of such a node after five minutes, a drain before. Times are by this process's clock.
+    """
+
+    _since: dict[str, float] = field(default_factory=dict)
+
+    def list_overdue(self, pods: Iterable[Pod], now: float) -> list[Pod]:
+        """The pods that should have ended. `pods`: all on nodes that are not ready."""
+        deleted = {pod["metadata"]["uid"]: pod for pod in pods if "deletionTimestamp" in pod["metadata"]}
+        self._since = {uid: self._since.get(uid, now) for uid in deleted}
+        return [pod for uid, pod in deleted.items() if now - self._since[uid] >= _grace(pod) + MARGIN]
+
+
+def _grace(pod: Pod) -> float:
+    return float(pod["metadata"].get("deletionGracePeriodSeconds") or 0)

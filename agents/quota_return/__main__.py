@@ -1,5 +1,5 @@
-"""Watches the Workloads of these namespaces, and the nodes of the stack's flavors: `python3 -m agents.quota_return
-NAMESPACE…`."""
+"""Runs the controller of the Workloads in these namespaces, and of the flavors of the stack's nodes:
+`python3 -m agents.quota_return NAMESPACE…`."""
 
 from __future__ import annotations
 
@@ -7,133 +7,53 @@ import contextlib
 import os
 import sys
 import time
-import urllib.error
 from collections.abc import Callable, Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents import turns
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.quota_return import nodes, record
-from agents.quota_return.nodes import KUEUE
-from agents.quota_return.objects import Object
-from agents.quota_return.record import Pace
-from agents.quota_return.stalled import HOPEFUL, HOPELESS, KARPENTER, REFUSED, Seen, stalled, waits_since
-
-
-def look(
-    server: ApiServer, namespaces: Sequence[str], now: datetime, pace: Pace, *, nodes_are_added: bool = True
-) -> None:
-    """Check all Workloads once. The state is in their annotations."""
-    found = _workloads(server, namespaces)
-    late: dict[str, list[Object]] = {}
-    for namespace, workloads in found.items():
-        for workload in workloads:
-            if change := record.due(workload, now, pace):
-                _patch(server, workload, change)
-            elif (since := waits_since(workload)) and now - since >= pace.after:
-                late.setdefault(namespace, []).append(workload)
-    if not late:
-        return
-    pods = [one for each in found for one in _list(server, f"api/v1/namespaces/{each}/pods")]
-    for namespace, workloads in late.items():
-        jobs = _list(server, f"apis/batch/v1/namespaces/{namespace}/jobs")
-        seen = Seen(jobs, pods, _events(server, namespace), nodes_are_added)
-        for workload in workloads:
-            if reason := stalled(workload, seen, now, pace.after):
-                _patch(server, workload, record.give_back(workload, reason, now, pace))
-
-
-def _workloads(server: ApiServer, namespaces: Sequence[str]) -> dict[str, list[Object]]:
-    """By namespace. One that was deleted is skipped. Raises OSError if all are refused."""
-    found: dict[str, list[Object]] = {}
-    refused: urllib.error.HTTPError | None = None
-    for namespace in namespaces:
-        try:
-            found[namespace] = _list(server, f"{KUEUE}/namespaces/{namespace}/workloads")
-        except urllib.error.HTTPError as error:
-            _report_error(f"{namespace}: {error}")
-            refused = error
-    if refused and not found:
-        raise refused
-    return found
-
-
-def _list(server: ApiServer, path: str, query: str = "") -> list[Object]:
-    # resourceVersion 0: from the API server's cache.
-    items: list[Object] = server.send("GET", f"{path}?resourceVersion=0{query}")["items"]
-    return items
-
-
-def _events(server: ApiServer, namespace: str) -> list[Object]:
-    """Only events of these reasons: a namespace may have thousands, most of them the scheduler's."""
-    found: list[Object] = []
-    for reason in (*REFUSED, *HOPELESS, *HOPEFUL):
-        by = f",source={KARPENTER}" if reason == "FailedScheduling" else ""
-        found += _list(server, f"api/v1/namespaces/{namespace}/events", f"&fieldSelector=reason={reason}{by}")
-    return found
-
-
-def _patch(server: ApiServer, workload: Object, change: Object) -> None:
-    about = workload["metadata"]
-    path = f"{KUEUE}/namespaces/{about['namespace']}/workloads/{about['name']}"
-    try:
-        server.send("PATCH", path, change)
-    except urllib.error.HTTPError as error:
-        # Somebody changed or deleted it; the next check sees its new state.
-        if error.code not in (CONFLICT, NOT_FOUND):
-            _report_error(f"{about['namespace']}/{about['name']}: {error}")
-        return
-    active = change.get("spec", {}).get("active")
-    if active is None:
-        return
-    annotations = change["metadata"]["annotations"]
-    what = "active again"
-    if not active:
-        what = f"quota returned, next try: {annotations[record.AGAIN] or 'none'}: {annotations[record.REASON]}"
-    print(f"{about['namespace']}/{about['name']}: {what}", flush=True)
-
-
-def _report_error(what: str) -> None:
-    print(what, file=sys.stderr, flush=True)
-
-
-def _seconds(name: str, default: float) -> float:
-    return float(os.environ.get(name) or default)
+from agents import leader_election
+from agents.quota_return import controller, flavors
+from agents.quota_return.controller import print_error
+from agents.quota_return.state import Delays
 
 
 def main(namespaces: Sequence[str]) -> None:
-    """Check until the process is killed, which is safe at any moment."""
-    standard = Pace()
-    pace = Pace(
+    """Reconcile until the process is killed, which is safe at any moment."""
+    standard = Delays()
+    delays = Delays(
         after=timedelta(seconds=_seconds("SECONDS_TO_START", standard.after.total_seconds())),
         first=timedelta(seconds=_seconds("SECONDS_TO_TRY_AGAIN", standard.first.total_seconds())),
     )
     nodes_are_added = os.environ.get("NODES_ARE_ADDED") != "false"
-    flavors, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
-    lead = turns.begin()
-    every: list[Callable[[], None]] = [
-        # Flavors of autoscaled groups are not among them: they get nodes.
-        *([lambda: nodes.look(lead.server, flavors, cohort)] if flavors else []),
-        lambda: look(lead.server, namespaces, datetime.now(UTC), pace, nodes_are_added=nodes_are_added),
+    names, cohort = (os.environ.get("FLAVORS") or "").split(), os.environ.get("COHORT") or ""
+    leader = leader_election.wait_to_lead()
+    server = leader.server
+    actions: list[Callable[[], None]] = [
+        # Without flavors of autoscaled groups, which get nodes.
+        *([lambda: flavors.reconcile(server, names, cohort)] if names else []),
+        lambda: controller.reconcile(server, namespaces, datetime.now(UTC), delays, nodes_are_added=nodes_are_added),
     ]
     while True:
-        # Until the next turn, Kueue's own time limit holds.
-        with contextlib.suppress(OSError), lead.turn():
-            _attempt(every)
+        # Until the next reconcile, Kueue's own time limit holds.
+        with contextlib.suppress(OSError), leader.reconciling():
+            _attempt(actions)
         time.sleep(_seconds("SECONDS_BETWEEN_LOOKS", 15))
 
 
 def _attempt(actions: Iterable[Callable[[], None]]) -> None:
-    """All of them. Raises the last OSError of one."""
+    """Do all actions. Raises the last OSError of one."""
     failed: OSError | None = None
     for action in actions:
         try:
             action()
         except OSError as error:
-            _report_error(f"{type(error).__name__}: {error}")
+            print_error(f"{type(error).__name__}: {error}")
             failed = error
     if failed:
         raise failed
+
+
+def _seconds(name: str, default: float) -> float:
+    return float(os.environ.get(name) or default)
 
 
 if __name__ == "__main__":

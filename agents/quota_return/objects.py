@@ -22,7 +22,7 @@ def owners(thing: Object) -> set[str]:
 
 def created(thing: Object) -> datetime:
     """When it was created."""
-    return moment(thing["metadata"].get("creationTimestamp"))
+    return parse_time(thing["metadata"].get("creationTimestamp"))
 
 
 def condition(thing: Object, kind: str) -> Object:
@@ -36,7 +36,7 @@ def holds(thing: Object, kind: str) -> bool:
     return condition(thing, kind).get("status") == "True"
 
 
-def moment(text: str | None) -> datetime:
+def parse_time(text: str | None) -> datetime:
     """A time of the API; the earliest possible one if the text is empty."""
     return datetime.fromisoformat(text) if text else _BEFORE
 
@@ -44,4 +44,4 @@ def moment(text: str | None) -> datetime:
 def last_seen(event: Object) -> datetime:
     """When an event was last seen, by either of the two APIs that report events."""
     times = (event.get("lastTimestamp"), (event.get("series") or {}).get("lastObservedTime"), event.get("eventTime"))
-    return max(moment(each) for each in times)
+    return max(parse_time(each) for each in times)

@@ -1,4 +1,4 @@
-"""Runs the rollouts of one model server: `python3 -m agents.rollout ROLLOUT.json NAMESPACE`."""
+"""Runs the controller of one model server's rollouts: `python3 -m agents.rollout ROLLOUT.json NAMESPACE`."""
 
 from __future__ import annotations
 
@@ -8,40 +8,33 @@ import sys
 import time
 from pathlib import Path
 
-from agents import turns
+from agents import leader_election
 from agents.rollout.cluster import Cluster
 from agents.rollout.controller import Controller
-from agents.rollout.described import Described
-from agents.rollout.kept import Decision
+from agents.rollout.spec import RolloutSpec
+from agents.rollout.state import RolloutDecision
 
 
-def main(description: str, namespace: str) -> None:
-    """Do what is due until the process is killed, which is safe at any moment."""
-    plain = json.loads(Path(description).read_text())
-    described, texts = Described.read(plain), plain["config"]
-    lead = turns.begin()
-    cluster = Cluster(
-        lead.server,
-        namespace,
-        described.server,
-        texts["version"],
-        texts["placeholder"],
-        texts["newest"],
-        described.routes,
-    )
-    controller = Controller(described, cluster, said=_say, warned=_warn)
-    between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2)
+def main(file: str, namespace: str) -> None:
+    """Reconcile until the process is killed, which is safe at any moment."""
+    plain = json.loads(Path(file).read_text())
+    spec, texts = RolloutSpec.read(plain), plain["config"]
+    leader = leader_election.wait_to_lead()
+    models = (texts["version"], texts["placeholder"], texts["newest"])
+    cluster = Cluster(leader.server, namespace, spec.server, *models, spec.routes)
+    controller = Controller(spec, cluster, log=_log, warn=_warn)
+    resync_seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 2)
     while True:
         try:
-            with lead.turn():
-                controller.step()
+            with leader.reconciling():
+                controller.reconcile()
         except (OSError, ValueError) as error:
-            # The API server, a pod or the volume; the next step sees their new state.
+            # The API server, a pod or the volume; the next reconcile observes their new state.
             _warn(f"{type(error).__name__}: {error}")
-        time.sleep(between)
+        time.sleep(resync_seconds)
 
 
-def _say(decision: Decision) -> None:
+def _log(decision: RolloutDecision) -> None:
     print(f"{decision.action}: version {decision.version}: {decision.reason}", flush=True)
 
 

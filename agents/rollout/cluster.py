@@ -1,18 +1,18 @@
-"""The objects of one rollout in the cluster: Deployments with their model config files, what it remembers, Events."""
+"""The objects of one rollout in the cluster: Deployments with their model config files, routes, state and Events."""
 
 from __future__ import annotations
 
-import datetime
 import time
-import urllib.error
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from agents.api import CONFLICT, ApiServer
+from agents import events
+from agents.api import ApiServer
 from agents.rollout import routes
 from agents.rollout.decide import Track
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.state import RolloutDecision, RolloutState
+from agents.state import ConfigMapState
 
 MANAGER = "tensorplane-rollout"
 TRACK = "tensorplane.dev/track"
@@ -20,8 +20,8 @@ TRACK = "tensorplane.dev/track"
 STABLE, CANARY = "stable", "canary"
 ADMITTED = "tensorplane.dev/admitted"
 """Readiness gate of the canary's pods: they get no requests before their version was compared with the stable one."""
-KEPT = "rollout.json"
-"""The key of what is remembered in its ConfigMap."""
+STATE_KEY = "rollout.json"
+"""The key of the state in its ConfigMap."""
 _FILE = "models.config"
 _VERSION = "tensorplane.dev/version"
 """Annotation of a model config file and of the pods that have read it: the version, or `newest`."""
@@ -31,7 +31,7 @@ _MOST_RESTARTS = 3
 
 
 @dataclass(frozen=True)
-class Found:
+class PodStatus:
     """One pod of the server."""
 
     name: str
@@ -47,7 +47,7 @@ class Found:
     """Whether its readiness gate is open."""
     failed: str
     """Why its container keeps ending; empty if it does not."""
-    told: str
+    annotated: str
     """The version that its annotation names."""
 
 
@@ -66,106 +66,86 @@ class Cluster:
     """Text of the model config file that names no version."""
     routes: Mapping[str, int] = field(default_factory=dict)
     """The port of the server to which each route of a Gateway leads, by the route's kind."""
-    _known: dict[str, Any] = field(default_factory=dict)
     _models: dict[bool, str] = field(default_factory=dict)
-    """The resourceVersion at which `track` saw each model config file, by whether it is the canary's."""
+    """The resourceVersion at which `get_track` read each model config file, by whether it is the canary's."""
 
-    def kept(self) -> Kept:
-        """What is remembered."""
-        found = self.server.send("GET", self._config_map("rollout"))
-        self._known = found
-        return Kept.read((found.get("data") or {}).get(KEPT, ""))
+    def __post_init__(self) -> None:
+        self._state = ConfigMapState(self.server, self.namespace, f"{self.name}-rollout", STATE_KEY)
 
-    def keep(self, kept: Kept) -> None:
-        """Remember it. Raises OSError if another controller has changed it since `kept()`, which is then in charge."""
-        version = self._known["metadata"]["resourceVersion"]
-        body = {"metadata": {"resourceVersion": version}, "data": {KEPT: kept.text()}}
-        self._known = self.server.send("PATCH", self._config_map("rollout"), body)
+    def read_state(self) -> RolloutState:
+        """The state as the last reconcile left it."""
+        return RolloutState.read(self._state.read())
 
-    def track(self, *, canary: bool) -> Track:
+    def write_state(self, state: RolloutState) -> None:
+        """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
+        self._state.write(state.text())
+
+    def get_track(self, *, canary: bool) -> Track:
         """A Deployment, without its pods."""
         scale = self.server.send("GET", self._scale(canary=canary))
         models = self.server.send("GET", self._config_map(_models(canary=canary)))
         self._models[canary] = models["metadata"]["resourceVersion"]
         return Track(scale["spec"].get("replicas", 0), self._version(models["data"].get(_FILE, "")))
 
-    def pods(self) -> list[Found]:
+    def list_pods(self) -> list[PodStatus]:
         """All pods of the server that are not being deleted."""
         path = f"api/v1/namespaces/{self.namespace}/pods?labelSelector=app.kubernetes.io%2Fname%3D{self.name}"
         items = self.server.send("GET", path)["items"]
         return [_pod(each) for each in items if "deletionTimestamp" not in each["metadata"]]
 
-    def has_leaving(self, *, canary: bool) -> bool:
-        """Whether pods of a Deployment are still being deleted."""
+    def has_terminating_pods(self, *, canary: bool) -> bool:
+        """Whether a Deployment has pods that are still being deleted."""
         label = f"app.kubernetes.io%2Fname%3D{self.name}%2C{TRACK}{'%3D' if canary else '%21%3D'}{CANARY}"
         found = self.server.send("GET", f"api/v1/namespaces/{self.namespace}/pods?labelSelector={label}")["items"]
         return any("deletionTimestamp" in each["metadata"] for each in found)
 
     def configure(self, version: int | None, *, canary: bool) -> None:
         """Write a model config file; the pods that mount it read it again. Raises OSError if another controller has
-        changed it since `track()`."""
+        changed it since `get_track()`."""
         about = {"resourceVersion": self._models[canary]}
         change = {"metadata": about, "data": {_FILE: self._text(version)}}
         self.server.send("PATCH", self._config_map(_models(canary=canary)), change)
 
-    def hasten(self, pod: str, version: int | None) -> None:
-        """Change a pod's annotation, at which the kubelet updates its files at once instead of within a minute."""
-        annotations = {_VERSION: str(version or _NEWEST)}
+    def annotate(self, pod: str, version: int | None) -> None:
+        """Annotate a pod with its version: at a change, the kubelet syncs the pod's files at once, not in a minute."""
+        annotations = {_VERSION: annotation(version)}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}"
         self.server.send("PATCH", path, {"metadata": {"annotations": annotations}})
 
     def admit(self, pod: str) -> None:
         """Open a pod's readiness gate."""
-        condition = {"type": ADMITTED, "status": "True", "lastTransitionTime": _text(time.time())}
+        condition = {"type": ADMITTED, "status": "True", "lastTransitionTime": events.timestamp(time.time())}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}/status"
-        kind = "application/strategic-merge-patch+json"
-        self.server.send("PATCH", path, {"status": {"conditions": [condition]}}, content_type=kind)
+        status = {"status": {"conditions": [condition]}}
+        self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
 
     def scale(self, replicas: int, *, canary: bool) -> None:
         """Change a Deployment's replicas."""
         path = f"{self._scale(canary=canary)}?fieldManager={MANAGER}"
         self.server.send("PATCH", path, {"spec": {"replicas": replicas}})
 
-    def weights(self) -> Mapping[str, int | None]:
-        """The canary's part of the requests of each route, in percent, by the route's kind; None: not divided yet."""
-        return {kind: routes.weight(self.server.send("GET", self._route(kind)), self.name) for kind in self.routes}
+    def get_weights(self) -> Mapping[str, int | None]:
+        """The canary's weight in each route, in percent, by the route's kind; None: not divided yet."""
+        return {kind: routes.get_weight(self.server.send("GET", self._route(kind)), self.name) for kind in self.routes}
 
-    def weigh(self, route: str, weight: int) -> None:
-        """Give the canary this part of a route's requests, and the stable pods the rest."""
-        patch = routes.patch(self.name, self.routes[route], weight, MANAGER)
+    def set_weight(self, route: str, weight: int) -> None:
+        """Set the canary's weight in a route, in percent; the stable pods get the rest."""
+        patch = routes.weight_patch(self.name, self.routes[route], weight, MANAGER)
         path = f"{self._route(route)}?fieldManager={MANAGER}"
         self.server.send("PATCH", path, patch, content_type="application/json-patch+json")
 
-    def announce(self, decision: Decision) -> None:
-        """Create the decision's Event. A second one of the same decision changes nothing."""
-        at = datetime.datetime.fromtimestamp(decision.at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": f"{self.name}.rollout-{decision.number}", "namespace": self.namespace},
-            "involvedObject": {
-                "apiVersion": "apps/v1",
-                "kind": "Deployment",
-                "name": self.name,
-                "namespace": self.namespace,
-            },
-            "reason": decision.action,
-            "message": f"version {decision.version}: {decision.reason}",
-            "type": "Warning" if decision.action in ("RolledBack", "NotServed") else "Normal",
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "count": 1,
-            "source": {"component": MANAGER},
-        }
-        try:
-            self.server.send("POST", f"api/v1/namespaces/{self.namespace}/events", event)
-        except urllib.error.HTTPError as error:
-            if error.code != CONFLICT:
-                raise
-
-    def told(self, version: int | None) -> str:
-        """The annotation of a pod that has been told to serve a version."""
-        return str(version or _NEWEST)
+    def create_event(self, decision: RolloutDecision) -> None:
+        """Create the decision's Event, unless it exists."""
+        made = events.event(
+            {"name": f"{self.name}.rollout-{decision.number}", "namespace": self.namespace},
+            {"apiVersion": "apps/v1", "kind": "Deployment", "name": self.name, "namespace": self.namespace},
+            reason=decision.action,
+            message=f"version {decision.version}: {decision.reason}",
+            at=events.timestamp(decision.at),
+            component=MANAGER,
+            is_warning=decision.action in ("RolledBack", "NotServed"),
+        )
+        events.create(self.server, made)
 
     def _version(self, text: str) -> int | None:
         before, _, after = self.config.partition(self.placeholder)
@@ -188,19 +168,20 @@ class Cluster:
         return f"apis/apps/v1/namespaces/{self.namespace}/deployments/{name}/scale"
 
 
-def _text(at: float) -> str:
-    return datetime.datetime.fromtimestamp(at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+def annotation(version: int | None) -> str:
+    """The annotation of pods that read a model config file with this version."""
+    return str(version or _NEWEST)
 
 
 def _models(*, canary: bool) -> str:
     return "canary-models" if canary else "stable-models"
 
 
-def _pod(found: Mapping[str, Any]) -> Found:
+def _pod(found: Mapping[str, Any]) -> PodStatus:
     metadata, status = found["metadata"], found.get("status", {})
     true = {each["type"] for each in status.get("conditions", ()) if each["status"] == "True"}
     address, track = status.get("podIP", ""), metadata.get("labels", {}).get(TRACK)
-    return Found(
+    return PodStatus(
         metadata["name"],
         f"{address}:{_PORT}" if address else "",
         canary=track == CANARY,
@@ -209,7 +190,7 @@ def _pod(found: Mapping[str, Any]) -> Found:
         started="ContainersReady" in true,
         admitted=ADMITTED in true,
         failed=_failure(status.get("containerStatuses", ())),
-        told=metadata.get("annotations", {}).get(_VERSION, ""),
+        annotated=metadata.get("annotations", {}).get(_VERSION, ""),
     )
 
 

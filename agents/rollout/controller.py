@@ -1,5 +1,5 @@
-"""One rollout: looks at the volume and the cluster, decides, and makes the cluster so. It may be killed at any point:
-the next one finds everything in the cluster."""
+"""Reconciles one rollout: observes the volume and the cluster, decides, and applies the decision. It may be killed at
+any point: the next controller finds everything in the cluster."""
 
 from __future__ import annotations
 
@@ -9,98 +9,100 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol
 
-from agents.rollout import examples, folder, metrics, record, signatures
-from agents.rollout.cluster import Found
-from agents.rollout.decide import Pod, Seen, Track, admits, decide, desired
-from agents.rollout.described import Described
+from agents.events import DecisionReporter
+from agents.rollout import metrics, signatures
+from agents.rollout.cluster import PodStatus, annotation
+from agents.rollout.decide import Observed, Pod, Track, admits, decide, desired
 from agents.rollout.gates import ACCURACY, Measured
-from agents.rollout.kept import Decision, Kept
 from agents.rollout.servers import Server
+from agents.rollout.spec import RolloutSpec
+from agents.rollout.state import RolloutDecision, RolloutState, append_to_record, record_path
+from agents.rollout.versions import list_versions
 
-_EVENT_SECONDS = 3600
 _FIRST_WAIT_SECONDS, _LONGEST_WAIT_SECONDS = 4.0, 300.0
-"""Before held-out examples that could not be asked are asked again; each wait is twice as long as the one before."""
+"""Before an accuracy that could not be measured is tried again; each wait is twice as long as the one before."""
 
 
 class Objects(Protocol):
     """The server's objects in the cluster."""
 
-    def kept(self) -> Kept: ...
-    def keep(self, kept: Kept) -> None: ...
-    def track(self, *, canary: bool) -> Track: ...
-    def pods(self) -> list[Found]: ...
-    def has_leaving(self, *, canary: bool) -> bool: ...
+    def read_state(self) -> RolloutState: ...
+    def write_state(self, state: RolloutState) -> None: ...
+    def get_track(self, *, canary: bool) -> Track: ...
+    def list_pods(self) -> list[PodStatus]: ...
+    def has_terminating_pods(self, *, canary: bool) -> bool: ...
     def configure(self, version: int | None, *, canary: bool) -> None: ...
-    def hasten(self, pod: str, version: int | None) -> None: ...
-    def told(self, version: int | None) -> str: ...
+    def annotate(self, pod: str, version: int | None) -> None: ...
     def admit(self, pod: str) -> None: ...
     def scale(self, replicas: int, *, canary: bool) -> None: ...
-    def weights(self) -> Mapping[str, int | None]: ...
-    def weigh(self, route: str, weight: int) -> None: ...
-    def announce(self, decision: Decision) -> None: ...
+    def get_weights(self) -> Mapping[str, int | None]: ...
+    def set_weight(self, route: str, weight: int) -> None: ...
+    def create_event(self, decision: RolloutDecision) -> None: ...
 
 
 @dataclass
 class Controller:
-    """Does what is due at each step."""
+    """Reconciles one rollout."""
 
-    described: Described
+    spec: RolloutSpec
     cluster: Objects
-    said: Callable[[Decision], object] = lambda decision: None
-    """Called with each decision once it is kept."""
-    warned: Callable[[str], object] = lambda line: None
-    """Called with each problem that a later step may not have."""
+    log: Callable[[RolloutDecision], object] = lambda decision: None
+    """Called with each decision once the state has it."""
+    warn: Callable[[str], object] = lambda line: None
+    """Called with each problem that a later reconcile may not have."""
     connect: Callable[[str, str], Server] = Server
     """To a pod's address and a model."""
     clock: Callable[[], float] = time.monotonic
     """Seconds since any moment."""
-    _announced: int = 0
     _accuracy: dict[int, float] = field(default_factory=dict)
-    """By version: the held-out examples are asked once."""
+    """Accuracy by version: the held-out examples are sent once."""
     _waits: dict[int, tuple[float, float]] = field(default_factory=dict)
-    """By version whose examples could not be asked: when they are asked again, and after how many seconds."""
-    _signature_faults: dict[tuple[int, int], str] = field(default_factory=dict)
+    """By version whose accuracy could not be measured: when it is tried again, and after how many seconds."""
+    _signature_differences: dict[tuple[int, int], str] = field(default_factory=dict)
 
-    def step(self) -> None:
-        """One look, at most one decision, and what follows from it. Raises OSError if the cluster does not answer."""
-        kept = self.cluster.kept()
-        found = self.cluster.pods()
-        seen = self._look(kept, found)
-        after = decide(self.described.rollout, kept, seen)
-        if after != kept:
-            self.cluster.keep(after)
-        # Of the version in the file since the last step: the kubelet must know the new text before it is hastened.
-        self._hasten(found, seen.stable.version)
-        self._apply(after, seen)
-        if after.candidate == kept.candidate and admits(self.described.rollout, after, seen):
+    def __post_init__(self) -> None:
+        self._reporter = DecisionReporter(self.cluster.create_event, self.log)
+
+    def reconcile(self) -> None:
+        """Make at most one decision, and apply it. Raises OSError if the cluster does not answer."""
+        state = self.cluster.read_state()
+        found = self.cluster.list_pods()
+        observed = self._observe(state, found)
+        after = decide(self.spec.rollout, state, observed)
+        if after != state:
+            self.cluster.write_state(after)
+        # With the version that is in the file since the last reconcile: the kubelet must know the new text first.
+        self._annotate(found, observed.stable.version)
+        self._apply(after, observed)
+        if after.candidate == state.candidate and admits(self.spec.rollout, after, observed):
             for pod in found:
                 if pod.canary and pod.started and not pod.admitted:
                     self.cluster.admit(pod.name)
-        self._tell(after)
+        self._report(after)
 
-    def _look(self, kept: Kept, found: Sequence[Found]) -> Seen:
-        pods = {one.name: self._pod(one, kept.candidate) for one in found}
-        stable, canary = self.cluster.track(canary=False), self.cluster.track(canary=True)
-        seen = Seen(
+    def _observe(self, state: RolloutState, found: Sequence[PodStatus]) -> Observed:
+        pods = {one.name: self._pod(one, state.candidate) for one in found}
+        stable, canary = self.cluster.get_track(canary=False), self.cluster.get_track(canary=True)
+        observed = Observed(
             time.time(),
-            folder.versions(self.described.folder),
+            list_versions(self.spec.folder),
             replace(stable, pods=[pods[one.name] for one in found if not one.canary]),
             replace(canary, pods=[pods[one.name] for one in found if one.canary]),
-            weights=self.cluster.weights(),
+            weights=self.cluster.get_weights(),
         )
-        if kept.candidate is None or kept.promoting or kept.stable is None:
-            return seen
-        asked = [self._server(one) for one in found if _tries(one, pods[one.name], kept.candidate)]
-        if not asked:
-            return seen
-        others = [self._server(one) for one in found if not one.canary and pods[one.name].serves(kept.stable)]
+        if state.candidate is None or state.promoting or state.stable is None:
+            return observed
+        servers = [self._server(one) for one in found if _tries(one, pods[one.name], state.candidate)]
+        if not servers:
+            return observed
+        others = [self._server(one) for one in found if not one.canary and pods[one.name].serves(state.stable)]
         return replace(
-            seen,
-            measured=self._measure(kept.candidate, asked),
-            signature_fault=self._signature_fault(kept.stable, kept.candidate, others, asked),
+            observed,
+            measured=self._measure(state.candidate, servers),
+            signature_difference=self._signature_difference(state.stable, state.candidate, others, servers),
         )
 
-    def _pod(self, found: Found, candidate: int | None) -> Pod:
+    def _pod(self, found: PodStatus, candidate: int | None) -> Pod:
         available: frozenset[int] = frozenset()
         failed: dict[int, str] = {}
         if found.address:
@@ -114,65 +116,61 @@ class Controller:
             failed[candidate] = found.failed
         return Pod(found.name, found.ready, available, failed, found.labelled)
 
-    def _server(self, found: Found) -> Server:
-        return self.connect(found.address, self.described.model)
+    def _server(self, found: PodStatus) -> Server:
+        return self.connect(found.address, self.spec.model)
 
-    def _measure(self, candidate: int, asked: Sequence[Server]) -> Measured:
-        made = metrics.measured([server.metrics() for server in asked], self.described.model)
-        if file := self.described.examples:
-            wanted = any(gate.metric == ACCURACY for gate in self.described.rollout.gates)
+    def _measure(self, candidate: int, servers: Sequence[Server]) -> Measured:
+        made = metrics.measure([server.metrics() for server in servers], self.spec.model)
+        if file := self.spec.examples:
+            wanted = any(gate.metric == ACCURACY for gate in self.spec.rollout.gates)
             if wanted and candidate not in self._accuracy and self.clock() >= self._waits.get(candidate, (0.0, 0.0))[0]:
-                self._ask_examples(file, asked[0], candidate)
+                self._measure_accuracy(file, servers[0], candidate)
             return replace(made, accuracy=self._accuracy.get(candidate))
         return made
 
-    def _ask_examples(self, file: Path, server: Server, candidate: int) -> None:
-        """Without an answer, the gate waits until the deadline, and asks less and less often."""
+    def _measure_accuracy(self, file: Path, server: Server, candidate: int) -> None:
+        """Measure the accuracy. Without an answer, the gate waits until the deadline, and tries less and less often."""
         try:
-            self._accuracy[candidate] = examples.accuracy(file, server, candidate)
+            self._accuracy[candidate] = metrics.accuracy(file, server, candidate)
         except (OSError, ValueError) as error:
             _, last = self._waits.get(candidate, (0.0, _FIRST_WAIT_SECONDS / 2))
             wait = min(2 * last, _LONGEST_WAIT_SECONDS)
             self._waits[candidate] = (self.clock() + wait, wait)
-            self.warned(f"accuracy of version {candidate}: {error}; asks again in {wait:g} s")
+            self.warn(f"accuracy of version {candidate}: {error}; asks again in {wait:g} s")
 
-    def _signature_fault(
-        self, stable: int, candidate: int, others: Sequence[Server], asked: Sequence[Server]
+    def _signature_difference(
+        self, stable: int, candidate: int, others: Sequence[Server], servers: Sequence[Server]
     ) -> str | None:
         key = (stable, candidate)
-        if key not in self._signature_faults and others:
-            self._signature_faults[key] = signatures.fault(others[0].metadata(stable), asked[0].metadata(candidate))
-        return self._signature_faults.get(key)
+        if key not in self._signature_differences and others:
+            self._signature_differences[key] = signatures.find_difference(
+                others[0].metadata(stable), servers[0].metadata(candidate)
+            )
+        return self._signature_differences.get(key)
 
-    def _apply(self, kept: Kept, seen: Seen) -> None:
-        wanted = desired(self.described.rollout, kept, seen)
-        for route, weight in seen.weights.items():
+    def _apply(self, state: RolloutState, observed: Observed) -> None:
+        wanted = desired(self.spec.rollout, state, observed)
+        for route, weight in observed.weights.items():
             if wanted.weight is not None and weight != wanted.weight:
-                self.cluster.weigh(route, wanted.weight)
-        for canary, is_now, should in ((False, seen.stable, wanted.stable), (True, seen.canary, wanted.canary)):
-            if is_now.version != should.version and not (canary and self.cluster.has_leaving(canary=True)):
+                self.cluster.set_weight(route, wanted.weight)
+        for canary, is_now, should in ((False, observed.stable, wanted.stable), (True, observed.canary, wanted.canary)):
+            if is_now.version != should.version and not (canary and self.cluster.has_terminating_pods(canary=True)):
                 self.cluster.configure(should.version, canary=canary)
             if is_now.replicas != should.replicas:
                 self.cluster.scale(should.replicas, canary=canary)
 
-    def _hasten(self, found: Sequence[Found], version: int | None) -> None:
-        for pod in found:
-            if not pod.canary and pod.told != self.cluster.told(version):
-                self.cluster.hasten(pod.name, version)
+    def _annotate(self, pods: Sequence[PodStatus], version: int | None) -> None:
+        for pod in pods:
+            if not pod.canary and pod.annotated != annotation(version):
+                self.cluster.annotate(pod.name, version)
 
-    def _tell(self, kept: Kept) -> None:
-        news = [each for each in kept.decisions if each.number > self._announced]
-        if news:
-            # With those before: a former controller may have written over them late.
-            record.extend(record.path_of(self.described.folder, self.described.server), kept.decisions)
-        for decision in news:
-            # Events are kept for an hour; a later start would create them anew.
-            if time.time() - decision.at < _EVENT_SECONDS:
-                self.cluster.announce(decision)
-            self.said(decision)
-            self._announced = decision.number
+    def _report(self, state: RolloutState) -> None:
+        if self._reporter.unreported(state.decisions):
+            # All of the state's decisions: a former controller may have written over them late.
+            append_to_record(record_path(self.spec.folder, self.spec.server), state.decisions)
+        self._reporter.report(state.decisions)
 
 
-def _tries(found: Found, pod: Pod, candidate: int) -> bool:
-    """Whether a canary pod can be asked about the candidate."""
+def _tries(found: PodStatus, pod: Pod, candidate: int) -> bool:
+    """Whether a pod is one of the canary whose server answers for the candidate."""
     return found.canary and found.started and candidate in pod.available

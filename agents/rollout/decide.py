@@ -1,41 +1,15 @@
-"""What a rollout decides from what it sees, and what the cluster should be like then. Pure functions."""
+"""What a rollout's controller decides from spec, state and observed, and the desired Deployments and routes. No I/O."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agents.rollout.gates import ACCURACY, Gate, Measured, Verdict, verdict
-from agents.rollout.kept import Kept
+from agents.rollout.gates import ACCURACY, GateResult, Measured, evaluate
+from agents.rollout.spec import Rollout
+from agents.rollout.state import RolloutState
 
 VANISHED = "is no longer on the volume"
-
-
-@dataclass(frozen=True)
-class Rollout:
-    """The settings."""
-
-    replicas: int
-    canary_replicas: int
-    """How many of the replicas are canary pods while a version is tried; at least one, and fewer than `replicas` unless
-    that is 1."""
-    gates: Sequence[Gate]
-    deadline_seconds: float
-    """A candidate without a verdict after that is rolled back."""
-    version: int | None = None
-    """The only version that is tried; None: each new one."""
-    pin: int | None = None
-    """The version that is served, whatever else is on the volume."""
-    percent: int | None = None
-    """The canary's part of the requests that the routes of a Gateway divide; None: without one, they are divided by
-    pods."""
-    digest: str = ""
-    """Of the settings; versions that other settings refused are tried again."""
-
-    @property
-    def stable_beside_canary(self) -> int:
-        # Routes leave the stable pods a part of the requests that does not depend on how many they are.
-        return self.replicas if self.percent else max(1, self.replicas - self.canary_replicas)
 
 
 @dataclass(frozen=True)
@@ -70,16 +44,16 @@ class Track:
 
 
 @dataclass(frozen=True)
-class Seen:
-    """One look at the volume and the cluster."""
+class Observed:
+    """What one reconcile has read from the volume and the cluster."""
 
     now: float
     versions: Mapping[int, str]
-    """What is wrong with each version's folder; empty if nothing is."""
+    """The problem with each version's folder; empty if there is none."""
     stable: Track
     canary: Track
     measured: Measured = field(default_factory=Measured)
-    signature_fault: str | None = None
+    signature_difference: str | None = None
     """How the candidate's signatures differ from those of the stable version; empty if clients notice nothing, None
     before they were compared."""
     weights: Mapping[str, int | None] = field(default_factory=dict)
@@ -93,7 +67,7 @@ class Seen:
 
 @dataclass(frozen=True)
 class Desired:
-    """What the two Deployments and the routes should be like."""
+    """The two Deployments and the routes as they should be."""
 
     stable: Track
     canary: Track
@@ -101,179 +75,185 @@ class Desired:
     """The canary's part of each route's requests, in percent; None leaves the routes as they are."""
 
 
-def decide(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
-    """The next state: at most one decision after `kept`, so that a loss between two decisions loses neither."""
-    if kept.settings != rollout.digest:
-        kept = replace(kept, settings=rollout.digest, refused={})
-    kept = _without_returned(kept, seen)
-    after = _decided(rollout, kept, seen)
-    return _with_reports(kept, seen) if after is kept else after
+def decide(rollout: Rollout, state: RolloutState, observed: Observed) -> RolloutState:
+    """The next state. It has at most one new decision, so that a kill between two decisions loses neither."""
+    if state.settings != rollout.digest:
+        state = replace(state, settings=rollout.digest, refused={})
+    state = _without_returned(state, observed)
+    after = _decide(rollout, state, observed)
+    return _with_reports(state, observed) if after is state else after
 
 
-def _decided(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
+def _decide(rollout: Rollout, state: RolloutState, observed: Observed) -> RolloutState:
     if rollout.pin is not None:
-        return _pinned(rollout.pin, kept, seen)
-    if kept.stable is None:
-        return _first(kept, seen)
-    if kept.candidate is None:
-        return _next_candidate(rollout, kept, seen)
-    return _tried(rollout, kept.candidate, kept, seen)
+        return _decide_pinned(rollout.pin, state, observed)
+    if state.stable is None:
+        return _decide_first(state, observed)
+    if state.candidate is None:
+        return _next_candidate(rollout, state, observed)
+    return _decide_candidate(rollout, state.candidate, state, observed)
 
 
-def _without_returned(kept: Kept, seen: Seen) -> Kept:
-    """Versions that are back on the volume are reported again if they vanish again."""
+def _without_returned(state: RolloutState, observed: Observed) -> RolloutState:
+    """Forget reports of versions that are back on the volume: if one vanishes again, it is reported again."""
     reported = {
-        version: why for version, why in kept.reported.items() if why != VANISHED or _problem(version, seen) == VANISHED
+        version: why
+        for version, why in state.reported.items()
+        if why != VANISHED or _problem(version, observed) == VANISHED
     }
-    return kept if reported == kept.reported else replace(kept, reported=reported)
+    return state if reported == state.reported else replace(state, reported=reported)
 
 
-def _pinned(pin: int, kept: Kept, seen: Seen) -> Kept:
-    if kept.candidate is not None:
+def _decide_pinned(pin: int, state: RolloutState, observed: Observed) -> RolloutState:
+    if state.candidate is not None:
         reason = f"version {pin} is pinned"
-        return kept.decided(seen.now, "RolledBack", kept.candidate, reason, candidate=None, promoting=False)
-    if pin not in seen.versions:
+        return state.with_decision(observed.now, "RolledBack", state.candidate, reason, candidate=None, promoting=False)
+    if pin not in observed.versions:
         # A stable version that is gone is reported whether or not it is pinned.
-        return kept if pin == kept.stable else _report(pin, "is pinned, but it is not on the volume", kept, seen)
-    if problem := seen.versions[pin]:
-        return _report(pin, problem, kept, seen)
-    if pin == kept.stable:
-        failed = next((pod.failed[pin] for pod in seen.stable.pods if pin in pod.failed), "")
-        return _report(pin, failed, kept, seen) if failed else kept
-    return kept.decided(seen.now, "Pinned", pin, _instead_of(kept.stable), stable=pin)
+        return state if pin == state.stable else _report(pin, "is pinned, but it is not on the volume", state, observed)
+    if problem := observed.versions[pin]:
+        return _report(pin, problem, state, observed)
+    if pin == state.stable:
+        failed = next((pod.failed[pin] for pod in observed.stable.pods if pin in pod.failed), "")
+        return _report(pin, failed, state, observed) if failed else state
+    return state.with_decision(observed.now, "Pinned", pin, _instead_of(state.stable), stable=pin)
 
 
-def _first(kept: Kept, seen: Seen) -> Kept:
+def _decide_first(state: RolloutState, observed: Observed) -> RolloutState:
     """Without a stable version nothing can be compared: the first one that the pods serve is stable."""
-    served = [max(pod.available) for pod in seen.stable.pods if pod.ready and pod.available]
+    served = [max(pod.available) for pod in observed.stable.pods if pod.ready and pod.available]
     if served:
         first = min(served)
-        return kept.decided(seen.now, "Promoted", first, "the first version has no gate", stable=first)
-    return kept
+        return state.with_decision(observed.now, "Promoted", first, "the first version has no gate", stable=first)
+    return state
 
 
-def _next_candidate(rollout: Rollout, kept: Kept, seen: Seen) -> Kept:
-    newer = [version for version in seen.versions if _is_wanted(version, rollout, kept)]
+def _next_candidate(rollout: Rollout, state: RolloutState, observed: Observed) -> RolloutState:
+    newer = [version for version in observed.versions if _is_wanted(version, rollout, state)]
     for version in sorted(newer, reverse=True):
-        if not seen.versions[version] and version not in kept.refused:
-            reason = f"tried beside version {kept.stable}"
-            return kept.decided(
-                seen.now, "CanaryStarted", version, reason, candidate=version, promoting=False, since=seen.now
+        if not observed.versions[version] and version not in state.refused:
+            reason = f"tried beside version {state.stable}"
+            return state.with_decision(
+                observed.now, "CanaryStarted", version, reason, candidate=version, promoting=False, since=observed.now
             )
-    return kept
+    return state
 
 
-def _is_wanted(version: int, rollout: Rollout, kept: Kept) -> bool:
-    if version == kept.stable:
+def _is_wanted(version: int, rollout: Rollout, state: RolloutState) -> bool:
+    if version == state.stable:
         return False
-    return version == rollout.version if rollout.version is not None else version > (kept.stable or 0)
+    return version == rollout.version if rollout.version is not None else version > (state.stable or 0)
 
 
-def _tried(rollout: Rollout, candidate: int, kept: Kept, seen: Seen) -> Kept:
-    values = seen.measured.values(rollout.gates)
-    if reason := _against(rollout, candidate, kept, seen):
-        refused = {**kept.refused, candidate: reason}
-        return kept.decided(
-            seen.now, "RolledBack", candidate, reason, values, candidate=None, promoting=False, refused=refused
+def _decide_candidate(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> RolloutState:
+    values = observed.measured.values(rollout.gates)
+    if reason := _rollback_reason(rollout, candidate, state, observed):
+        refused = {**state.refused, candidate: reason}
+        return state.with_decision(
+            observed.now, "RolledBack", candidate, reason, values, candidate=None, promoting=False, refused=refused
         )
-    if kept.promoting:
-        if seen.stable.serving(candidate) >= rollout.replicas:
-            return replace(kept, stable=candidate, candidate=None, promoting=False)
-        return kept
-    said, reason = verdict(rollout.gates, seen.measured)
-    if said is Verdict.PASSES and _is_ready(rollout, candidate, seen):
-        return kept.decided(seen.now, "Promoted", candidate, reason, values, promoting=True)
-    return kept
+    if state.promoting:
+        if observed.stable.serving(candidate) >= rollout.replicas:
+            return replace(state, stable=candidate, candidate=None, promoting=False)
+        return state
+    result, reason = evaluate(rollout.gates, observed.measured)
+    if result is GateResult.PASSES and _is_ready(rollout, candidate, observed):
+        return state.with_decision(observed.now, "Promoted", candidate, reason, values, promoting=True)
+    return state
 
 
-def _against(rollout: Rollout, candidate: int, kept: Kept, seen: Seen) -> str:
+def _rollback_reason(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> str:
     """Why a candidate is rolled back; empty if it is not, or not yet."""
     if rollout.version is not None and candidate != rollout.version:
         return f"the settings try version {rollout.version}"
-    if problem := seen.versions.get(candidate, VANISHED):
+    if problem := observed.versions.get(candidate, VANISHED):
         return problem
-    pods = [*seen.canary.pods, *(seen.stable.pods if kept.promoting else ())]
+    pods = [*observed.canary.pods, *(observed.stable.pods if state.promoting else ())]
     if failed := next((pod.failed[candidate] for pod in pods if candidate in pod.failed), ""):
         return failed
-    return "" if kept.promoting else _against_promotion(rollout, candidate, kept, seen)
+    return "" if state.promoting else _against_promotion(rollout, candidate, state, observed)
 
 
-def _against_promotion(rollout: Rollout, candidate: int, kept: Kept, seen: Seen) -> str:
+def _against_promotion(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> str:
     """Why a candidate that answers is not promoted: its signatures, a gate, or the deadline."""
-    if seen.signature_fault:
-        return seen.signature_fault
-    said, reason = verdict(rollout.gates, seen.measured)
-    if said is Verdict.FAILS:
+    if observed.signature_difference:
+        return observed.signature_difference
+    result, reason = evaluate(rollout.gates, observed.measured)
+    if result is GateResult.FAILS:
         return reason
-    if seen.now - kept.since <= rollout.deadline_seconds:
+    if observed.now - state.since <= rollout.deadline_seconds:
         return ""
     within = f"within {rollout.deadline_seconds:g} s"
-    if not _is_ready(rollout, candidate, seen):
-        return f"{seen.canary.serving(candidate)} of {rollout.canary_replicas} canary pods were Ready {within}"
+    if not _is_ready(rollout, candidate, observed):
+        return f"{observed.canary.serving(candidate)} of {rollout.canary_replicas} canary pods were Ready {within}"
     return f"no verdict {within}: {reason}"
 
 
-def _is_ready(rollout: Rollout, candidate: int, seen: Seen) -> bool:
-    return seen.canary.version == candidate and seen.canary.serving(candidate) >= rollout.canary_replicas
+def _is_ready(rollout: Rollout, candidate: int, observed: Observed) -> bool:
+    return observed.canary.version == candidate and observed.canary.serving(candidate) >= rollout.canary_replicas
 
 
-def _problem(version: int, seen: Seen) -> str:
-    return seen.versions.get(version, VANISHED)
+def _problem(version: int, observed: Observed) -> str:
+    return observed.versions.get(version, VANISHED)
 
 
-def _with_reports(kept: Kept, seen: Seen) -> Kept:
+def _with_reports(state: RolloutState, observed: Observed) -> RolloutState:
     """One report for each folder that cannot be served, and for a stable version that is gone."""
-    for version, problem in sorted(seen.versions.items()):
-        if problem and version > (kept.stable or 0) and version not in kept.refused:
-            reported = _report(version, problem, kept, seen)
-            if reported is not kept:
+    for version, problem in sorted(observed.versions.items()):
+        if problem and version > (state.stable or 0) and version not in state.refused:
+            reported = _report(version, problem, state, observed)
+            if reported is not state:
                 return reported
-    if kept.stable is not None and kept.stable not in seen.versions:
-        return _report(kept.stable, VANISHED, kept, seen)
-    return kept
+    if state.stable is not None and state.stable not in observed.versions:
+        return _report(state.stable, VANISHED, state, observed)
+    return state
 
 
-def _report(version: int, problem: str, kept: Kept, seen: Seen) -> Kept:
-    if kept.reported.get(version) == problem:
-        return kept
-    return kept.decided(seen.now, "NotServed", version, problem, reported={**kept.reported, version: problem})
+def _report(version: int, problem: str, state: RolloutState, observed: Observed) -> RolloutState:
+    if state.reported.get(version) == problem:
+        return state
+    return state.with_decision(
+        observed.now, "NotServed", version, problem, reported={**state.reported, version: problem}
+    )
 
 
 def _instead_of(stable: int | None) -> str:
     return "no version was served" if stable is None else f"instead of version {stable}"
 
 
-def admits(rollout: Rollout, kept: Kept, seen: Seen) -> bool:
-    """Whether the candidate may answer clients: it has their signatures, and passes what can be asked without them."""
+def admits(rollout: Rollout, state: RolloutState, observed: Observed) -> bool:
+    """Whether the candidate may answer clients: it has their signatures, and passes the gates that need no clients."""
     alone = [gate for gate in rollout.gates if gate.metric == ACCURACY]
-    passes = all(verdict([replace(gate, min_requests=0)], seen.measured)[0] is Verdict.PASSES for gate in alone)
-    return kept.candidate is not None and (kept.promoting or (seen.signature_fault == "" and passes))
+    passes = all(evaluate([replace(gate, min_requests=0)], observed.measured)[0] is GateResult.PASSES for gate in alone)
+    return state.candidate is not None and (state.promoting or (observed.signature_difference == "" and passes))
 
 
-def desired(rollout: Rollout, kept: Kept, seen: Seen) -> Desired:
-    """The cluster as this state wants it; canary pods change their version only by starting anew, and end only once no
-    route sends them requests."""
+def desired(rollout: Rollout, state: RolloutState, observed: Observed) -> Desired:
+    """The Deployments and routes for this state. Canary pods change their version only by a restart, and end only once
+    no route sends them requests."""
     replicas = rollout.replicas
-    ended, weight = Track(seen.canary.replicas if seen.routed else 0, seen.canary.version), _weight(rollout, kept, seen)
-    if kept.candidate is None or kept.stable is None:
-        # A version that was promoted is answered for by all stable pods, and one that was refused must not answer.
-        return Desired(Track(replicas, kept.stable), ended, weight)
-    if seen.canary.version != kept.candidate:
-        free = not seen.canary.pods and not seen.canary.replicas
-        return Desired(Track(replicas, kept.stable), replace(ended, version=kept.candidate) if free else ended, weight)
-    canary = Track(rollout.canary_replicas, kept.candidate)
-    if kept.promoting:
-        return Desired(Track(replicas, kept.candidate), canary, weight)
-    is_ready = _is_ready(rollout, kept.candidate, seen)
-    return Desired(Track(rollout.stable_beside_canary if is_ready else replicas, kept.stable), canary, weight)
+    ended = Track(observed.canary.replicas if observed.routed else 0, observed.canary.version)
+    weight = _weight(rollout, state, observed)
+    if state.candidate is None or state.stable is None:
+        # All stable pods serve a promoted version, and a refused version must not answer.
+        return Desired(Track(replicas, state.stable), ended, weight)
+    if observed.canary.version != state.candidate:
+        if not observed.canary.pods and not observed.canary.replicas:
+            ended = replace(ended, version=state.candidate)
+        return Desired(Track(replicas, state.stable), ended, weight)
+    canary = Track(rollout.canary_replicas, state.candidate)
+    if state.promoting:
+        return Desired(Track(replicas, state.candidate), canary, weight)
+    is_ready = _is_ready(rollout, state.candidate, observed)
+    return Desired(Track(rollout.stable_beside_canary if is_ready else replicas, state.stable), canary, weight)
 
 
-def _weight(rollout: Rollout, kept: Kept, seen: Seen) -> int | None:
-    """The canary's part: none before it is Ready, and then its percent while one of its pods is. The stable pods get
-    the rest, so nothing is divided before they can be told apart."""
-    if None in seen.weights.values() and not any(pod.ready and pod.labelled for pod in seen.stable.pods):
+def _weight(rollout: Rollout, state: RolloutState, observed: Observed) -> int | None:
+    """The canary's weight: 0 before the canary is Ready, and then its percent while one of its pods is Ready. The
+    stable pods get the rest, so routes are not divided before the stable pods have the label of their track."""
+    if None in observed.weights.values() and not any(pod.ready and pod.labelled for pod in observed.stable.pods):
         return None
-    if kept.candidate is None or seen.canary.version != kept.candidate:
+    if state.candidate is None or observed.canary.version != state.candidate:
         return 0
-    keeps = seen.routed and any(pod.ready for pod in seen.canary.pods)
-    return rollout.percent if keeps or _is_ready(rollout, kept.candidate, seen) else 0
+    keeps = observed.routed and any(pod.ready for pod in observed.canary.pods)
+    return rollout.percent if keeps or _is_ready(rollout, state.candidate, observed) else 0

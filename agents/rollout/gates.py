@@ -1,4 +1,4 @@
-"""The gates of a canary: what is measured of it, against what its settings allow."""
+"""The gates of a canary: its measured metrics against the thresholds of the settings."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import dataclass
 ERROR_RATE, LATENCY, ACCURACY = "errorRate", "latencyP99Millis", "accuracy"
 
 
-class Verdict(enum.Enum):
-    """What a gate says."""
+class GateResult(enum.Enum):
+    """The result of one gate, or of all."""
 
     PASSES = "passes"
     FAILS = "fails"
@@ -37,7 +37,7 @@ class Measured:
     latency_p99_millis: float | None = None
     """Of the requests that succeeded; None without one."""
     accuracy: float | None = None
-    """On the held-out examples; None until they are asked."""
+    """On the held-out examples; None until they are measured."""
 
     def value(self, metric: str) -> float | None:
         """Of a gate's metric."""
@@ -52,30 +52,30 @@ class Measured:
         return {**known, "requests": self.requests}
 
 
-def verdict(gates: Sequence[Gate], measured: Measured) -> tuple[Verdict, str]:
+def evaluate(gates: Sequence[Gate], measured: Measured) -> tuple[GateResult, str]:
     """Of all gates together, and the reason. One that fails decides, whatever the others wait for."""
-    each = [_of_one(gate, measured) for gate in gates]
-    for wanted in (Verdict.FAILS, Verdict.WAITS):
-        if said := [reason for found, reason in each if found is wanted]:
-            return wanted, "; ".join(said)
-    return Verdict.PASSES, "; ".join(reason for _, reason in each)
+    each = [_evaluate_one(gate, measured) for gate in gates]
+    for wanted in (GateResult.FAILS, GateResult.WAITS):
+        if reasons := [reason for found, reason in each if found is wanted]:
+            return wanted, "; ".join(reasons)
+    return GateResult.PASSES, "; ".join(reason for _, reason in each)
 
 
-def _of_one(gate: Gate, measured: Measured) -> tuple[Verdict, str]:
+def _evaluate_one(gate: Gate, measured: Measured) -> tuple[GateResult, str]:
     requests = f"{measured.requests} of {gate.min_requests} requests"
     if gate.metric == ERROR_RATE and measured.errors > gate.threshold * max(gate.min_requests, measured.requests):
         # No answer that is still to come could make it pass.
-        return Verdict.FAILS, f"{measured.errors} errors in {measured.requests} requests, above {gate.threshold:g}"
+        return GateResult.FAILS, f"{measured.errors} errors in {measured.requests} requests, above {gate.threshold:g}"
     value = measured.value(gate.metric)
     if value is None or measured.requests < gate.min_requests:
-        return Verdict.WAITS, f"{gate.metric}: {requests}"
+        return GateResult.WAITS, f"{gate.metric}: {requests}"
     if gate.metric == ACCURACY:
         passes, sign = value >= gate.threshold, "at least"
     else:
         passes, sign = value <= gate.threshold, "at most"
-    said = (
+    reason = (
         f"{gate.metric} {value:.4g}, {sign} {gate.threshold:g} allowed"
         if passes
         else (f"{gate.metric} {value:.4g}, where {sign} {gate.threshold:g} is allowed")
     )
-    return (Verdict.PASSES if passes else Verdict.FAILS), said
+    return (GateResult.PASSES if passes else GateResult.FAILS), reason

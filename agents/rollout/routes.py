@@ -16,7 +16,7 @@ STABLE_SUFFIX, CANARY_SUFFIX = "-stable", "-canary"
 _WHOLE = 100
 
 
-def weight(route: Mapping[str, Any], server: str) -> int | None:
+def get_weight(route: Mapping[str, Any], server: str) -> int | None:
     """The canary's part of a route's requests, in percent; None if the route does not divide them, as the platform
     creates it: all pods are then behind the server's own Service."""
     weights = {one["name"]: one.get("weight", 1) for one in route["spec"]["rules"][0]["backendRefs"]}
@@ -26,7 +26,7 @@ def weight(route: Mapping[str, Any], server: str) -> int | None:
     return int(canary)
 
 
-def patch(server: str, port: int, weight: int, manager: str) -> list[dict[str, Any]]:
+def weight_patch(server: str, port: int, weight: int, manager: str) -> list[dict[str, Any]]:
     """The JSON patch that gives the canary this part, in one step. The API server refuses it once the route is no
     longer this manager's."""
     backends = [

@@ -9,8 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agents.rollout import metrics
-
+METRICS_PATH = "/monitoring/prometheus/metrics"
 _SECONDS = 5
 _AVAILABLE = "AVAILABLE"
 
@@ -44,7 +43,7 @@ class Server:
 
     def metrics(self) -> str:
         """Its metrics as text. Raises OSError."""
-        with urllib.request.urlopen(f"http://{self.address}{metrics.PATH}", timeout=_SECONDS) as answer:
+        with urllib.request.urlopen(f"http://{self.address}{METRICS_PATH}", timeout=_SECONDS) as answer:
             text: str = answer.read().decode()
             return text
 

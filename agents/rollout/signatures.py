@@ -8,7 +8,7 @@ from typing import Any
 _ANY = "-1"
 
 
-def fault(stable: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
+def find_difference(stable: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
     """The first difference that would break a client; empty if there is none. Both: answers of `/metadata`."""
     return next(_differences(_signatures(stable), _signatures(candidate)), "")
 
@@ -27,10 +27,10 @@ def _differences(stable: Mapping[str, Any], candidate: Mapping[str, Any]) -> Ite
             yield f"has no signature {name}"
             continue
         for side in ("inputs", "outputs"):
-            yield from _of_side(f"{name}: {side[:-1]}", old.get(side, {}), candidate[name].get(side, {}), side)
+            yield from _side_differences(f"{name}: {side[:-1]}", old.get(side, {}), candidate[name].get(side, {}), side)
 
 
-def _of_side(where: str, old: Mapping[str, Any], new: Mapping[str, Any], side: str) -> Iterator[str]:
+def _side_differences(where: str, old: Mapping[str, Any], new: Mapping[str, Any], side: str) -> Iterator[str]:
     for tensor, was in old.items():
         if tensor not in new:
             yield f"signature {where} {tensor} is missing"

@@ -10,15 +10,15 @@ from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 from agents.snapshots.manifest import MANUAL, SCHEDULE, name_of
-from agents.snapshots.retention import Snapshot, past, stuck
+from agents.snapshots.retention import Snapshot, expired, never_ready
 from agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
 from agents.snapshots.volume_snapshots import VolumeSnapshots
 
-_SECONDS_BETWEEN_LOOKS = 2
+_SECONDS_BETWEEN_CHECKS = 2
 _SECONDS_OF_A_MINUTE = 60
 
 
-def named(volume: str, job: str, now: datetime) -> tuple[str, str]:
+def name_and_reason(volume: str, job: str, now: datetime) -> tuple[str, str]:
     """The snapshot's name and reason. The name of a CronJob's Job ends with the minute that it was due."""
     due = job.rpartition("-")[2]
     if job == f"snapshots-{volume}-{due}" and due.isdigit():
@@ -29,17 +29,17 @@ def named(volume: str, job: str, now: datetime) -> tuple[str, str]:
 
 def run(snapshots: VolumeSnapshots, arguments: argparse.Namespace, job: str) -> None:
     """Take a snapshot, wait until it is ready, then delete expired ones. SystemExit if too many are still not ready."""
-    name, reason = named(arguments.volume, job, datetime.now(UTC))
+    name, reason = name_and_reason(arguments.volume, job, datetime.now(UTC))
     if reason == SCHEDULE:
         _check_driver(snapshots.taken_on_schedule(arguments.volume), name, arguments.keep)
     snapshots.take(name, arguments.volume, arguments.snapshot_class, reason)
     while not snapshots.is_ready(name):
-        time.sleep(_SECONDS_BETWEEN_LOOKS)
+        time.sleep(_SECONDS_BETWEEN_CHECKS)
     snapshots.finish(name, arguments.volume)
     print(f"{name}: ready", flush=True)
     expire = timedelta(seconds=arguments.expire) if arguments.expire else None
     taken = snapshots.taken_on_schedule(arguments.volume)
-    for old in past(taken, datetime.now(UTC), keep=arguments.keep, expire=expire):
+    for old in expired(taken, datetime.now(UTC), keep=arguments.keep, expire=expire):
         if snapshots.is_one_of(old, arguments.hold):
             print(f"{old.name}: expired, but kept: a volume in the settings starts from it", flush=True)
             continue
@@ -50,14 +50,14 @@ def run(snapshots: VolumeSnapshots, arguments: argparse.Namespace, job: str) -> 
 def _check_driver(taken: Sequence[Snapshot], name: str, keep: int) -> None:
     if any(one.name == name for one in taken):  # a retry waits for the snapshot of the first try
         return
-    if waiting := stuck(taken, keep=keep):
+    if waiting := never_ready(taken, keep=keep):
         raise SystemExit(
             f"{name}: not taken, the newest {len(waiting)} are not ready, {waiting[-1].name} to {waiting[0].name}; "
             "see why with `kubectl describe volumesnapshot`, then repair the driver or delete them"
         )
 
 
-def parsed(words: list[str] | None = None) -> argparse.Namespace:
+def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     """The arguments that the CronJob gives."""
     parser = argparse.ArgumentParser(prog="agents.snapshots", description=__doc__)
     parser.add_argument("volume")
@@ -72,6 +72,6 @@ def parsed(words: list[str] | None = None) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    asked = parsed()
-    kind = VolumeGroupSnapshots if asked.group else VolumeSnapshots
-    run(kind(os.environ["NAMESPACE"]), asked, os.environ["JOB_NAME"])
+    arguments = parse_arguments()
+    kind = VolumeGroupSnapshots if arguments.group else VolumeSnapshots
+    run(kind(os.environ["NAMESPACE"]), arguments, os.environ["JOB_NAME"])

@@ -23,14 +23,14 @@ class Snapshot:
     """Its VolumeSnapshotContent, or VolumeGroupSnapshotContent."""
 
 
-def stuck(snapshots: Sequence[Snapshot], *, keep: int) -> list[Snapshot]:
+def never_ready(snapshots: Sequence[Snapshot], *, keep: int) -> list[Snapshot]:
     """The newest snapshots, as many as the schedule keeps, if none of them is ready; empty otherwise."""
     limit = min(keep, AT_MOST_WAITING)
     newest = sorted(snapshots, key=lambda one: (one.taken, one.name), reverse=True)[:limit]
     return [] if len(newest) < limit or any(one.ready for one in newest) else newest
 
 
-def past(snapshots: Sequence[Snapshot], now: datetime, *, keep: int, expire: timedelta | None) -> list[Snapshot]:
+def expired(snapshots: Sequence[Snapshot], now: datetime, *, keep: int, expire: timedelta | None) -> list[Snapshot]:
     """The snapshots to delete, the oldest first. The newest that is ready stays, whatever its age."""
     ready = sorted((one for one in snapshots if one.ready), key=lambda one: (one.taken, one.name), reverse=True)
     if not ready:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agents.api import NOT_FOUND, tolerate
 from agents.snapshots import manifest
 from agents.snapshots.retention import Snapshot
-from agents.snapshots.volume_snapshots import GIVE_UP, PATH, VolumeSnapshots, if_it_exists, ready, snapshot
+from agents.snapshots.volume_snapshots import DELETE_CONTENT, PATH, VolumeSnapshots, is_ready, read_snapshot
 
 API_GROUP = "groupsnapshot.storage.k8s.io"
 MEMBER = "group"
@@ -32,11 +33,11 @@ class VolumeGroupSnapshots(VolumeSnapshots):
                 "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP: volume}}},
             },
         }
-        self._ask(self._groups, wanted)
+        self._create(self._groups, wanted)
 
     def is_ready(self, name: str) -> bool:
         """Whether the bytes of all of them are safe."""
-        return ready(self.server.send("GET", f"{self._groups}/{name}"))
+        return is_ready(self.server.send("GET", f"{self._groups}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
         """Label the snapshots that the controller created: their names do not tell the volume."""
@@ -55,7 +56,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         query = f"labelSelector={manifest.VOLUME_GROUP}%3D{volume},{manifest.REASON}%3D{manifest.SCHEDULE}"
         items = self.server.send("GET", f"{self._groups}?{query}")["items"]
         found = [item for item in items if "deletionTimestamp" not in item["metadata"]]
-        return [snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]
+        return [read_snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]
 
     def is_one_of(self, old: Snapshot, names: Sequence[str]) -> bool:
         """Whether one of its members is among these. The controller names the members."""
@@ -66,16 +67,16 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         for member in self._members(old.name):
             self._release(member)
         if old.content:
-            with if_it_exists():
-                self.server.send("PATCH", f"{_API}/volumegroupsnapshotcontents/{old.content}", GIVE_UP)
-        with if_it_exists():
+            with tolerate(NOT_FOUND):
+                self.server.send("PATCH", f"{_API}/volumegroupsnapshotcontents/{old.content}", DELETE_CONTENT)
+        with tolerate(NOT_FOUND):
             self.server.send("DELETE", f"{self._groups}/{old.name}")
 
     def _release(self, member: Any) -> None:
         content = (member.get("status") or {}).get("boundVolumeSnapshotContentName")
         if content:
-            with if_it_exists():
-                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{content}", GIVE_UP)
+            with tolerate(NOT_FOUND):
+                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{content}", DELETE_CONTENT)
 
     def _members(self, name: str) -> Iterator[Any]:
         for item in self.server.send("GET", self._snapshots)["items"]:

@@ -1,21 +1,19 @@
-"""VolumeSnapshots of one volume: the few requests to the API server that a schedule needs."""
+"""VolumeSnapshots of one volume: the requests to the API server that a schedule needs."""
 
 from __future__ import annotations
 
-import urllib.error
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
+from agents.api import CONFLICT, NOT_FOUND, ApiServer, tolerate
 from agents.snapshots import manifest
 from agents.snapshots.manifest import GROUP, REASON, SCHEDULE, VOLUME
 from agents.snapshots.retention import Snapshot
 
 PATH = f"apis/{GROUP}/v1"
-GIVE_UP = {"spec": {"deletionPolicy": "Delete"}}
+DELETE_CONTENT = {"spec": {"deletionPolicy": "Delete"}}
 """The change of a content by which its bytes are deleted with it."""
 
 
@@ -28,11 +26,11 @@ class VolumeSnapshots:
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Create a snapshot. An existing one of this name is the same snapshot."""
-        self._ask(self._snapshots, manifest.snapshot(name, volume, snapshot_class, reason))
+        self._create(self._snapshots, manifest.snapshot(name, volume, snapshot_class, reason))
 
     def is_ready(self, name: str) -> bool:
         """Whether the bytes of a snapshot are safe."""
-        return ready(self.server.send("GET", f"{self._snapshots}/{name}"))
+        return is_ready(self.server.send("GET", f"{self._snapshots}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
         """Complete a snapshot that is ready."""
@@ -41,7 +39,7 @@ class VolumeSnapshots:
         """The volume's scheduled snapshots, without those that are being deleted."""
         query = f"labelSelector={VOLUME}%3D{volume},{REASON}%3D{SCHEDULE}"
         items = self.server.send("GET", f"{self._snapshots}?{query}")["items"]
-        return [snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
+        return [read_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 
     def is_one_of(self, old: Snapshot, names: Sequence[str]) -> bool:
         """Whether it is, or contains, one of these VolumeSnapshots."""
@@ -50,41 +48,28 @@ class VolumeSnapshots:
     def delete(self, old: Snapshot) -> None:
         """Delete a snapshot and its bytes, which the class retains until the content says `Delete`."""
         if old.content:
-            with if_it_exists():
-                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", GIVE_UP)
-        with if_it_exists():
+            with tolerate(NOT_FOUND):
+                self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", DELETE_CONTENT)
+        with tolerate(NOT_FOUND):
             self.server.send("DELETE", f"{self._snapshots}/{old.name}")
 
     @property
     def _snapshots(self) -> str:
         return f"{PATH}/namespaces/{self.namespace}/volumesnapshots"
 
-    def _ask(self, path: str, wanted: Any) -> None:
-        try:
+    def _create(self, path: str, wanted: Any) -> None:
+        with tolerate(CONFLICT):
             self.server.send("POST", path, wanted)
-        except urllib.error.HTTPError as error:
-            if error.code != CONFLICT:
-                raise
 
 
-@contextmanager
-def if_it_exists() -> Iterator[None]:
-    """Ignore that an object no longer exists."""
-    try:
-        yield
-    except urllib.error.HTTPError as error:
-        if error.code != NOT_FOUND:
-            raise
-
-
-def ready(item: Any) -> bool:
+def is_ready(item: Any) -> bool:
     """Whether the driver reports the snapshot as ready."""
     return bool((item.get("status") or {}).get("readyToUse"))
 
 
-def snapshot(item: Any, content: str = "boundVolumeSnapshotContentName") -> Snapshot:
+def read_snapshot(item: Any, content: str = "boundVolumeSnapshotContentName") -> Snapshot:
     """What retention needs of a VolumeSnapshot or VolumeGroupSnapshot."""
     metadata, status = item["metadata"], item.get("status") or {}
     # The driver's time is that of the bytes.
     taken = datetime.fromisoformat(status.get("creationTime") or metadata["creationTimestamp"])
-    return Snapshot(metadata["name"], taken, ready(item), status.get(content))
+    return Snapshot(metadata["name"], taken, is_ready(item), status.get(content))

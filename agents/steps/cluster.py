@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import datetime
+import time
 import urllib.error
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from agents import events
 from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.steps import waiting
-from agents.steps.waiting import Step
-from agents.watched import Watched
+from agents.steps import workflow
+from agents.steps.workflow import Step
+from agents.watch import WatchedList
 
 _API = "argoproj.io/v1alpha1"
 _UNFINISHED = "workflows.argoproj.io%2Fcompleted%21%3Dtrue"
@@ -26,35 +27,35 @@ class Cluster:
     namespace: str
     pipeline: str
 
-    def waiting(self) -> list[Step]:
+    def list_steps(self) -> list[Step]:
         """The steps that runs wait for."""
-        return [step for each in self._runs.items() for step in waiting.of(each)]
+        return [step for each in self._runs.items() for step in workflow.list_steps(each)]
 
     def wait(self, seconds: int) -> None:
-        """Wait until a run is another than `waiting` has seen it, but not longer than this."""
+        """Wait until a run is another than `list_steps` has read it, but not longer than this."""
         self._runs.wait(seconds)
 
-    def succeed(self, step: Step, said: str, outputs: Mapping[str, str]) -> None:
-        """Tell the run that a step was taken."""
+    def succeed(self, step: Step, message: str, outputs: Mapping[str, str]) -> None:
+        """Set a step's node to succeeded, with its outputs."""
         parameters = [
             {"name": name, "value": value, "valueFrom": {"supplied": {}}} for name, value in sorted(outputs.items())
         ]
-        self._answer(step, {"phase": "Succeeded", "message": said, "outputs": {"parameters": parameters}})
+        self._set_node(step, {"phase": "Succeeded", "message": message, "outputs": {"parameters": parameters}})
 
     def fail(self, step: Step, why: str) -> None:
-        """Tell the run that a step cannot be taken."""
-        self._answer(step, {"phase": "Failed", "message": why})
+        """Set a step's node to failed."""
+        self._set_node(step, {"phase": "Failed", "message": why})
 
-    def _answer(self, step: Step, change: Mapping[str, Any]) -> None:
+    def _set_node(self, step: Step, change: Mapping[str, Any]) -> None:
         """As `argo node set` does it: change the node unless the Workflow was changed meanwhile, and try again."""
         path = f"{self._workflows}/{step.run}"
-        at = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        at = events.timestamp(time.time())
         while True:
             try:
                 run = self.server.send("GET", path)
-                if not waiting.is_waiting(waiting.nodes(run)[step.node]):
+                if not workflow.is_waiting(workflow.nodes(run)[step.node]):
                     return
-                self.server.send("PATCH", path, waiting.with_node(run, step.node, {**change, "finishedAt": at}))
+                self.server.send("PATCH", path, workflow.node_patch(run, step.node, {**change, "finishedAt": at}))
                 return
             except urllib.error.HTTPError as error:
                 if error.code == NOT_FOUND:
@@ -67,6 +68,6 @@ class Cluster:
         return f"apis/{_API}/namespaces/{self.namespace}/workflows"
 
     @cached_property
-    def _runs(self) -> Watched:
+    def _runs(self) -> WatchedList:
         query = f"labelSelector=app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_UNFINISHED}"
-        return Watched(self.server, f"{self._workflows}?{query}")
+        return WatchedList(self.server, f"{self._workflows}?{query}")

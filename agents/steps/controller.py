@@ -13,7 +13,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from agents.steps.waiting import Step
+from agents.steps.workflow import Step
 from tensorplane.datasets import Refused
 from tensorplane.datasets.errors import Gone, shortened
 from tensorplane.stages import steps
@@ -28,55 +28,54 @@ _BETWEEN_SECONDS = 2.0
 class Objects(Protocol):
     """The runs in the cluster."""
 
-    def waiting(self) -> list[Step]: ...
-    def succeed(self, step: Step, said: str, outputs: Mapping[str, str]) -> None: ...
+    def list_steps(self) -> list[Step]: ...
+    def succeed(self, step: Step, message: str, outputs: Mapping[str, str]) -> None: ...
     def fail(self, step: Step, why: str) -> None: ...
 
 
 @dataclass
 class Controller:
-    """Takes what runs wait for."""
+    """Takes the steps of one pipeline's runs."""
 
     cluster: Objects
     pool: Executor
-    said: Callable[[str], object] = lambda line: None
-    """Called with what becomes of each step."""
-    working: Callable[[], AbstractContextManager[object]] = nullcontext
-    """Around each step: it begins while this program may act, and another one waits for its end."""
+    log: Callable[[str], object] = lambda line: None
+    """Called with a line on the result of each step."""
+    acting: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Around each step: the leader does not release its Lease before the step ends."""
     pause: Callable[[float], object] = time.sleep
     """Between two tries, in seconds."""
-    _there: dict[tuple[str, str], Step] = field(default_factory=dict)
-    _going: dict[tuple[str, str], Future[bool]] = field(default_factory=dict)
-    """The last try of each step. Its result: whether the run knows, so that no other one is due before the next look.
-    """
+    _steps: dict[tuple[str, str], Step] = field(default_factory=dict)
+    _tries: dict[tuple[str, str], Future[bool]] = field(default_factory=dict)
+    """The last try of each step. Its result: whether the node is set, so that no other try is needed."""
     _awaited: dict[tuple[str, str], PendingResults] = field(default_factory=dict)
     _failed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
-    def look(self) -> None:
-        """See what runs wait for. Raises OSError if the API server does not answer."""
-        # Those that end after this are seen as waiting below, though they are answered.
-        ended = {place for place, future in self._going.items() if future.done()}
-        self._there = {step.place: step for step in self.cluster.waiting()}
-        self._going = {place: one for place, one in self._going.items() if place in self._there and place not in ended}
+    def observe(self) -> None:
+        """List the steps that runs wait for. Raises OSError if the API server does not answer."""
+        # A step that ends after this is listed below as waiting, though its node is set.
+        ended = {key for key, future in self._tries.items() if future.done()}
+        self._steps = {step.key: step for step in self.cluster.list_steps()}
+        self._tries = {key: one for key, one in self._tries.items() if key in self._steps and key not in ended}
         # Copied first: a step that is being taken may add its own.
-        self._awaited = {place: one for place, one in list(self._awaited.items()) if place in self._there}
+        self._awaited = {key: one for key, one in list(self._awaited.items()) if key in self._steps}
 
-    def take(self) -> bool:
-        """Begin what is due; whether a commit waits for results, which no change of a run tells."""
-        for place, step in self._there.items():
-            last = self._going.get(place)
+    def reconcile(self) -> bool:
+        """Begin the steps that wait. Returns whether a commit waits for results, which no change of a run tells."""
+        for key, step in self._steps.items():
+            last = self._tries.get(key)
             if last is None or (last.done() and not last.result()):
-                self._going[place] = self.pool.submit(self._try, step)
-        return any(step.name == "commit" for step in self._there.values())
+                self._tries[key] = self.pool.submit(self._try, step)
+        return any(step.name == "commit" for step in self._steps.values())
 
     def _try(self, step: Step) -> bool:
-        with self.working():
+        with self.acting():
             return self._take(step)
 
     def _take(self, step: Step) -> bool:
-        """Take a step and tell its run, unless it is not due. What fails before the run knows is tried again."""
+        """Take a step and set its node, unless the step has to wait. If it fails before that, it is tried again."""
         try:
-            if not self._is_due(step):
+            if not self._can_begin(step):
                 return False
             stage = Stage.parse(step.stage)
             where = f"run={step.run} stage={stage.name} {step.name}"
@@ -85,37 +84,37 @@ class Controller:
             except Gone:  # contents of what it keeps, which another try keeps again
                 raise
             except Refused as error:
-                self.said(f"{where} refused: {error}")
+                self.log(f"{where} refused: {error}")
                 self.cluster.fail(step, str(error))
                 return True
             self.cluster.succeed(step, taken.said, taken.outputs)
-            self.said(f"{where} {taken.said}")
-            self._failed.pop(step.place, None)
+            self.log(f"{where} {taken.said}")
+            self._failed.pop(step.key, None)
         except Exception as error:  # whatever it is, the run must not wait for ever
-            return self._has_failed(step, error)
+            return self._handle_failure(step, error)
         return True
 
-    def _is_due(self, step: Step) -> bool:
-        """Whether a commit has all results, or gets no more. Other steps are due at once."""
+    def _can_begin(self, step: Step) -> bool:
+        """Whether a step can be taken now: a commit once it has all results, or gets no more, and others at once."""
         if step.name != "commit" or step.is_over:
             return True
-        if step.place not in self._awaited:
-            self._awaited[step.place] = PendingResults(Stage.parse(step.stage), step.run)
-        return self._awaited[step.place].are_there()
+        if step.key not in self._awaited:
+            self._awaited[step.key] = PendingResults(Stage.parse(step.stage), step.run)
+        return self._awaited[step.key].are_there()
 
-    def _has_failed(self, step: Step, error: Exception) -> bool:
-        """Whether the run knows that it will not be tried again."""
+    def _handle_failure(self, step: Step, error: Exception) -> bool:
+        """Handle a try that failed. Returns whether the node is set, so that the step is not tried again."""
         if isinstance(error, Refused):
-            self.said(f"run={step.run} {step.name} did not succeed: {error}")
+            self.log(f"run={step.run} {step.name} did not succeed: {error}")
         else:
             traceback.print_exception(error, file=sys.stderr)
-        self._failed[step.place] += 1
-        if self._failed[step.place] < TRIES:
+        self._failed[step.key] += 1
+        if self._failed[step.key] < TRIES:
             self.pause(_BETWEEN_SECONDS)
             return False
         try:
             self.cluster.fail(step, _problem(step, error))
-            del self._failed[step.place]
+            del self._failed[step.key]
         except OSError as unanswered:
             print(f"{type(unanswered).__name__}: {unanswered}", file=sys.stderr, flush=True)
             return False

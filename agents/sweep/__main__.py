@@ -1,4 +1,4 @@
-"""Runs a sweep, and keeps its results: `python3 -m agents.sweep SWEEP.json JOURNAL NAMESPACE NAME`."""
+"""Runs the controller of one sweep: `python3 -m agents.sweep SWEEP.json JOURNAL NAMESPACE NAME`."""
 
 from __future__ import annotations
 
@@ -7,51 +7,52 @@ import time
 from pathlib import Path
 from typing import Any
 
-from agents import turns
+from agents import leader_election
 from agents.sweep.cluster import Cluster
-from agents.sweep.controller import Controller, Sweep
-from agents.sweep.due import Action, said
+from agents.sweep.controller import Controller
+from agents.sweep.decide import Action, describe
 from agents.sweep.journal import Journal, TakenOver
+from agents.sweep.spec import SweepSpec
 from agents.sweep.study import Study
 
-_LOOK_SECONDS = 1
-"""Reports in the trials' logs are seen this late at most, changes of JobSets at once."""
+_RESYNC_SECONDS = 1
+"""Resync interval for reports in the trials' logs; changes of JobSets are observed at once."""
 _TOGETHER_SECONDS = 0.2
-"""A JobSet changes several times in a row."""
+"""Before a reconcile that follows a change, since a JobSet changes several times in a row."""
 
 
-def main(description: str, journal: str, namespace: str, name: str) -> None:
-    """Do what is due until the process is killed, which is safe at any moment, or until the sweep ends the process.
+def main(file: str, journal_file: str, namespace: str, name: str) -> None:
+    """Reconcile until the process is killed, which is safe at any moment, or until the sweep ends the process.
 
     Raises TakenOver once another controller runs the sweep.
     """
-    lead = turns.begin()
-    sweep, kept = Sweep.read(Path(description).read_text()), Journal(Path(journal))
-    cluster = Cluster(lead.server, namespace, name, sweep.name)
+    leader = leader_election.wait_to_lead()
+    spec, journal = SweepSpec.read(Path(file).read_text()), Journal(Path(journal_file))
+    cluster = Cluster(leader.server, namespace, name, spec.name)
 
-    def say(action: Action) -> None:
-        kept.check()
-        print(said(action), flush=True)
+    def log(action: Action) -> None:
+        journal.check()
+        print(describe(action), flush=True)
 
-    controller = Controller(sweep, Study(kept.storage, sweep.name, sweep.search), cluster, between=say)
-    shown: dict[str, Any] = {}
+    controller = Controller(spec, Study(journal.storage, spec.name, spec.search), cluster, between=log)
+    published: dict[str, Any] = {}
     while True:
         try:
-            with lead.turn():
-                trials = controller.trials()
-                if (results := controller.results(trials)) != shown:
+            with leader.reconciling():
+                trials = controller.observe()
+                if (results := controller.results(trials)) != published:
                     cluster.publish(results)
-                    shown = results
-                if sweep.ends and results["finished"]:
+                    published = results
+                if spec.ends and results["finished"]:
                     return
-                is_idle = not controller.step(trials)
+                is_idle = not controller.reconcile(trials)
             if is_idle:
-                cluster.wait(_LOOK_SECONDS)
+                cluster.wait(_RESYNC_SECONDS)
                 time.sleep(_TOGETHER_SECONDS)
         except OSError as error:
-            # The API server or the volume; the next step sees their new state.
+            # The API server or the volume; the next reconcile observes their new state.
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
-            time.sleep(_LOOK_SECONDS)
+            time.sleep(_RESYNC_SECONDS)
 
 
 if __name__ == "__main__":

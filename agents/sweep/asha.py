@@ -41,7 +41,7 @@ class Curve:
 
 
 @dataclass(frozen=True)
-class Fate:
+class TrialDecision:
     """What is decided about a trial."""
 
     pruned_at: Report | None = None
@@ -58,35 +58,35 @@ class _Standing:
     open: bool
 
 
-def fates(curves: Sequence[Curve], asha: Asha | None, *, minimize: bool) -> list[Fate]:
+def decisions(curves: Sequence[Curve], asha: Asha | None, *, minimize: bool) -> list[TrialDecision]:
     """The decisions about trials, in the order of their numbers."""
     if asha is None:
-        return [Fate() for _ in curves]
-    found: list[Fate] = []
+        return [TrialDecision() for _ in curves]
+    found: list[TrialDecision] = []
     before: list[_Standing] = []
     for curve in curves:
-        fate, standing = _climb(curve, before, asha, 1 if minimize else -1)
-        found.append(fate)
+        decision, standing = _climb(curve, before, asha, 1 if minimize else -1)
+        found.append(decision)
         before.append(standing)
     return found
 
 
-def _climb(curve: Curve, before: Sequence[_Standing], asha: Asha, sign: int) -> tuple[Fate, _Standing]:
+def _climb(curve: Curve, before: Sequence[_Standing], asha: Asha, sign: int) -> tuple[TrialDecision, _Standing]:
     """One trial's way over the rungs, against the trials before it."""
     values: list[float] = []
     for index in itertools.count():
         # The first report, also after a restart repeats the steps: a decision is never revised.
         report = next((each for each in curve.reports if each.step >= asha.rung(index)), None)
         if report is None:
-            return Fate(settled=curve.ended), _Standing(values, open=not curve.ended)
+            return TrialDecision(settled=curve.ended), _Standing(values, open=not curve.ended)
         value = sign * report.value if math.isfinite(report.value) else math.inf
         others = [each.values[index] for each in before if len(each.values) > index]
         waits = any(each.open and len(each.values) <= index for each in before)
         values.append(value)
         if waits and value < math.inf:
-            return Fate(settled=False), _Standing(values, open=True)
+            return TrialDecision(settled=False), _Standing(values, open=True)
         if not _passes(value, others, asha.reduction):
-            return Fate(pruned_at=report), _Standing(values, open=False)
+            return TrialDecision(pruned_at=report), _Standing(values, open=False)
     raise AssertionError("unreachable")
 
 

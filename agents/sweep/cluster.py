@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import urllib.error
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from agents.api import NOT_FOUND, ApiServer
-from agents.sweep.due import Job
-from agents.watched import Watched
+from agents.api import NOT_FOUND, ApiServer, tolerate
+from agents.sweep.decide import Job
+from agents.watch import WatchedList
 
 MANAGER = "tensorplane-sweep"
 _ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
@@ -26,16 +25,16 @@ class Cluster:
     sweep: str
     """The workload's name, by which its JobSets are labelled."""
     run: str
-    """The sweep's run, after which its ConfigMap is named."""
+    """The sweep's run, which is in its ConfigMap's name."""
     _published: str = ""
     """The resourceVersion of the results that this controller has published, or found."""
 
-    def jobs(self) -> dict[str, Job]:
+    def list_jobs(self) -> dict[str, Job]:
         """The state of each JobSet, by name."""
         return {each["metadata"]["name"]: _state(each) for each in self._of_sweep.items()}
 
     def wait(self, seconds: int) -> None:
-        """Wait until a JobSet is another than `jobs` has seen it, but not longer than this."""
+        """Wait until a JobSet is another than `list_jobs` has read it, but not longer than this."""
         self._of_sweep.wait(seconds)
 
     def create(self, job_set: Mapping[str, Any]) -> None:
@@ -56,11 +55,8 @@ class Cluster:
 
     def delete(self, name: str) -> None:
         """Delete a JobSet. It stays, as one that is being deleted, until its pods are gone."""
-        try:
+        with tolerate(NOT_FOUND):
             self.server.send("DELETE", f"{self._job_sets}/{name}", {"propagationPolicy": "Foreground"})
-        except urllib.error.HTTPError as error:
-            if error.code != NOT_FOUND:
-                raise
 
     def publish(self, results: Mapping[str, Any]) -> None:
         """Replace the results. Raises OSError if somebody has changed them since, maybe a later controller."""
@@ -74,8 +70,8 @@ class Cluster:
         return f"apis/jobset.x-k8s.io/v1alpha2/namespaces/{self.namespace}/jobsets"
 
     @cached_property
-    def _of_sweep(self) -> Watched:
-        return Watched(self.server, f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}")
+    def _of_sweep(self) -> WatchedList:
+        return WatchedList(self.server, f"{self._job_sets}?labelSelector=app.kubernetes.io%2Fname%3D{self.sweep}")
 
     @property
     def _results(self) -> str:

@@ -2,7 +2,7 @@
 
 One controller writes it, the newest. A lock of the file would be the former one's for as long as its node is cut off.
 So a new controller renames the folder of the former one, whose next change then finds no file, and goes on with a copy:
-what the former one still writes to the file that it has open is read by nobody.
+no controller reads what the former one still writes to the file that it has open.
 
     sweeps/.digits-1a2b.journal/<writer>/digits-1a2b.journal
 """

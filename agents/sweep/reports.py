@@ -21,24 +21,24 @@ _WORD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
 _FILE = re.compile(r"(?P<pod>.+)\.(?P<start>\d+)\.log(?P<newest>|\.old)")
 
 
-def of_trial(folder: Path, metric: str) -> list[Report]:
+def read_trial(folder: Path, metric: str) -> list[Report]:
     """The reports in a trial's logs, in the order in which they were printed; none before its first line."""
-    return [report for path in _files(folder) for report in read(_lines(path), metric)]
+    return [report for path in _files(folder) for report in parse(_lines(path), metric)]
 
 
-def succeeded(folder: Path) -> bool:
+def has_succeeded(folder: Path) -> bool:
     """Whether a trial's logs say that its run has succeeded. Then they have all of its reports."""
     return any(_tail(path) == _SUCCEEDED for path in _files(folder))
 
 
-def read(lines: Iterable[str], metric: str) -> Iterator[Report]:
+def parse(lines: Iterable[str], metric: str) -> Iterator[Report]:
     """The reports among the lines of a log: those with a step and the metric."""
     for line in lines:
         # A file that is being written may end in the middle of a line.
         if not line.startswith(_PREFIX) or not line.endswith("\n"):
             continue
-        facts = dict(_WORD.findall(line))
-        step, value = _number(facts.get("step")), _number(facts.get(metric))
+        values = dict(_WORD.findall(line))
+        step, value = _number(values.get("step")), _number(values.get(metric))
         if step is not None and value is not None and math.isfinite(step):
             yield Report(int(step), value)
 

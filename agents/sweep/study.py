@@ -14,18 +14,19 @@ import optuna
 from optuna.distributions import BaseDistribution, CategoricalDistribution, FloatDistribution, IntDistribution
 from optuna.samplers import BaseSampler, TPESampler
 from optuna.storages import BaseStorage
-from optuna.trial import FrozenTrial, TrialState
+from optuna.trial import FrozenTrial
+from optuna.trial import TrialState as OptunaState
 
 from agents.sweep.asha import Report
-from agents.sweep.due import State
+from agents.sweep.decide import TrialState
+from agents.sweep.spec import Value
 
-Value = str | int | float | bool
 Space = Mapping[str, BaseDistribution]
 _STATES = {
-    TrialState.RUNNING: State.OPEN,
-    TrialState.COMPLETE: State.COMPLETE,
-    TrialState.PRUNED: State.PRUNED,
-    TrialState.FAIL: State.FAILED,
+    OptunaState.RUNNING: TrialState.OPEN,
+    OptunaState.COMPLETE: TrialState.COMPLETE,
+    OptunaState.PRUNED: TrialState.PRUNED,
+    OptunaState.FAIL: TrialState.FAILED,
 }
 _BEST_STEP, _BEST = "best_step", "best"
 
@@ -46,16 +47,16 @@ class Study:
         """Add a trial, without parameters."""
         self._study.ask()
 
-    def states(self) -> list[State]:
+    def list_states(self) -> list[TrialState]:
         """The state of each trial."""
         return [_STATES[trial.state] for trial in self._trials()]
 
-    def best(self, number: int) -> Report | None:
+    def get_best(self, number: int) -> Report | None:
         """The best report of a trial that has ended; None if it had none."""
         noted = self._trials()[number].user_attrs
         return Report(noted[_BEST_STEP], noted[_BEST]) if _BEST in noted else None
 
-    def parameters(self, number: int) -> dict[str, Value]:
+    def get_parameters(self, number: int) -> dict[str, Value]:
         """The parameters of a trial, chosen now if they were not yet."""
         trial = self._trials()[number]
         if trial.state.is_finished() or set(trial.params) == set(self._space):
@@ -66,7 +67,7 @@ class Study:
         begun = optuna.trial.Trial(self._study, trial._trial_id)
         return {name: begun._suggest(name, distribution) for name, distribution in self._space.items()}
 
-    def tell(self, number: int, state: State, best: Report | None) -> None:
+    def tell(self, number: int, state: TrialState, best: Report | None) -> None:
         """Record how a trial ended."""
         trial = self._trials()[number]
         if trial.state.is_finished():
@@ -76,7 +77,7 @@ class Study:
             begun.set_user_attr(_BEST_STEP, best.step)
             begun.set_user_attr(_BEST, best.value)
         ends = next(ended for ended, known in _STATES.items() if known is state)
-        self._study.tell(number, best.value if best and state is State.COMPLETE else None, ends)
+        self._study.tell(number, best.value if best and state is TrialState.COMPLETE else None, ends)
 
     def _trials(self) -> list[FrozenTrial]:
         return self._study.get_trials(deepcopy=False)

@@ -32,25 +32,25 @@ def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str
     ValueError names what Kafka cannot do, TimeoutError what the broker does not answer or show within 30 seconds.
     """
     admin = AdminClient({"bootstrap.servers": bootstrap})
-    have = _partitions(admin)
+    existing = _partitions(admin)
     shrinking = [
-        f"topic {name}: has {have[name]} partitions, but the settings declare {spec['partitions']}; "
-        f"Kafka cannot remove partitions: set {have[name]} or more"
+        f"topic {name}: has {existing[name]} partitions, but the settings declare {spec['partitions']}; "
+        f"Kafka cannot remove partitions: set {existing[name]} or more"
         for name, spec in wanted.items()
-        if have.get(name, 0) > spec["partitions"]
+        if existing.get(name, 0) > spec["partitions"]
     ]
     if shrinking:
         raise ValueError("\n".join(shrinking))
     done = []
     for name, spec in wanted.items():
-        if name not in have:
+        if name not in existing:
             new = NewTopic(name, spec["partitions"], spec["replicas"], config=dict(spec["config"]))
             _finish(admin.create_topics([new]))
             done.append(f"topic {name}: created, {spec['partitions']} partitions")
             continue
-        if have[name] < spec["partitions"]:
+        if existing[name] < spec["partitions"]:
             _finish(admin.create_partitions([NewPartitions(name, spec["partitions"])]))
-            done.append(f"topic {name}: {spec['partitions']} partitions, {have[name]} before")
+            done.append(f"topic {name}: {spec['partitions']} partitions, {existing[name]} before")
         changed = _configure(admin, name, spec["config"])
         done += [f"topic {name}: {key}={value}" for key, value in changed.items()]
     if done:
@@ -70,17 +70,17 @@ def _wait_until_shown(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]
 
 def _outdated(admin: AdminClient, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
     """Topics that the broker does not show as they are declared."""
-    have = _partitions(admin)
+    existing = _partitions(admin)
     return [
         name
         for name, spec in wanted.items()
-        if have.get(name) != spec["partitions"] or _differing(admin, name, spec["config"])
+        if existing.get(name) != spec["partitions"] or _differing(admin, name, spec["config"])
     ]
 
 
 def _differing(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:
-    (have,) = _finish(admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]))
-    return {key: value for key, value in wanted.items() if have[key].value != value}
+    (existing,) = _finish(admin.describe_configs([ConfigResource(ResourceType.TOPIC, topic)]))
+    return {key: value for key, value in wanted.items() if existing[key].value != value}
 
 
 def _configure(admin: AdminClient, topic: str, wanted: Mapping[str, str]) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Runs the triggers of one pipeline: `python3 -m agents.triggers TRIGGERS.json NAMESPACE CONFIG_MAP`."""
+"""Runs the controller of one pipeline's triggers: `python3 -m agents.triggers TRIGGERS.json NAMESPACE CONFIG_MAP`."""
 
 from __future__ import annotations
 
@@ -8,32 +8,32 @@ import sys
 import time
 from pathlib import Path
 
-from agents import turns
+from agents import leader_election
 from agents.triggers.cluster import Cluster
 from agents.triggers.controller import Controller
-from agents.triggers.described import Described
+from agents.triggers.spec import TriggerSpec
 
 
-def main(description: str, namespace: str, memory: str) -> None:
-    """Do what is due until the process is killed, which is safe at any moment."""
-    described = Described.read(json.loads(Path(description).read_text()))
-    lead = turns.begin()
-    cluster = Cluster(lead.server, namespace, described.pipeline, memory)
-    controller = Controller(described, cluster, said=lambda line: print(line, flush=True))
-    between = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 1)
-    failed = ""
+def main(file: str, namespace: str, config_map: str) -> None:
+    """Reconcile until the process is killed, which is safe at any moment."""
+    spec = TriggerSpec.read(json.loads(Path(file).read_text()))
+    leader = leader_election.wait_to_lead()
+    cluster = Cluster(leader.server, namespace, spec.pipeline, config_map)
+    controller = Controller(spec, cluster, log=lambda line: print(line, flush=True))
+    resync_seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 1)
+    printed = ""
     while True:
         try:
-            with lead.turn():
-                controller.step()
-            failed = ""
+            with leader.reconciling():
+                controller.reconcile()
+            printed = ""
         except (OSError, ValueError) as error:
-            # The API server or a volume; the next step sees their new state.
+            # The API server or a volume; the next reconcile observes their new state.
             line = f"{type(error).__name__}: {error}"
-            if line != failed:
+            if line != printed:
                 print(line, file=sys.stderr, flush=True)
-            failed = line
-        time.sleep(between)
+            printed = line
+        time.sleep(resync_seconds)
 
 
 if __name__ == "__main__":

@@ -1,21 +1,21 @@
-"""The objects of one pipeline's triggers in the cluster: its WorkflowTemplate and Workflows, the memory, Events."""
+"""The objects of one pipeline's triggers in the cluster: WorkflowTemplate, Workflows, state and Events."""
 
 from __future__ import annotations
 
-import datetime
-import urllib.error
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-from agents.api import CONFLICT, NOT_FOUND, ApiServer
-from agents.triggers.kept import Decision, Kept
-from agents.triggers.run import API
+from agents import events
+from agents.api import CONFLICT, ApiServer, tolerate
+from agents.state import ConfigMapState
+from agents.triggers.runs import API
+from agents.triggers.state import TriggerDecision, TriggerState
 
 MANAGER = "tensorplane-runs"
 """Field manager of Workflows, as of those that `tensorplane runs start` creates."""
-KEPT = "triggers.json"
-"""The key of what is remembered in its ConfigMap."""
+STATE_KEY = "triggers.json"
+"""The key of the state in its ConfigMap."""
 _COMPLETED = "workflows.argoproj.io/completed"
 """Label that Argo gives Workflows that have ended."""
 
@@ -27,30 +27,30 @@ class Cluster:
     server: ApiServer
     namespace: str
     pipeline: str
-    memory: str
-    """Name of the ConfigMap."""
-    _known: dict[str, Any] = field(default_factory=dict)
+    config_map: str
+    """Name of the state's ConfigMap."""
 
-    def kept(self) -> Kept:
-        """What is remembered."""
-        self._known = self.server.send("GET", self._config_map)
-        return Kept.read((self._known.get("data") or {}).get(KEPT, ""))
+    def __post_init__(self) -> None:
+        self._state = ConfigMapState(self.server, self.namespace, self.config_map, STATE_KEY)
 
-    def keep(self, kept: Kept) -> None:
-        """Remember it. Raises OSError if another controller has changed it since `kept()`, which is then in charge."""
-        version = self._known["metadata"]["resourceVersion"]
-        body = {"metadata": {"resourceVersion": version}, "data": {KEPT: kept.text()}}
-        self._known = self.server.send("PATCH", self._config_map, body)
+    def read_state(self) -> TriggerState:
+        """The state as the last reconcile left it."""
+        return TriggerState.read(self._state.read())
 
-    def template(self) -> Mapping[str, Any] | None:
+    def write_state(self, state: TriggerState) -> None:
+        """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
+        self._state.write(state.text())
+
+    def find_template(self) -> Mapping[str, Any] | None:
         """The pipeline as deployed; None if it is not."""
-        return self._get(f"{self._argo}/workflowtemplates/{self.pipeline}")
+        found: Mapping[str, Any] | None = self.server.find(f"{self._argo}/workflowtemplates/{self.pipeline}")
+        return found
 
-    def has(self, run: str) -> bool:
+    def has_run(self, run: str) -> bool:
         """Whether a run exists, in whatever state."""
-        return self._get(f"{self._argo}/workflows/{run}") is not None
+        return self.server.find(f"{self._argo}/workflows/{run}") is not None
 
-    def unfinished(self) -> list[str]:
+    def list_unfinished(self) -> list[str]:
         """Runs of the pipeline that have not ended."""
         selector = f"app.kubernetes.io%2Fname%3D{self.pipeline}%2C{_COMPLETED.replace('/', '%2F')}%21%3Dtrue"
         found = self.server.send("GET", f"{self._argo}/workflows?labelSelector={selector}")["items"]
@@ -58,52 +58,21 @@ class Cluster:
 
     def create(self, workflow: Mapping[str, Any]) -> None:
         """Create a run unless it exists."""
-        try:
+        with tolerate(CONFLICT):
             self.server.send("POST", f"{self._argo}/workflows?fieldManager={MANAGER}", workflow)
-        except urllib.error.HTTPError as error:
-            if error.code != CONFLICT:
-                raise
 
-    def announce(self, decision: Decision) -> None:
-        """Create the decision's Event. A second one of the same decision changes nothing."""
-        at = datetime.datetime.fromtimestamp(decision.at, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        event = {
-            "apiVersion": "v1",
-            "kind": "Event",
-            "metadata": {"name": f"{self.pipeline}.triggers-{decision.number}", "namespace": self.namespace},
-            "involvedObject": {
-                "apiVersion": API,
-                "kind": "WorkflowTemplate",
-                "name": self.pipeline,
-                "namespace": self.namespace,
-            },
-            "reason": decision.action,
-            "message": f"{decision.run}: {decision.reason}",
-            "type": "Normal",
-            "firstTimestamp": at,
-            "lastTimestamp": at,
-            "count": 1,
-            "source": {"component": "tensorplane-triggers"},
-        }
-        try:
-            self.server.send("POST", f"api/v1/namespaces/{self.namespace}/events", event)
-        except urllib.error.HTTPError as error:
-            if error.code != CONFLICT:
-                raise
-
-    def _get(self, path: str) -> Mapping[str, Any] | None:
-        try:
-            found: Mapping[str, Any] = self.server.send("GET", path)
-        except urllib.error.HTTPError as error:
-            if error.code != NOT_FOUND:
-                raise
-            return None
-        return found
+    def create_event(self, decision: TriggerDecision) -> None:
+        """Create the decision's Event, unless it exists."""
+        made = events.event(
+            {"name": f"{self.pipeline}.triggers-{decision.number}", "namespace": self.namespace},
+            {"apiVersion": API, "kind": "WorkflowTemplate", "name": self.pipeline, "namespace": self.namespace},
+            reason=decision.action,
+            message=f"{decision.run}: {decision.reason}",
+            at=events.timestamp(decision.at),
+            component="tensorplane-triggers",
+        )
+        events.create(self.server, made)
 
     @property
     def _argo(self) -> str:
         return f"apis/{API}/namespaces/{self.namespace}"
-
-    @property
-    def _config_map(self) -> str:
-        return f"api/v1/namespaces/{self.namespace}/configmaps/{self.memory}"

@@ -1,4 +1,4 @@
-"""What a Workload of Kueue says of the time for which it has been admitted, and of the GPUs that it holds."""
+"""The usage of a Workload of Kueue: how long it was admitted, and the GPUs that it holds."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Object = dict[str, Any]
 
 GPU = "nvidia.com/gpu"
 UNKNOWN = "unknown"
-"""The flavor of GPUs that were held and returned while nobody looked."""
+"""The flavor of GPUs that were held and returned between two reconciles."""
 
 
 @dataclass(frozen=True)
-class Held:
-    """A Workload, as far as its use counts."""
+class WorkloadUsage:
+    """What a Workload has used, and uses now."""
 
     key: str
     """Short for its UID, of which the record has thousands."""
@@ -33,17 +33,17 @@ class Held:
     finished: bool
 
 
-def of(thing: Object, now: datetime) -> Held | None:
+def read_usage(thing: Object, now: datetime) -> WorkloadUsage | None:
     """The use of one Workload; None if it asks for no GPUs."""
     spec, status = thing["spec"], thing.get("status") or {}
-    gpus = _assigned(status) or _asked(spec)
+    gpus = _assigned(status) or _requested(spec)
     if not gpus:
         return None
     finished, admitted = _condition(status, "Finished"), _condition(status, "Admitted")
     is_admitted = admitted.get("status") == "True"
     ended = finished.get("status") == "True"
     changed = finished if ended else admitted if admitted and not is_admitted else {}
-    return Held(
+    return WorkloadUsage(
         key=str(thing["metadata"]["uid"]).replace("-", "")[:16],
         queue=str(spec.get("queueName", "")),
         past=int(status.get("accumulatedPastExecutionTimeSeconds") or 0),
@@ -66,7 +66,7 @@ def _assigned(status: Object) -> dict[str, int]:
     return dict(found)
 
 
-def _asked(spec: Object) -> dict[str, int]:
+def _requested(spec: Object) -> dict[str, int]:
     total = 0
     for each in spec.get("podSets") or ():
         containers = each["template"]["spec"]["containers"]

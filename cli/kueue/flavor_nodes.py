@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from agents.quota_return.nodes import TAINT, why_unschedulable
+from agents.quota_return.flavors import TAINT, why_unschedulable
 from cli.api_values import Object
 from cli.kueue.facts import Facts
 

@@ -7,7 +7,7 @@ from datetime import datetime
 from graphlib import TopologicalSorter
 from typing import Any
 
-from agents.steps.waiting import nodes as nodes
+from agents.steps.workflow import nodes as nodes
 from cli.access import Access
 from cli.api_values import Object, moment
 from components.base.labels import NAME

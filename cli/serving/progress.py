@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from agents.rollout import metrics
-from agents.rollout.gates import ACCURACY, Gate, Verdict, verdict
+from agents.rollout.gates import ACCURACY, Gate, GateResult, evaluate
+from agents.rollout.servers import METRICS_PATH
 from cli.serving import rest
 from cli.serving.server import Server
 from core.errors import UserError
@@ -12,10 +13,10 @@ from driver import canaries
 
 def waits(of: Server, model: str) -> str:
     """`errorRate: 187 of 200 requests`; empty where no version is tried, and once the gates have decided."""
-    if of.rollout is None or of.rollout.kept.candidate is None or of.rollout.kept.promoting:
+    if of.rollout is None or of.rollout.state.candidate is None or of.rollout.state.promoting:
         return ""
-    said, reason = verdict(_gates(of), metrics.measured(_metrics(of), model))
-    return reason if said is Verdict.WAITS else ""
+    result, reason = evaluate(_gates(of), metrics.measure(_metrics(of), model))
+    return reason if result is GateResult.WAITS else ""
 
 
 def _gates(of: Server) -> list[Gate]:
@@ -29,7 +30,7 @@ def _metrics(of: Server) -> list[str]:
     texts = []
     for pod in of.canary_pods():
         try:
-            status, text = rest.ask(of.api, pod, metrics.PATH)
+            status, text = rest.ask(of.api, pod, METRICS_PATH)
         except UserError:
             continue
         if status == 200:

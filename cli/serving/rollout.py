@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from agents.rollout import routes
-from agents.rollout.kept import Kept
+from agents.rollout.state import RolloutState
 from cli.access import Access
 from driver import canaries
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
@@ -15,7 +15,7 @@ from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
 class Rollout:
     """A server whose new versions a canary tries."""
 
-    kept: Kept
+    state: RolloutState
     stable: int
     """Ready pods of the stable version."""
     canary: int
@@ -26,33 +26,33 @@ class Rollout:
     def shares(self) -> str:
         """Which part of the requests each version gets; with a Gateway, of the Gateway's."""
         whole = self.stable + self.canary
-        if self.kept.stable is None or not whole:
+        if self.state.stable is None or not whole:
             return ""
         of_canary = 100 * self.canary / whole if self.weight is None else self.weight
-        of_stable = f"{self.kept.stable}: {100 - of_canary:.0f} %"
-        if not self.canary or self.kept.candidate is None:
+        of_stable = f"{self.state.stable}: {100 - of_canary:.0f} %"
+        if not self.canary or self.state.candidate is None:
             return of_stable
-        return f"{of_stable}, canary {self.kept.candidate}: {of_canary:.0f} %"
+        return f"{of_stable}, canary {self.state.candidate}: {of_canary:.0f} %"
 
     @property
     def last_decision(self) -> str:
         """As its Event says it."""
-        if not self.kept.decisions:
+        if not self.state.decisions:
             return ""
-        last = self.kept.decisions[-1]
+        last = self.state.decisions[-1]
         return f"{last.action} {last.version}: {last.reason}"
 
 
 def of(access: Access, name: str, ready: int) -> Rollout | None:
     """The rollout of a server of the stack; None without a canary. `ready`: its ready pods of the stable version."""
-    if (kept := canaries.get_state(access.api, access.namespace, name)) is None:
+    if (state := canaries.get_state(access.api, access.namespace, name)) is None:
         return None
     path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments/{name}{CANARY_SUFFIX}"
     canary = ((access.api.get(path) or {}).get("status") or {}).get("readyReplicas") or 0
-    return Rollout(kept, ready, canary, _weight(access, name))
+    return Rollout(state, ready, canary, _weight(access, name))
 
 
 def _weight(access: Access, name: str) -> int | None:
     inside = f"/{routes.API}/namespaces/{access.namespace}"
     found = [access.api.get(f"{inside}/{plural}/{name}") for plural in routes.PLURALS.values()]
-    return next((routes.weight(route, name) for route in found if route), None)
+    return next((routes.get_weight(route, name) for route in found if route), None)

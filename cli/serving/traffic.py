@@ -38,7 +38,7 @@ class Traffic:
 
 def read(text: str) -> dict[str, Counts]:
     """What one pod has counted, by model. Empty if it has no metrics of TensorFlow Serving."""
-    return {model: Counts(found.requests, dict(found.buckets)) for model, found in metrics.read(text).items()}
+    return {model: Counts(found.requests, dict(found.buckets)) for model, found in metrics.read_counts(text).items()}
 
 
 def of(model: str, looks: Iterable[tuple[Mapping[str, Counts], Mapping[str, Counts]]], seconds: float) -> Traffic:

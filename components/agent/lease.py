@@ -3,7 +3,7 @@
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.turns import LEASE, POD
+from agents.leader_election import LEASE, POD
 from components.agent.health import lease_name
 from components.base.labels import AGENT, labels
 
@@ -44,7 +44,7 @@ def create(
 
 
 def environment(agent: str, namespace: pulumi.Input[str]) -> "list[k8s.core.v1.EnvVarArgsDict]":
-    """The variables that `agents.turns.begin` reads."""
+    """The variables that `agents.leader_election.begin` reads."""
     return [
         {"name": LEASE, "value": pulumi.Output.concat(namespace, "/", lease_name(agent))},
         {"name": POD, "value_from": {"field_ref": {"field_path": "metadata.name"}}},

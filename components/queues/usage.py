@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.usage.record import PREFIX
+from agents.usage.state import PREFIX
 from components.agent import lease as agent_lease
 from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
 from components.base import agent_outputs, encrypted, outputs

@@ -11,9 +11,9 @@ import yaml
 
 from agents.api import ApiServer
 from agents.lost_nodes import leaving
-from agents.lost_nodes.__main__ import look
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.controller import reconcile
+from agents.lost_nodes.evictions import Evictions
 from agents.lost_nodes.nodes import Heartbeats
 from components.base.labels import FENCED
 from core.kube import Kube
@@ -48,14 +48,14 @@ def test_a_dead_nodes_fenced_pods_end_the_others_stay_and_it_gets_pods_again_whe
     pods.apply(fenced, pod("own", SECOND))
     pods.until("condition=Ready", "pod/fenced", "pod/own")
     cluster, heartbeats = Cluster(client, [pods.namespace]), Heartbeats(20)
-    moves = Moves(cluster)
+    evictions = Evictions(cluster)
 
     def names() -> set[str]:
-        look(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
 
     def taints() -> set[str]:
-        look(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
 
     assert names() == {"fenced", "own"}
@@ -75,14 +75,14 @@ def test_pods_leave_a_node_that_announces_its_end_as_their_budgets_allow(
     pods.apply(pod("plain", SECOND), pod("kept", SECOND), budget("kept"))
     pods.until("condition=Ready", "pod/plain", "pod/kept")
     cluster = Cluster(client, [pods.namespace])
-    heartbeats, moves = Heartbeats(), Moves(cluster)
+    heartbeats, evictions = Heartbeats(), Evictions(cluster)
 
     def names() -> set[str]:
-        look(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {one["metadata"]["name"] for one in kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")}
 
     def taints() -> set[str]:
-        look(cluster, heartbeats, moves, time.monotonic())
+        reconcile(cluster, heartbeats, evictions, time.monotonic())
         return {each["key"] for each in (kube.get(f"/api/v1/nodes/{SECOND}") or {})["spec"].get("taints", ())}
 
     assert names() == {"plain", "kept"}
@@ -115,11 +115,11 @@ def test_the_agent_tells_of_a_drain_and_evicts_nothing_itself(
     cluster = Cluster(client, [pods.namespace])
     pods.kubectl("cordon", SECOND)
     try:
-        look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
+        reconcile(cluster, Heartbeats(), Evictions(cluster), time.monotonic())
         assert pods.field("pod slow", ".metadata.deletionTimestamp") == ""
         pods.evict("slow")
         eventually(lambda: pods.field("pod slow", ".metadata.deletionTimestamp"))
-        look(cluster, Heartbeats(), Moves(cluster), time.monotonic())
+        reconcile(cluster, Heartbeats(), Evictions(cluster), time.monotonic())
     finally:
         pods.kubectl("uncordon", SECOND)
     told = pods.field("events", ".items[?(@.reason=='NodeDrained')].message")

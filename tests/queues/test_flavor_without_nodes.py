@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 import pytest
 
 from agents.api import ApiServer
-from agents.quota_return import nodes as flavor_nodes
+from agents.quota_return import flavors
 from cli.commands.why import query
 from cli.commands.why.answer import Answer
 from components import versions
@@ -85,7 +85,7 @@ def test_its_queue_gets_other_guaranteed_gpus_back_while_no_node_of_a_flavor_tak
         assert "No node of a100-80gb takes pods: ampere-0 is cordoned" in " ".join(_why(queues).after)
         assert queues.nodes("waits") == []
 
-        flavor_nodes.look(_AsAdmin(queues), _placed(queues), cohort)
+        flavors.reconcile(_AsAdmin(queues), _placed(queues), cohort)
         eventually(lambda: len(queues.nodes("waits")) == 1)
         assert set(queues.seen()["waits"].given.values()) == {T4}
 

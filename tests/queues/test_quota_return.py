@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.quota_return.record import REASON
+from agents.quota_return.state import REASON
 from cli.commands.why import query
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
 from components.queues.quota_return import ACCOUNT

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 import pytest
 
-from agents.quota_return.objects import condition, moment
-from agents.usage.record import PREFIX, Record
+from agents.quota_return.objects import condition, parse_time
+from agents.usage.state import PREFIX, UsageState
 from components.queues.usage import ACCOUNT
 from tests.queues import agents
 from tests.queues.jobs import WORKLOAD, Jobs, workers
@@ -30,9 +30,9 @@ def recorded(queues: Jobs, fleet: Simulated) -> Iterator[Jobs]:
         yield queues
 
 
-def _record(jobs: Jobs) -> Record:
+def _record(jobs: Jobs) -> UsageState:
     path = f"/api/v1/namespaces/{jobs.stack}/configmaps/{PREFIX}{TEAM}"
-    return Record.read((jobs.kube.get(path) or {}).get("data") or {})
+    return UsageState.read((jobs.kube.get(path) or {}).get("data") or {})
 
 
 def _gpu_seconds(jobs: Jobs) -> float:
@@ -59,7 +59,7 @@ def test_a_killed_program_counts_what_kueue_counts(recorded: Jobs) -> None:
             path = f"/api/v1/namespaces/{jobs.stack}/pods/{pod['metadata']['name']}"
             jobs.kube.delete(path, gracePeriodSeconds="0")
     workload = jobs.workload(_JOB)
-    since = moment(condition(workload, "Admitted")["lastTransitionTime"]).timestamp()
+    since = parse_time(condition(workload, "Admitted")["lastTransitionTime"]).timestamp()
     jobs.api.patch(WORKLOAD, workload["metadata"]["name"], TEAM, {"spec": {"active": False}}, manager="test")
     ran = eventually(lambda: _ran(jobs)) or 0
     took = time.time() - since

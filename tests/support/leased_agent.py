@@ -1,6 +1,6 @@
-"""An agent with a Lease that lasts two seconds, which acts once for each line that it is told, and watches while it
-waits: `ADDRESS ACCOUNT POD LONGEST_TURN`. The line `hang` is a turn without an end; after `read`, the turn asks, and
-acts at the next line."""
+"""An agent with a Lease that lasts two seconds, which acts once for each line of its input, and watches while it waits:
+`ADDRESS ACCOUNT POD LONGEST_RECONCILE`. The line `hang` is a reconcile without an end; after `read`, the reconcile
+reads, and acts at the next line."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from pathlib import Path
 
 from agents import lease
 from agents.api import ApiServer
+from agents.leader_election import ElectedLeader, Timing
 from agents.lease import Lease
-from agents.turns import LeasedTurns, Pace
 from tests.support import plain_http
 
 NAMESPACE, NAME = "team", "agent.usage"
 
 
-def main(address: str, account: str, pod: str, longest_turn: str) -> None:
+def main(address: str, account: str, pod: str, longest_reconcile: str) -> None:
     ssl.create_default_context = lambda cafile: None  # type: ignore[assignment, misc]
     http.client.HTTPSConnection = plain_http.connection  # type: ignore[assignment, misc]
     lease.DURATION_SECONDS, lease.DEADLINE_SECONDS = 2, 1.2
     server = ApiServer(address, Path(account))
-    turns = LeasedTurns(
+    leader = ElectedLeader(
         Lease(server, NAMESPACE, NAME, pod),
-        Pace(renew=0.1, retry=0.05, longest_turn=float(longest_turn)),
+        Timing(renew_period=0.1, retry_period=0.05, longest_reconcile=float(longest_reconcile)),
         watch=lambda: server.send("GET", f"watched/{pod}"),
     )
-    turns.begin()
+    leader.begin()
     for line in sys.stdin:
-        with turns.turn():
+        with leader.reconciling():
             if line == "hang\n":
                 threading.Event().wait()
             if line == "read\n":
-                turns.server.send("POST", f"reads/{pod}", {})
+                leader.server.send("POST", f"reads/{pod}", {})
                 sys.stdin.readline()
-            turns.server.send("POST", f"acts/{pod}", {})
+            leader.server.send("POST", f"acts/{pod}", {})
     # Nobody tells it more: it lives until it is stopped.
     threading.Event().wait()
 

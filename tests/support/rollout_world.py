@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from agents.rollout.cluster import Found
+from agents.rollout.cluster import PodStatus
 from agents.rollout.controller import Controller
-from agents.rollout.decide import Rollout, Track
-from agents.rollout.described import Described
+from agents.rollout.decide import Track
 from agents.rollout.gates import ERROR_RATE, Gate
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.spec import Rollout, RolloutSpec
+from agents.rollout.state import RolloutDecision, RolloutState
 
 REPLICAS = 4
 
@@ -23,10 +23,10 @@ class KilledError(Exception):
     """The controller was killed."""
 
 
-def described(folder: Path, **changed: Any) -> Described:
+def spec(folder: Path, **changed: Any) -> RolloutSpec:
     """A server whose canary is one of four pods, and needs 20 requests with at most a tenth of errors."""
     rollout = Rollout(REPLICAS, 1, [Gate(ERROR_RATE, 0.1, 20)], deadline_seconds=3600, digest="1")
-    return Described("digits-server", "digits", folder, replace(rollout, **changed))
+    return RolloutSpec("digits-server", "digits", folder, replace(rollout, **changed))
 
 
 @dataclass
@@ -63,7 +63,7 @@ class World:
     """The canary's part of the requests of each route, in percent; None: not divided."""
     replicas: dict[bool, int] = field(default_factory=lambda: {False: REPLICAS, True: 0})
     config: dict[bool, int | None] = field(default_factory=lambda: {False: None, True: None})
-    events: dict[int, Decision] = field(default_factory=dict)
+    events: dict[int, RolloutDecision] = field(default_factory=dict)
     servers: dict[str, Server] = field(default_factory=dict)
     answered: list[int] = field(default_factory=list)
     """The version behind each answer."""
@@ -81,18 +81,18 @@ class World:
 
     # What the controller asks of the cluster.
 
-    def kept(self) -> Kept:
-        return Kept.read(self._text)
+    def read_state(self) -> RolloutState:
+        return RolloutState.read(self._text)
 
-    def keep(self, kept: Kept) -> None:
-        self._write(lambda: setattr(self, "_text", kept.text()))
+    def write_state(self, state: RolloutState) -> None:
+        self._write(lambda: setattr(self, "_text", state.text()))
 
-    def track(self, *, canary: bool) -> Track:
+    def get_track(self, *, canary: bool) -> Track:
         return Track(self.replicas[canary], self.config[canary])
 
-    def pods(self) -> list[Found]:
+    def list_pods(self) -> list[PodStatus]:
         return [
-            Found(
+            PodStatus(
                 name,
                 name,
                 one.canary,
@@ -101,23 +101,20 @@ class World:
                 started=not one.starting,
                 admitted=one.admitted,
                 failed="",
-                told="",
+                annotated="",
             )
             for name, one in self.servers.items()
         ]
 
-    def has_leaving(self, *, canary: bool) -> bool:
+    def has_terminating_pods(self, *, canary: bool) -> bool:
         return False
 
     def configure(self, version: int | None, *, canary: bool) -> None:
         assert not (canary and any(one.canary for one in self.servers.values())), "canary pods start with their version"
         self._write(lambda: self.config.__setitem__(canary, version))
 
-    def hasten(self, pod: str, version: int | None) -> None:
+    def annotate(self, pod: str, version: int | None) -> None:
         pass
-
-    def told(self, version: int | None) -> str:
-        return ""
 
     def admit(self, pod: str) -> None:
         self._write(lambda: setattr(self.servers[pod], "admitted", True))
@@ -127,15 +124,15 @@ class World:
         assert not (ends and any(self.routes.values())), "a canary ends once no route leads to it"
         self._write(lambda: self.replicas.__setitem__(canary, replicas))
 
-    def weights(self) -> Mapping[str, int | None]:
+    def get_weights(self) -> Mapping[str, int | None]:
         return dict(self.routes)
 
-    def weigh(self, route: str, weight: int) -> None:
+    def set_weight(self, route: str, weight: int) -> None:
         ready = {one.canary for one in self.servers.values() if one.ready}
         assert ready >= ({False, True} if weight else {False}), "a track is Ready before it gets requests"
         self._write(lambda: self.routes.__setitem__(route, weight))
 
-    def announce(self, decision: Decision) -> None:
+    def create_event(self, decision: RolloutDecision) -> None:
         self._write(lambda: self.events.__setitem__(decision.number, decision))
 
     def _write(self, change: Any) -> None:
@@ -216,13 +213,13 @@ class _Client:
         return f'{name}"OK"}} {good}\n{name}"INTERNAL"}} {self.one.errors}\n'
 
 
-def settle(world: World, settings: Described, looks: int = 60) -> int:
+def settle(world: World, settings: RolloutSpec, looks: int = 60) -> int:
     """Let controllers look this often, each until it is killed. Returns how many were killed."""
     kills = 0
     controller = Controller(settings, world, connect=world.connect)
     for _ in range(looks):
         try:
-            controller.step()
+            controller.reconcile()
         except KilledError:
             kills += 1
             controller = Controller(settings, world, connect=world.connect)

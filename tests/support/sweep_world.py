@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from agents.sweep.controller import Controller, Sweep
-from agents.sweep.due import Action, Job
+from agents.sweep.controller import Controller
+from agents.sweep.decide import Action, Job
 from agents.sweep.journal import Journal
+from agents.sweep.spec import RUN, SweepSpec, placeholder
 from agents.sweep.study import Study
-from agents.sweep.template import RUN, placeholder
 
 STEPS = 27
 FAILS = 4
@@ -26,7 +26,7 @@ class KilledError(Exception):
     """The controller was killed."""
 
 
-def sweep(folder: Path, **changed: Any) -> Sweep:
+def sweep(folder: Path, **changed: Any) -> SweepSpec:
     """A sweep over one continuous and one discrete parameter."""
     search = {
         "parameters": {"RATE": {"low": 1e-4, "high": 0.1, "log": True}, "LAYERS": {"low": 1, "high": 4, "step": 1}},
@@ -40,7 +40,7 @@ def sweep(folder: Path, **changed: Any) -> Sweep:
         **changed,
     }
     variables = [{"name": name, "value": placeholder(name)} for name in search["parameters"]]
-    return Sweep("digits-1a", search, json.dumps({"metadata": {"name": RUN}, "env": variables}), folder / "logs")
+    return SweepSpec("digits-1a", search, json.dumps({"metadata": {"name": RUN}, "env": variables}), folder / "logs")
 
 
 @dataclass
@@ -58,7 +58,7 @@ class World:
     _ending: set[str] = field(default_factory=set)
     """JobSets of runs that have succeeded, before Kubernetes has noticed."""
 
-    def jobs(self) -> dict[str, Job]:
+    def list_jobs(self) -> dict[str, Job]:
         return dict(self.jobs_now)
 
     def create(self, job_set: Mapping[str, Any]) -> None:
@@ -105,10 +105,10 @@ class World:
             self._ending.add(name)
 
 
-def finish(described: Sweep, folder: Path, timing: int, kill_chance: float) -> tuple[dict[str, Any], World, int]:
+def finish(spec: SweepSpec, folder: Path, timing: int, kill_chance: float) -> tuple[dict[str, Any], World, int]:
     """Run a sweep to its end: its results, its cluster, and how often the controller was killed."""
     chance = random.Random(timing)
-    world, kills = World(described.logs, chance), 0
+    world, kills = World(spec.logs, chance), 0
 
     def maybe_kill(_: Action) -> None:
         if chance.random() < kill_chance:
@@ -117,10 +117,10 @@ def finish(described: Sweep, folder: Path, timing: int, kill_chance: float) -> t
     for _ in range(2000):
         journal = Journal(folder / "study.journal")
         try:
-            study = Study(journal.storage, described.name, described.search)
-            controller = Controller(described, study, world, between=maybe_kill)
-            while not (results := controller.results(trials := controller.trials()))["finished"]:
-                controller.step(trials)
+            study = Study(journal.storage, spec.name, spec.search)
+            controller = Controller(spec, study, world, between=maybe_kill)
+            while not (results := controller.results(trials := controller.observe()))["finished"]:
+                controller.reconcile(trials)
                 world.pass_time()
             return results, world, kills
         except KilledError:

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from agents.triggers.controller import Controller
-from agents.triggers.described import Described
-from agents.triggers.kept import Decision, Kept
+from agents.triggers.spec import TriggerSpec
+from agents.triggers.state import TriggerDecision, TriggerState
 from tensorplane.datasets import Commit, Dataset, Note
 
 PIPELINE = "digits"
@@ -38,10 +38,10 @@ class World:
     runs: dict[str, bool] = field(default_factory=dict)
     """Each run, and whether it has ended."""
     manifests: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    events: dict[int, Decision] = field(default_factory=dict)
-    said: list[str] = field(default_factory=list)
+    events: dict[int, TriggerDecision] = field(default_factory=dict)
+    logged: list[str] = field(default_factory=list)
     text: str = ""
-    """What is remembered."""
+    """The state."""
     most_at_once: int = 0
     questions: int = 0
     """How often a controller asked for runs."""
@@ -62,7 +62,7 @@ class World:
 
     def end_runs(self) -> None:
         """All runs end, one after the other, with a version of each output."""
-        for run in self.unfinished():
+        for run in self.list_unfinished():
             for name in self.outputs:
                 self.commit(name, run=run)
             self.runs[run] = True
@@ -80,8 +80,8 @@ class World:
             "outputs": {name: str(self.folder / name) for name in self.outputs},
             "triggers": {name: {**defaults, **one} for name, one in triggers.items()},
         }
-        read = Described.read(described)
-        return Controller(read, self, said=self.said.append, clock=lambda: self.clock, now=lambda: self.clock)
+        spec = TriggerSpec.read(described)
+        return Controller(spec, self, log=self.logged.append, clock=lambda: self.clock, now=lambda: self.clock)
 
     def begun(self) -> list[dict[str, str]]:
         """The commits that each run began with, in the order in which they were created."""
@@ -92,21 +92,21 @@ class World:
         """How many files the version of each run has."""
         return [self.dataset().resolve(each["raw"]).files for each in self.begun()]
 
-    def kept(self) -> Kept:
-        """What is remembered."""
+    def read_state(self) -> TriggerState:
+        """The state."""
         self._read = self._version
-        return Kept.read(self.text)
+        return TriggerState.read(self.text)
 
-    def keep(self, kept: Kept) -> None:
-        """Remember it, if nobody else did meanwhile."""
+    def write_state(self, state: TriggerState) -> None:
+        """Write the state, unless another controller has written it since."""
         self._may_die()
         if self._read != self._version:
             raise OSError("HTTP 409")
-        self.text, self._version = kept.text(), self._version + 1
+        self.text, self._version = state.text(), self._version + 1
         self._read = self._version
         self._may_die()
 
-    def template(self) -> Mapping[str, Any]:
+    def find_template(self) -> Mapping[str, Any]:
         """The pipeline as deployed."""
         return {
             "metadata": {
@@ -118,12 +118,12 @@ class World:
             "spec": {"arguments": {"parameters": [{"name": name} for name in self.sources]}},
         }
 
-    def has(self, run: str) -> bool:
+    def has_run(self, run: str) -> bool:
         """Whether a run exists."""
         self.questions += 1
         return run in self.runs
 
-    def unfinished(self) -> list[str]:
+    def list_unfinished(self) -> list[str]:
         """Runs that have not ended."""
         self.questions += 1
         return [name for name, ended in self.runs.items() if not ended]
@@ -134,10 +134,10 @@ class World:
         name = workflow["metadata"]["name"]
         if name not in self.runs:
             self.runs[name], self.manifests[name] = False, workflow
-            self.most_at_once = max(self.most_at_once, len(self.unfinished()))
+            self.most_at_once = max(self.most_at_once, len(self.list_unfinished()))
         self._may_die()
 
-    def announce(self, decision: Decision) -> None:
+    def create_event(self, decision: TriggerDecision) -> None:
         """An Event."""
         self._may_die()
         assert self.events.setdefault(decision.number, decision) == decision
@@ -152,7 +152,7 @@ def settle(world: World, steps: int = 12, **triggers: Mapping[str, Any]) -> None
     controller = world.controller(**triggers)
     for _ in range(steps):
         try:
-            controller.step()
+            controller.reconcile()
         except KilledError:
             controller = world.controller(**triggers)
         world.clock += 1

@@ -3,7 +3,7 @@
 The name has two hashes: of what decides the stages' results and of the versions that the run begins with, and of the
 newest versions of its outputs that it replaces. So whoever starts a run twice, and however often, starts one; and after
 another program or other data have made newer versions, going back is another run. Runs with the first hash in common
-make the same: which one made a version says whether it is what the pipeline makes now. `agents/triggers/run.py` names
+make the same: which one made a version says whether it is what the pipeline makes now. `agents/triggers/runs.py` names
 runs in the same way.
 """
 

@@ -8,9 +8,9 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from agents.sweep.template import RUN as RUN
-from agents.sweep.template import RUN_SUFFIX as RUN_SUFFIX
-from agents.sweep.template import placeholder as placeholder
+from agents.sweep.spec import RUN as RUN
+from agents.sweep.spec import RUN_SUFFIX as RUN_SUFFIX
+from agents.sweep.spec import placeholder as placeholder
 from components.agent import lease as agent_lease
 from components.agent.agent import TO_API_SERVER, Agent, Mount, Rights
 from components.base.labels import TRIAL, labels

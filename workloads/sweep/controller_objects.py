@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from agents.sweep.template import trial_run as trial_run
+from agents.sweep.spec import trial_run as trial_run
 from components.agent.code import Resources
 
 CONTROLLER = "sweep"

@@ -27,7 +27,7 @@ def run(access: Access, asked: Asked, request: dict[str, Any]) -> None:
     """Prints the answer. A UserError with the server's reason if it refuses."""
     found, model = server.one(access, asked.target)
     # The canary's pods alone serve the version that it tries.
-    tried = found.rollout.kept.candidate if found.rollout else None
+    tried = found.rollout.state.candidate if found.rollout else None
     canary = asked.version is not None and asked.version == tried
     try:
         answer = found.ask(model, f"{_which(asked)}:predict", request, canary=canary)

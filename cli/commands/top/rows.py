@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.quota_return.nodes import why_unschedulable
+from agents.quota_return.flavors import why_unschedulable
 from cli.api_values import Object
 from cli.commands.top import troubles
 from cli.kueue import quota_tree, unqueued, workloads

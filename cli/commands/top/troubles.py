@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from agents.lost_nodes import devices, leaving
+from agents.lost_nodes import device_faults, leaving
 from cli.api_values import Object
 from cli.commands.why.answer import resource_name
 
@@ -16,8 +16,8 @@ def lines(nodes: Iterable[Object]) -> Iterator[str]:
         found = leaving.announcement(node)
         if found and not node["spec"].get("unschedulable"):
             yield f"Node {name} {found.words}."
-        for resource, each in devices.of_node(node).items():
-            if broken := each.there - each.healthy:
+        for resource, each in device_faults.list_devices(node).items():
+            if broken := each.total - each.healthy:
                 verb, them = ("is", "it") if broken == 1 else ("are", "them")
-                what = f"{broken} of {each.there} {resource_name(resource)} of node {name}"
+                what = f"{broken} of {each.total} {resource_name(resource)} of node {name}"
                 yield f"{what} {verb} unhealthy: no pod gets {them}."

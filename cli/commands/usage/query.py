@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from agents.usage.record import PREFIX
+from agents.usage.state import PREFIX
 from cli.commands.usage import rows
 from cli.commands.usage.rows import Row
 from cli.kueue.facts import KUEUE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.usage.record import PREFIX, Record
+from agents.usage.state import PREFIX, UsageState
 from cli.api_values import Object
 from cli.kueue import prices, workloads
 from cli.kueue.prices import Prices
@@ -38,7 +38,7 @@ def of(records: Sequence[Object], flavors: Sequence[Object], teams: Mapping[str,
 
 def _rows(one: Object, names: Mapping[str, str], costs: Prices, teams: Mapping[str, str]) -> Iterator[Row]:
     team = teams.get(str(one["metadata"]["name"]).removeprefix(PREFIX))
-    for month, queues in Record.read(one.get("data") or {}).usage.items():
+    for month, queues in UsageState.read(one.get("data") or {}).usage.items():
         for queue, held in queues.items():
             for flavor, seconds in held.items():
                 hours = seconds / 3600

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-from agents.lost_nodes import devices
+from agents.lost_nodes import device_faults
 from agents.lost_nodes.cluster import REPORTER
-from agents.lost_nodes.faults import LASTS, LASTS_ALL
+from agents.lost_nodes.device_faults import LASTS, LASTS_ALL
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
 from cli.kueue.facts import Details
@@ -53,7 +53,7 @@ def _is_told(event: Object) -> bool:
 def broken(pod: Object) -> Iterator[str]:
     """A sentence for each device of a pod that does not work."""
     after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
-    for resource, device in devices.unhealthy(pod):
+    for resource, device in device_faults.unhealthy_devices(pod):
         what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
         yield f"{what}, is unhealthy; the agent nodes.lost moves the pod after {after}."
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agents.quota_return import record
+from agents.quota_return.state import AGAIN, REASON, times
 from cli.api_values import moment
 from cli.commands.why.answer import Answer, Asked
 from cli.kueue.workloads import Work
@@ -14,13 +14,13 @@ from cli.output.times import age
 
 def reason(work: Work) -> str:
     """Why it could not start; empty if it never returned its quota, or has run since."""
-    return str(_annotations(work).get(record.REASON, ""))
+    return str(_annotations(work).get(REASON, ""))
 
 
 def sentence(asked: Asked, work: Work) -> str:
     """When, how often and why it returned its quota."""
-    times = ordinal(record.times(work.thing))
-    return f"It returned its quota {asked.ago(work.evicted.since)}, the {times} time: {reason(work)}."
+    nth = ordinal(times(work.thing))
+    return f"It returned its quota {asked.ago(work.evicted.since)}, the {nth} time: {reason(work)}."
 
 
 def answer(asked: Asked, work: Work) -> Answer | None:
@@ -28,7 +28,7 @@ def answer(asked: Asked, work: Work) -> Answer | None:
     if work.active or not reason(work):
         return None
     verdict = f"{asked.name} has waited since {asked.ago(work.created)} and holds no quota of queue {work.queue}"
-    again = moment(_annotations(work).get(record.AGAIN))
+    again = moment(_annotations(work).get(AGAIN))
     state = "waiting" if again else "stuck"
     return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(asked, work)))
 
@@ -36,7 +36,7 @@ def answer(asked: Asked, work: Work) -> Answer | None:
 def _lines(asked: Asked, work: Work) -> Iterator[str]:
     yield sentence(asked, work)
     yield from asked.crossed_limits(work)
-    again = moment(_annotations(work).get(record.AGAIN))
+    again = moment(_annotations(work).get(AGAIN))
     if again:
         left = age(asked.now, again) if again > asked.now else "a moment"
         yield f"It is retried in {left}, at {again:%H:%M:%S} UTC."

@@ -9,7 +9,7 @@ from email.message import Message
 from typing import Any
 
 from agents.api import ApiServer
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.evictions import Evictions
 
 GPU = "nvidia.com/gpu"
 
@@ -99,11 +99,11 @@ class World:
     def gpus(self, node: str, *, healthy: int, there: int = 4) -> None:
         self.nodes[node]["status"] |= {"capacity": {GPU: f"{there}"}, "allocatable": {GPU: f"{healthy}"}}
 
-    def run(self, moves: Moves, seconds: float, step: float = 2.0) -> None:
+    def run(self, evictions: Evictions, seconds: float, step: float = 2.0) -> None:
         until = self.clock + seconds
         while self.clock < until:
             self.clock += step
-            moves.look(moves.cluster.nodes(), (), self.clock)
+            evictions.reconcile(evictions.cluster.nodes(), (), self.clock)
 
     def taints(self, node: str) -> set[str]:
         return {each["key"] for each in self.nodes[node]["spec"]["taints"]}
@@ -124,7 +124,7 @@ class InMemory(ApiServer):
         """Its answer."""
         return self.world.answer(method, path, body)
 
-    def changes(self, path: str, version: str, seconds: int) -> Generator[Any]:
+    def watch(self, path: str, version: str, seconds: int) -> Generator[Any]:
         """As if every object were changed."""
         for each in self.world.answer("GET", path, None)["items"]:
             yield {"type": "MODIFIED", "object": each}

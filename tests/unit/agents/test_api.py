@@ -99,7 +99,7 @@ def test_what_changes_something_has_a_connection_of_its_own(server: _Server) -> 
 def test_a_connection_that_was_idle_for_long_is_not_used_again(
     server: _Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(api, "_KEPT_SECONDS", 0.0)
+    monkeypatch.setattr(api, "_IDLE_SECONDS", 0.0)
     for path in ("a", "b"):
         server.client.send("GET", path)
     assert len(set(server.ports)) == 2
@@ -125,7 +125,7 @@ def test_a_refused_request_raises_its_code_and_leaves_nothing_behind(server: _Se
 
 def test_changes_that_break_off_are_an_error_of_the_connection(server: _Server) -> None:
     """An agent goes on after those."""
-    changes = server.client.changes("a", "7", 1)
+    changes = server.client.watch("a", "7", 1)
     assert next(changes) == {"at": "/a?watch=true&resourceVersion=7&timeoutSeconds=1"}
     with pytest.raises(OSError, match="JSONDecodeError"):
         next(changes)

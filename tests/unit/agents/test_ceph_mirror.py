@@ -123,7 +123,7 @@ class Place:
     def run(self, minute: int = 29_400_000, keep: int = 3, peer: str = SITE) -> int:
         os.environ["JOB_NAME"] = f"mirror-lab-models-{minute}"
         words = ["lab", "models", "--user=lab-mirrors", f"--peer={peer}", f"--keep={keep}"]
-        return program.main(program.parsed(words), self.api.client, self.rook)
+        return program.main(program.parse_arguments(words), self.api.client, self.rook)
 
 
 @pytest.fixture

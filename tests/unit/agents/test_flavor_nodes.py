@@ -13,7 +13,7 @@ import pytest
 from agents.api import ApiServer
 from agents.lost_nodes import cluster as lost
 from agents.lost_nodes import leaving
-from agents.quota_return.nodes import KUEUE, TAINT, look
+from agents.quota_return.flavors import KUEUE, TAINT, reconcile
 
 Object = dict[str, Any]
 A100, T4 = "lab-a100-80gb-near", "lab-t4-near"
@@ -75,10 +75,10 @@ class FakeServer(ApiServer):
         self.pages.append(len(found[start : start + limit]))
         return {"metadata": more, "items": found[start : start + limit]}
 
-    def look(self) -> list[str]:
+    def reconcile(self) -> list[str]:
         """The objects that one look changes."""
         self.patched.clear()
-        look(self, [A100, T4], COHORT)
+        reconcile(self, [A100, T4], COHORT)
         return [*self.patched]
 
     @property
@@ -102,28 +102,28 @@ class FakeServer(ApiServer):
 def test_a_flavor_takes_no_part_until_one_of_its_nodes_takes_pods(nodes: list[Object]) -> None:
     server = FakeServer(*nodes, node(T4))
     # The flavor first: Kueue tries waiting jobs again when the cohort changes.
-    assert server.look() == [A100, COHORT]
+    assert server.reconcile() == [A100, COHORT]
     assert server.flavors[A100]["spec"]["nodeTaints"] == [GPUS, OUT]
     assert server.flavors[T4]["spec"]["nodeTaints"] == [GPUS]
     assert server.listed == [A100]
     quotas = server.cohort["spec"]["resourceGroups"][0]["flavors"][0]["resources"]
     assert [each["nominalQuota"] for each in quotas] == ["0"]
-    assert server.look() == []
+    assert server.reconcile() == []
     server.__dict__["nodes"] = (*nodes, node(A100), node(T4))
-    assert server.look() == [A100, COHORT]
+    assert server.reconcile() == [A100, COHORT]
     assert server.flavors[A100]["spec"]["nodeTaints"] == [GPUS]
     assert server.listed == []
-    assert server.look() == []
+    assert server.reconcile() == []
 
 
 def test_a_node_that_is_cordoned_beside_others_changes_nothing() -> None:
     server = FakeServer(node(A100, cordoned=True), node(A100), node(T4))
-    assert server.look() == []
+    assert server.reconcile() == []
 
 
 def test_large_fleets_are_read_until_a_node_is_found() -> None:
     server = FakeServer(*[node(T4, ready=False)] * 45, node(T4), *[node(A100)] * 500)
-    assert server.look() == []
+    assert server.reconcile() == []
     assert server.pages == [20, 20, 20, 6]
 
 
@@ -132,11 +132,11 @@ def test_a_flavor_that_somebody_else_changes_meanwhile_is_left_to_the_next_look(
 ) -> None:
     server = FakeServer(node(T4, cordoned=True))
     server.__dict__["refuses"] = (A100,)
-    assert server.look() == [T4, COHORT]
+    assert server.reconcile() == [T4, COHORT]
     assert server.listed == [T4]
     assert capsys.readouterr().err == f"{A100}: HTTP Error 409: no\n"
     server.__dict__["refuses"] = ()
-    assert server.look() == [A100, COHORT]
+    assert server.reconcile() == [A100, COHORT]
     assert server.listed == [A100, T4]
 
 
@@ -144,6 +144,6 @@ def test_a_look_that_ended_before_the_cohort_is_completed_by_the_next() -> None:
     server = FakeServer(node(T4))
     server.__dict__["refuses"] = (COHORT,)
     with pytest.raises(OSError, match="409"):
-        server.look()
+        server.reconcile()
     server.__dict__["refuses"] = ()
-    assert server.look() == [COHORT]
+    assert server.reconcile() == [COHORT]

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from agents.lost_nodes import leaving
 from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.faults import LASTS, LASTS_ALL, Faults
+from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Faults
+from agents.lost_nodes.evictions import Evictions
 from agents.lost_nodes.leaving import Kind, announcement
-from agents.lost_nodes.moves import Moves
 from tests.support import counts
 from tests.unit.agents.cluster_in_memory import GPU, InMemory, World
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -113,9 +113,9 @@ def test_a_node_that_says_nothing_announces_nothing(node: dict[str, Any]) -> Non
     assert announcement(node) is None
 
 
-def _world(*nodes: dict[str, Any]) -> tuple[World, Moves]:
+def _world(*nodes: dict[str, Any]) -> tuple[World, Evictions]:
     world = World(nodes={each["metadata"]["name"]: each for each in nodes})
-    return world, Moves(Cluster(InMemory(world=world), ["ml"]))
+    return world, Evictions(Cluster(InMemory(world=world), ["ml"]))
 
 
 _PODS = st.lists(
@@ -136,7 +136,7 @@ def test_exactly_what_can_move_leaves_nodes_that_end_or_are_faulty(
     parts: list[tuple[Kind | None, int]], drawn: list[tuple[str, str, bool]]
 ) -> None:
     """Each is told once, and one that a budget keeps moves as soon as it may. The node gets pods again afterwards."""
-    world, moves = _world(_node(parts), _node([], "gpu-8"))
+    world, evictions = _world(_node(parts), _node([], "gpu-8"))
     for index, (owner, phase, guarded) in enumerate(drawn):
         world.add(f"p{index}", "gpu-7", owner=owner, phase=phase)
         world.add(f"other{index}", "gpu-8", owner=owner, phase=phase)
@@ -149,57 +149,57 @@ def test_exactly_what_can_move_leaves_nodes_that_end_or_are_faulty(
         if leaves and owner not in ("DaemonSet", "Node") and phase not in ("Succeeded", "Failed")
     }
     is_urgent = announced is not None and announced.kind is Kind.END
-    world.run(moves, _SOON if is_urgent else LASTS + 2 * _SLOWLY)
+    world.run(evictions, _SOON if is_urgent else LASTS + 2 * _SLOWLY)
     assert world.evicted.keys() == movable - world.guarded
     assert (leaving.TAINT in world.taints("gpu-7")) == leaves
     world.guarded.clear()
-    world.run(moves, _SLOWLY)
+    world.run(evictions, _SLOWLY)
     assert world.evicted.keys() == movable
     assert sorted(name for name, _, _ in world.events) == sorted(movable)
     world.nodes["gpu-7"] |= {"spec": {**_taint(leaving.TAINT)["spec"], "unschedulable": True}, "status": {}}
-    world.run(moves, _SOON)
+    world.run(evictions, _SOON)
     assert leaving.TAINT not in world.taints("gpu-7")
 
 
 def test_a_drain_by_people_is_told_once_and_nobody_else_evicts() -> None:
-    world, moves = _world(_node([(Kind.DRAIN, 3)]))
+    world, evictions = _world(_node([(Kind.DRAIN, 3)]))
     world.add("worker", "gpu-7")
     world.add("other", "gpu-7")
-    world.run(moves, 60)
+    world.run(evictions, 60)
     world.drain("worker")
     world.drain("other")
     del world.pods["other"]["metadata"]["deletionTimestamp"]  # as of an eviction that a budget refused at last
-    world.run(moves, 60)
+    world.run(evictions, 60)
     assert world.evicted == {}
     assert world.events == [("worker", "NodeDrained", "evicted: node gpu-7 is drained")]
     assert world.taints("gpu-7") == set()
 
 
 def test_a_drained_pod_that_has_ended_within_seconds_is_told() -> None:
-    world, moves = _world(_node([(Kind.DRAIN, 3)]))
+    world, evictions = _world(_node([(Kind.DRAIN, 3)]))
     world.add("worker", "gpu-7")
-    world.run(moves, 11)
+    world.run(evictions, 11)
     world.drain("worker")
-    world.run(moves, 4)
+    world.run(evictions, 4)
     del world.pods["worker"]
-    world.run(moves, 60)
+    world.run(evictions, 60)
     assert world.events == [("worker", "NodeDrained", "evicted: node gpu-7 is drained")]
 
 
 def test_a_node_that_is_lost_answers_no_eviction() -> None:
-    world, moves = _world(_node([(Kind.END, 0)]), _node([(Kind.FAULT, 0)], "gpu-8"))
+    world, evictions = _world(_node([(Kind.END, 0)]), _node([(Kind.FAULT, 0)], "gpu-8"))
     for node in world.nodes:
         world.add(f"on-{node}", node)
     for clock in range(0, 300, 2):
-        moves.look(moves.cluster.nodes(), world.nodes, clock)
+        evictions.reconcile(evictions.cluster.nodes(), world.nodes, clock)
     assert (world.evicted, world.events) == ({}, [])
 
 
 def test_a_pod_that_the_cloud_evicts_first_is_told_too_and_not_evicted_again() -> None:
-    world, moves = _world(_node([(Kind.END, 7)]))
+    world, evictions = _world(_node([(Kind.END, 7)]))
     world.add("worker", "gpu-7")
     world.drain("worker")
-    world.run(moves, 10)
+    world.run(evictions, 10)
     message = "evicted: node gpu-7 is a spot machine that Azure reclaims in 30 seconds"
     assert (world.evicted, world.events) == ({}, [("worker", "NodeLeaving", message)])
 
@@ -207,7 +207,7 @@ def test_a_pod_that_the_cloud_evicts_first_is_told_too_and_not_evicted_again() -
 @pytest.mark.parametrize(("healthy", "seconds"), [(3, LASTS), (0, LASTS_ALL)])
 def test_a_pod_moves_from_a_device_that_stays_broken(healthy: int, seconds: float) -> None:
     """Others stay, the node gets pods, and a device that is back in time changes nothing."""
-    world, moves = _world(_node([]), _node([], "gpu-8"))
+    world, evictions = _world(_node([]), _node([], "gpu-8"))
     for name in ("worker", "other"):
         world.add(name, "gpu-7", device=f"GPU-{name}")
     world.gpus("gpu-7", healthy=4)
@@ -215,15 +215,15 @@ def test_a_pod_moves_from_a_device_that_stays_broken(healthy: int, seconds: floa
     for _ in range(2):
         world.health("worker", "Unhealthy")
         world.gpus("gpu-7", healthy=healthy)
-        world.run(moves, seconds - _SLOWLY)
+        world.run(evictions, seconds - _SLOWLY)
         world.health("worker", "Healthy")
         world.gpus("gpu-7", healthy=4)
-        world.run(moves, 2 * _SLOWLY)
+        world.run(evictions, 2 * _SLOWLY)
     assert world.evicted == {}
     world.health("worker", "Unhealthy")
     world.gpus("gpu-7", healthy=healthy)
     began = world.clock
-    world.run(moves, seconds + 3 * _SLOWLY)
+    world.run(evictions, seconds + 3 * _SLOWLY)
     assert list(world.evicted) == ["worker"]
     assert seconds <= world.evicted["worker"] - began <= seconds + 2 * _SLOWLY
     assert world.events == [("worker", "DeviceUnhealthy", f"evicted: {GPU} GPU-worker of node gpu-7 is unhealthy")]
@@ -232,30 +232,30 @@ def test_a_pod_moves_from_a_device_that_stays_broken(healthy: int, seconds: floa
 
 def test_without_reports_only_a_pod_that_has_more_gpus_than_work_moves() -> None:
     """As before Kubernetes 1.36: of several pods nobody knows which one has the broken device."""
-    world, moves = _world(_node([]), _node([], "gpu-8"))
+    world, evictions = _world(_node([]), _node([], "gpu-8"))
     for node in world.nodes:
         world.gpus(node, healthy=3)
     world.add("all", "gpu-7", gpus=4)
     for name in ("two", "others"):
         world.add(name, "gpu-8", gpus=2)
     world.add("cpu", "gpu-8")
-    world.run(moves, 600)
+    world.run(evictions, 600)
     assert list(world.evicted) == ["all"]
     assert world.events == [("all", "DeviceUnhealthy", f"evicted: {GPU} device of node gpu-7 is unhealthy")]
 
 
 def test_a_plugin_that_is_gone_for_good_moves_nothing() -> None:
     """The kubelet reports its devices as unhealthy for five minutes, and then none."""
-    world, moves = _world(_node([]))
+    world, evictions = _world(_node([]))
     world.add("worker", "gpu-7", device="GPU-1")
     world.health("worker", "Unhealthy")
     world.gpus("gpu-7", healthy=0)
-    world.run(moves, 330)
+    world.run(evictions, 330)
     world.gpus("gpu-7", healthy=0, there=0)
-    world.run(moves, 600)
+    world.run(evictions, 600)
     world.health("worker", "Unknown")
     world.gpus("gpu-7", healthy=3)
-    world.run(moves, 600)
+    world.run(evictions, 600)
     assert world.evicted == {}
 
 
@@ -265,7 +265,7 @@ def _acted_on(faults: Sequence[tuple[float, float]], equipped: int, away: tuple[
     while clock < 1000:
         now = {(f"{index}", ""): LASTS for index, (begin, end) in enumerate(faults) if begin <= clock < end}
         if not away[0] <= clock < away[1]:
-            for node, _ in seen.due(now, equipped, clock):
+            for node, _ in seen.to_act_on(now, equipped, clock):
                 found.setdefault(int(node), clock)
         clock += 10
     return found
@@ -310,19 +310,19 @@ def test_faults_that_begin_together_on_more_than_a_third_of_the_nodes_never_coun
 
 
 def test_of_nodes_that_become_faulty_together_nothing_moves_until_they_work() -> None:
-    world, moves = _world(*(_node([], f"gpu-{index}") for index in range(5)))
+    world, evictions = _world(*(_node([], f"gpu-{index}") for index in range(5)))
     for index in range(5):
         world.gpus(f"gpu-{index}", healthy=4)
         world.add(f"p{index}", f"gpu-{index}")
     for index in range(2):
         world.nodes[f"gpu-{index}"]["status"]["conditions"] = _PARTS[Kind.FAULT][0]["status"]["conditions"]
-    world.run(moves, 1000)
+    world.run(evictions, 1000)
     assert world.evicted == {}
     assert not any(map(world.taints, world.nodes))
     world.nodes["gpu-1"]["status"]["conditions"] = []
-    world.run(moves, 60)
+    world.run(evictions, 60)
     world.nodes["gpu-1"]["status"]["conditions"] = _PARTS[Kind.FAULT][0]["status"]["conditions"]
-    world.run(moves, 60)
+    world.run(evictions, 60)
     assert world.evicted.keys() == {"p1"}, "it became faulty later than the other"
 
 

@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.lost_nodes.__main__ import look, watch
 from agents.lost_nodes.cluster import TAINT, Cluster
-from agents.lost_nodes.moves import Moves
+from agents.lost_nodes.controller import observe, reconcile
+from agents.lost_nodes.evictions import Evictions
 from agents.lost_nodes.nodes import Heartbeats, Node
-from agents.lost_nodes.overdue import MARGIN
-from agents.lost_nodes.pods import FENCED, Fate, fate
+from agents.lost_nodes.pods import FENCED, MARGIN, PodAction, decide
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -175,22 +174,22 @@ def _pod(*, fenced: bool = False, owner: str = "Job", phase: str = "Running", le
 @pytest.mark.parametrize(
     ("pod", "silent", "expected"),
     [
-        (_pod(fenced=True), 26, Fate.END),
-        (_pod(fenced=True, leaving=True), 26, Fate.END),
-        (_pod(fenced=True, phase="Pending"), 26, Fate.END),
-        (_pod(fenced=True, phase="Succeeded"), 26, Fate.LEAVE),
-        (_pod(fenced=True, phase="Failed"), 26, Fate.LEAVE),
-        (_pod(), 1000, Fate.LEAVE),
-        (_pod(owner="ReplicaSet"), 59, Fate.LEAVE),
-        (_pod(owner="ReplicaSet"), 60, Fate.REPLACE),
-        (_pod(owner="ReplicaSet", leaving=True), 90, Fate.LEAVE),
-        (_pod(owner="DaemonSet"), 1000, Fate.LEAVE),
+        (_pod(fenced=True), 26, PodAction.END),
+        (_pod(fenced=True, leaving=True), 26, PodAction.END),
+        (_pod(fenced=True, phase="Pending"), 26, PodAction.END),
+        (_pod(fenced=True, phase="Succeeded"), 26, PodAction.LEAVE),
+        (_pod(fenced=True, phase="Failed"), 26, PodAction.LEAVE),
+        (_pod(), 1000, PodAction.LEAVE),
+        (_pod(owner="ReplicaSet"), 59, PodAction.LEAVE),
+        (_pod(owner="ReplicaSet"), 60, PodAction.REPLACE),
+        (_pod(owner="ReplicaSet", leaving=True), 90, PodAction.LEAVE),
+        (_pod(owner="DaemonSet"), 1000, PodAction.LEAVE),
     ],
 )
 def test_fenced_pods_are_ended_at_once_and_those_of_deployments_replaced_after_a_minute(
-    pod: dict[str, Any], silent: float, expected: Fate
+    pod: dict[str, Any], silent: float, expected: PodAction
 ) -> None:
-    assert fate(pod, silent) is expected
+    assert decide(pod, silent) is expected
 
 
 _NODES, _LEASES = "/api/v1/nodes", "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
@@ -230,7 +229,7 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     for clock in range(0, 30, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
-        look(cluster, heartbeats, Moves(cluster), clock)
+        reconcile(cluster, heartbeats, Evictions(cluster), clock)
     (taint, status, deletion, event) = _changes(api_server)[:4]
     assert taint == ("PATCH", f"{_NODES}/gpu-7", _tainted(*_GPUS, *_LOST))
     assert status[:2] == ("PATCH", f"{_PODS}/worker-0/status")
@@ -240,7 +239,7 @@ def test_fenced_pods_of_a_lost_node_fail_as_disrupted_ones_and_are_deleted_at_on
     assert deletion == ("DELETE", f"{_PODS}/worker-0", {"preconditions": {"uid": "uid-0"}, "gracePeriodSeconds": 0})
     assert event[2]["message"].startswith("ended: node gpu-7 has sent no heartbeat for ")
     asked = "fieldSelector=spec.nodeName%3Dgpu-7"
-    look(cluster, heartbeats, Moves(cluster), 30)
+    reconcile(cluster, heartbeats, Evictions(cluster), 30)
     assert [path for method, path, _ in api_server.asked if method == "GET" and "/pods" in path] == [f"{_PODS}?{asked}"]
 
 
@@ -249,18 +248,18 @@ def test_who_has_watched_ends_the_pods_of_a_lost_node_in_its_first_turn(api_serv
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     for clock in range(0, 30, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
-        watch(cluster, heartbeats, clock)
+        observe(cluster, heartbeats, clock)
     assert _changes(api_server) == []
-    look(cluster, heartbeats, Moves(cluster), 30)
+    reconcile(cluster, heartbeats, Evictions(cluster), 30)
     assert ("DELETE", f"{_PODS}/worker-0") in [each[:2] for each in _changes(api_server)]
 
 
 def test_what_is_left_on_a_node_that_is_lost_for_long_is_looked_at_every_ten_seconds(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
-    moves, looks = Moves(cluster), list[int]()
+    evictions, looks = Evictions(cluster), list[int]()
     for clock in range(0, 400, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
-        look(cluster, heartbeats, moves, clock)
+        reconcile(cluster, heartbeats, evictions, clock)
         looks += [clock for method, path, _ in api_server.asked if method == "GET" and "/pods" in path]
         api_server.asked.clear()
     assert looks == [*range(26, 140, 2), *range(140, 400, 10)]
@@ -281,7 +280,7 @@ def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeAp
     for clock in range(0, 100, 2):
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
         api_server.answers["GET", _PODS] = (200, {"items": [pod]})
-        look(cluster, heartbeats, Moves(cluster), clock)
+        reconcile(cluster, heartbeats, Evictions(cluster), clock)
         for method, path, body in _changes(api_server):
             assert method != "DELETE", "Argo would not see how it has ended"
             if path == f"{_PODS}/part-0/status":
@@ -298,16 +297,16 @@ def test_argo_is_told_of_pods_until_it_has_taken_in_their_end(api_server: FakeAp
 
 
 def test_what_had_failed_before_its_node_was_lost_stays_as_it_is() -> None:
-    assert fate(_pod(fenced=True, owner="Workflow", phase="Failed"), 32) is Fate.LEAVE
+    assert decide(_pod(fenced=True, owner="Workflow", phase="Failed"), 32) is PodAction.LEAVE
 
 
 def test_a_node_that_is_back_gets_pods_again_once_its_heartbeat_is_seen(api_server: FakeApiServer) -> None:
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
     _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": "0"}, tainted=["gpu-7"])
-    look(cluster, heartbeats, Moves(cluster), 0)
+    reconcile(cluster, heartbeats, Evictions(cluster), 0)
     assert _changes(api_server) == [], "another process has tainted it, and nobody knows yet"
     _cluster(api_server, renewed={"gpu-7": "1", "gpu-8": "1"}, tainted=["gpu-7"])
-    look(cluster, heartbeats, Moves(cluster), 2)
+    reconcile(cluster, heartbeats, Evictions(cluster), 2)
     assert _changes(api_server) == [("PATCH", f"{_NODES}/gpu-7", _tainted(*_GPUS))]
 
 
@@ -322,7 +321,7 @@ def test_what_the_api_server_refuses_about_one_node_keeps_no_other_waiting(
         for node in ("gpu-6", "gpu-7"):
             api_server.answers["PATCH", f"{_NODES}/{node}"] = (code, {"kind": "Status"})
         api_server.answers["PATCH", f"{_PODS}/worker-0/status"] = (code, {"kind": "Status"})
-        look(cluster, heartbeats, Moves(cluster), clock)
+        reconcile(cluster, heartbeats, Evictions(cluster), clock)
     paths = [path for _, path, _ in _changes(api_server)]
     assert {f"{_NODES}/gpu-6", f"{_NODES}/gpu-7", f"{_PODS}/worker-0/status"} <= set(paths)
 
@@ -355,7 +354,7 @@ def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
         _cluster(api_server, renewed={"gpu-7": "0", "gpu-8": str(clock // 10), "gpu-9": str(clock // 10)})
         api_server.answers["GET", _PODS] = (200, {"items": [_replica("server-0", "gpu-7"), other]})
         api_server.asked.clear()
-        look(cluster, heartbeats, Moves(cluster), clock)
+        reconcile(cluster, heartbeats, Evictions(cluster), clock)
     patched = {path: body for method, path, body in _changes(api_server) if method == "PATCH"}
     if is_spared:
         assert f"{_PODS}/server-0/status" not in patched
@@ -368,7 +367,7 @@ def test_a_server_on_a_lost_node_gets_no_requests_if_another_replica_is_ready(
 def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: FakeApiServer) -> None:
     """Its kubelet sends heartbeats, and cannot end the pods that Kubernetes evicts after five minutes."""
     cluster, heartbeats = Cluster(api_server.client, ["ml"]), Heartbeats(20)
-    moves, ended = Moves(cluster), dict[int, list[tuple[str, str]]]()
+    evictions, ended = Evictions(cluster), dict[int, list[tuple[str, str]]]()
     for clock in range(0, 90, 2):
         _cluster(api_server, renewed={name: str(clock // 10) for name in ("gpu-7", "gpu-8", "gpu-9")})
         nodes, pods = (api_server.answers["GET", path][1]["items"] for path in (_NODES, _PODS))
@@ -376,7 +375,7 @@ def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: Fa
         for pod in pods:
             pod["spec"] = {"nodeName": "gpu-7"}
             pod["metadata"] |= {"deletionGracePeriodSeconds": 30} | ({"deletionTimestamp": "x"} if clock >= 10 else {})
-        look(cluster, heartbeats, moves, clock)
+        reconcile(cluster, heartbeats, evictions, clock)
         if changes := _changes(api_server):
             ended[clock] = [(method, path) for method, path, _ in changes]
     assert min(ended) == 10 + 30 + MARGIN
@@ -386,5 +385,5 @@ def test_a_node_without_a_container_runtime_keeps_no_gang_waiting(api_server: Fa
 
 def test_controllers_that_jobs_wait_for_are_replaced_at_once() -> None:
     """The gang of the lost node cannot restart before."""
-    found = [fate(_pod(owner=owner), 26, of_controller=True) for owner in ("ReplicaSet", "DaemonSet", "Job")]
-    assert found == [Fate.REPLACE, Fate.LEAVE, Fate.LEAVE]
+    found = [decide(_pod(owner=owner), 26, of_controller=True) for owner in ("ReplicaSet", "DaemonSet", "Job")]
+    assert found == [PodAction.REPLACE, PodAction.LEAVE, PodAction.LEAVE]

@@ -14,18 +14,18 @@ import pytest
 
 from agents.api import ApiServer
 from agents.quota_return import __main__ as program
-from agents.quota_return import nodes, record
-from agents.quota_return.record import AGAIN, REASON, TIMES, Pace
-from agents.quota_return.stalled import Seen, stalled
+from agents.quota_return import controller, flavors, state
+from agents.quota_return.decide import Observed, why_stalled
+from agents.quota_return.state import AGAIN, REASON, TIMES, Delays
 from components import versions
 
 Object = dict[str, Any]
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
-PACE = Pace()
+DELAYS = Delays()
 
 
 def test_it_reads_the_api_version_that_the_stack_creates() -> None:
-    assert f"apis/{versions.KUEUE_API}" == nodes.KUEUE
+    assert f"apis/{versions.KUEUE_API}" == flavors.KUEUE
 
 
 def at(seconds: float) -> str:
@@ -80,8 +80,8 @@ LEAVING = pod(9, node="node-1", deletionTimestamp=at(-60), ownerReferences=[])
 BOTH = [pod(0), pod(1)]
 
 
-def seen(*events: Object, pods: list[Object] | None = None) -> Seen:
-    return Seen([JOB], BOTH if pods is None else pods, events)
+def seen(*events: Object, pods: list[Object] | None = None) -> Observed:
+    return Observed([JOB], BOTH if pods is None else pods, events)
 
 
 REFUSAL, NO_NODE = "its pods are refused: ", "no node can hold its pods: "
@@ -110,8 +110,8 @@ REFUSAL, NO_NODE = "its pods are refused: ", "no node can hold its pods: "
         (seen(REFUSED, pods=[pod(9, node="n", deletionTimestamp=at(40))]), REFUSAL + "exceeded quota: pods"),
     ],
 )
-def test_quota_is_returned(around: Seen, reason: str) -> None:
-    assert stalled(workload(), around, NOW, PACE.after) == reason
+def test_quota_is_returned(around: Observed, reason: str) -> None:
+    assert why_stalled(workload(), around, NOW, DELAYS.after) == reason
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_quota_is_returned(around: Seen, reason: str) -> None:
         ),
     ],
 )
-def test_what_may_still_start_keeps_its_quota(around: Seen) -> None:
-    assert stalled(workload(), around, NOW, PACE.after) is None
+def test_what_may_still_start_keeps_its_quota(around: Observed) -> None:
+    assert why_stalled(workload(), around, NOW, DELAYS.after) is None
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_what_may_still_start_keeps_its_quota(around: Seen) -> None:
     ],
 )
 def test_what_runs_is_young_or_holds_nothing_is_left_alone(held: Object) -> None:
-    assert stalled(held, seen(REFUSED, pods=[]), NOW, PACE.after) is None
+    assert why_stalled(held, seen(REFUSED, pods=[]), NOW, DELAYS.after) is None
 
 
 def test_where_nothing_adds_nodes_the_schedulers_word_is_enough() -> None:
@@ -166,18 +166,18 @@ def test_where_nothing_adds_nodes_the_schedulers_word_is_enough() -> None:
     said["status"]["conditions"][0]["message"] = "0/3 nodes are available: 3 Insufficient nvidia.com/gpu."
     around = replace(seen(pods=[said, pod(1, node="n")]), nodes_are_added=False)
     reason = f"{NO_NODE}0/3 nodes are available: 3 Insufficient nvidia.com/gpu"
-    assert stalled(workload(), around, NOW, PACE.after) == reason
+    assert why_stalled(workload(), around, NOW, DELAYS.after) == reason
     for keeps in ([pod(0, seconds=20)], [said, LEAVING], [pod(0, unschedulable=False)]):
-        assert stalled(workload(), replace(around, pods=keeps), NOW, PACE.after) is None
+        assert why_stalled(workload(), replace(around, pods=keeps), NOW, DELAYS.after) is None
 
 
 def test_each_try_waits_twice_as_long_up_to_twenty_minutes() -> None:
-    minutes = [PACE.wait(times) / timedelta(minutes=1) for times in range(1, 7)]
+    minutes = [DELAYS.wait(times) / timedelta(minutes=1) for times in range(1, 7)]
     assert minutes == [2, 4, 8, 16, 20, 20]
 
 
 def test_the_workload_says_why_how_often_and_until_when() -> None:
-    change = record.give_back(workload(notes={TIMES: "1"}), "because", NOW, PACE)
+    change = state.return_quota(workload(notes={TIMES: "1"}), "because", NOW, DELAYS)
     assert change == {
         "metadata": {
             "resourceVersion": "7",
@@ -188,10 +188,10 @@ def test_the_workload_says_why_how_often_and_until_when() -> None:
 
 
 def test_after_twenty_tries_a_job_is_given_up() -> None:
-    change = record.give_back(workload(notes={TIMES: "19"}), "because", NOW, PACE)
+    change = state.return_quota(workload(notes={TIMES: "19"}), "because", NOW, DELAYS)
     assert change["metadata"]["annotations"] == {REASON: "because", TIMES: "20", AGAIN: None}
     given_up = workload(condition("Evicted", True), active=False, notes={REASON: "because", TIMES: "20"})
-    assert record.due(given_up, NOW, PACE) is None
+    assert state.next_change(given_up, NOW, DELAYS) is None
 
 
 @pytest.mark.parametrize(
@@ -222,7 +222,7 @@ def test_after_twenty_tries_a_job_is_given_up() -> None:
 def test_only_what_it_deactivated_is_tried_again(
     found: Object, active: bool | None, annotations: dict[str, None] | None
 ) -> None:
-    change = record.due(found, NOW, PACE)
+    change = state.next_change(found, NOW, DELAYS)
     if annotations is None:
         assert change is None
         return
@@ -262,7 +262,7 @@ class FakeServer(ApiServer):
 
 def test_a_look_deactivates_what_is_refused() -> None:
     server = FakeServer(workload())
-    program.look(server, ["lab", "vision"], NOW, PACE)
+    controller.reconcile(server, ["lab", "vision"], NOW, DELAYS)
     ((path, body),) = server.patches
     assert path == "apis/kueue.x-k8s.io/v1beta2/namespaces/vision/workloads/sweep"
     assert body["spec"] == {"active": False}
@@ -273,38 +273,38 @@ def test_a_look_deactivates_what_is_refused() -> None:
 def test_without_late_jobs_only_workloads_are_listed() -> None:
     running = workload(condition("Admitted", True), condition("PodsReady", True))
     server = FakeServer(running)
-    program.look(server, ["lab", "vision"], NOW, PACE)
+    controller.reconcile(server, ["lab", "vision"], NOW, DELAYS)
     assert server.patches == []
     assert all("/workloads?" in asked for asked in server.asked)
 
 
 @pytest.mark.parametrize("code", [404, 409])
 def test_what_somebody_else_changed_meanwhile_is_left_to_the_next_look(code: int) -> None:
-    program.look(FakeServer(workload(), refuses=code), ["vision"], NOW, PACE)
+    controller.reconcile(FakeServer(workload(), refuses=code), ["vision"], NOW, DELAYS)
 
 
 def test_what_is_refused_is_heard_of_and_stops_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
-    program.look(FakeServer(workload(), refuses=403), ["vision"], NOW, PACE)
+    controller.reconcile(FakeServer(workload(), refuses=403), ["vision"], NOW, DELAYS)
     assert capsys.readouterr().err == "vision/sweep: HTTP Error 403: no\n"
     with pytest.raises(OSError, match="403"):
-        program.look(FakeServer(gone="speech"), ["speech"], NOW, PACE)
+        controller.reconcile(FakeServer(gone="speech"), ["speech"], NOW, DELAYS)
     assert capsys.readouterr().err == "speech: HTTP Error 403: no\n"
     server = FakeServer(workload(), gone="speech")
-    program.look(server, ["speech", "vision"], NOW, PACE)
+    controller.reconcile(server, ["speech", "vision"], NOW, DELAYS)
     assert capsys.readouterr().err == "speech: HTTP Error 403: no\n"
     assert len(server.patches) == 1
 
 
 def test_delays_are_for_the_deployment_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
-    paces: list[Pace] = []
+    used: list[Delays] = []
 
-    def once(server: ApiServer, namespaces: object, now: datetime, pace: Pace, **_: bool) -> None:
-        paces.append(pace)
+    def once(server: ApiServer, namespaces: object, now: datetime, delays: Delays, **_: bool) -> None:
+        used.append(delays)
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(program, "look", once)
+    monkeypatch.setattr(controller, "reconcile", once)
     for name, value in {"SECONDS_TO_START": "4", "SECONDS_TO_TRY_AGAIN": "3"}.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(KeyboardInterrupt):
         program.main(["vision"])
-    assert paces == [replace(PACE, after=timedelta(seconds=4), first=timedelta(seconds=3))]
+    assert used == [replace(DELAYS, after=timedelta(seconds=4), first=timedelta(seconds=3))]

@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
-from agents.rollout import cluster, examples, folder, metrics, record, routes, signatures
+from agents.rollout import cluster, metrics, routes, signatures, state, versions
 from agents.rollout.decide import Track
-from agents.rollout.kept import Decision, Kept
+from agents.rollout.state import RolloutDecision, RolloutState
 from components.base import labels
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -51,7 +51,7 @@ def saved(version: Path, **changed: bytes | None) -> Path:
 )
 def test_what_is_wrong_with_a_version(tmp_path: Path, changed: dict[str, bytes | None], problem: str) -> None:
     saved(tmp_path / "3", **changed)
-    assert folder.versions(tmp_path) == {3: problem}
+    assert versions.list_versions(tmp_path) == {3: problem}
 
 
 def test_a_version_that_may_still_be_written_is_left_out(tmp_path: Path) -> None:
@@ -59,9 +59,9 @@ def test_a_version_that_may_still_be_written_is_left_out(tmp_path: Path) -> None
     (tmp_path / "2").mkdir()
     (tmp_path / ".draft").mkdir()
     now = (tmp_path / "2").stat().st_mtime
-    assert folder.versions(tmp_path, now) == {1: ""}
-    assert folder.versions(tmp_path, now + 5) == {1: "", 2: "has no saved_model.pb"}
-    assert folder.versions(tmp_path / "absent") == {}
+    assert versions.list_versions(tmp_path, now) == {1: ""}
+    assert versions.list_versions(tmp_path, now + 5) == {1: "", 2: "has no saved_model.pb"}
+    assert versions.list_versions(tmp_path / "absent") == {}
 
 
 def test_metrics_are_added_over_pods_and_models_kept_apart() -> None:
@@ -73,10 +73,10 @@ def test_metrics_are_added_over_pods_and_models_kept_apart() -> None:
 :tensorflow:serving:request_latency_bucket{model_name="digits",API="Predict",entrypoint="REST",le="2000"} 100
 :tensorflow:serving:request_latency_bucket{model_name="digits",API="Predict",entrypoint="REST",le="+Inf"} 100
 """
-    found = metrics.measured([one, one], "digits")
+    found = metrics.measure([one, one], "digits")
     assert (found.requests, found.errors) == (200, 4)
     assert found.latency_p99_millis == pytest.approx(1.5)
-    assert metrics.measured([], "digits").latency_p99_millis is None
+    assert metrics.measure([], "digits").latency_p99_millis is None
 
 
 def tensor(dtype: str = "DT_FLOAT", *sizes: int) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def metadata(inputs: dict[str, Any], name: str = "serving_default") -> dict[str,
     ],
 )
 def test_signatures_that_would_break_a_client(candidate: dict[str, Any], fault: str) -> None:
-    assert signatures.fault(metadata({"x": tensor("DT_FLOAT", -1, 8)}), candidate) == fault
+    assert signatures.find_difference(metadata({"x": tensor("DT_FLOAT", -1, 8)}), candidate) == fault
 
 
 class Parity:
@@ -120,14 +120,14 @@ def test_accuracy_is_of_all_examples(tmp_path: Path) -> None:
     lines = [{"instance": number, "label": number % 2 if number < 45 else 7} for number in range(60)]
     (tmp_path / "held-out.jsonl").write_text("\n".join(map(json.dumps, lines)))
     parity: Any = Parity()
-    assert examples.accuracy(tmp_path / "held-out.jsonl", parity, 1) == 0.75
+    assert metrics.accuracy(tmp_path / "held-out.jsonl", parity, 1) == 0.75
 
 
 @pytest.mark.parametrize("text", ['{"x": 1}', "[1]", ""])
 def test_a_file_of_another_form_is_no_accuracy(tmp_path: Path, text: str) -> None:
     (tmp_path / "held-out.jsonl").write_text(text)
     with pytest.raises(ValueError, match=r"held-out\.jsonl: "):
-        examples.accuracy(tmp_path / "held-out.jsonl", Parity(), 1)  # type: ignore[arg-type]
+        metrics.accuracy(tmp_path / "held-out.jsonl", Parity(), 1)  # type: ignore[arg-type]
 
 
 def test_the_controller_and_the_manifests_use_the_same_labels() -> None:
@@ -155,11 +155,11 @@ def route(*backends: tuple[str, int]) -> dict[str, Any]:
 def test_a_route_divides_requests_if_it_leads_to_both_tracks_alone(
     backends: list[tuple[str, int]], weight: int | None
 ) -> None:
-    assert routes.weight(route(*backends), "digits") == weight
+    assert routes.get_weight(route(*backends), "digits") == weight
 
 
 def test_the_weights_of_a_route_are_written_together_and_only_while_it_is_the_controllers() -> None:
-    first, second = routes.patch("digits", 8501, 10, "tensorplane-rollout")
+    first, second = routes.weight_patch("digits", 8501, 10, "tensorplane-rollout")
     assert first == {
         "op": "test",
         "path": "/metadata/annotations/tensorplane.dev~1backends",
@@ -167,13 +167,15 @@ def test_the_weights_of_a_route_are_written_together_and_only_while_it_is_the_co
     }
     assert (second["op"], second["path"]) == ("replace", "/spec/rules/0/backendRefs")
     made = {"spec": {"rules": [{"backendRefs": second["value"]}]}}
-    assert routes.weight(made, "digits") == 10
+    assert routes.get_weight(made, "digits") == 10
 
 
 def test_what_is_remembered_reads_back() -> None:
-    kept = Kept(stable=3, refused={4: "no"}).decided(12.3456789, "RolledBack", 4, "errors", {"errorRate": 0.5})
-    assert Kept.read(kept.text()) == kept
-    assert Kept.read("") == Kept()
+    rollout_state = RolloutState(stable=3, refused={4: "no"}).with_decision(
+        12.3456789, "RolledBack", 4, "errors", {"errorRate": 0.5}
+    )
+    assert RolloutState.read(rollout_state.text()) == rollout_state
+    assert RolloutState.read("") == RolloutState()
 
 
 def test_a_version_is_not_configured_over_what_another_controller_has_written(api_server: FakeApiServer) -> None:
@@ -182,18 +184,18 @@ def test_a_version_is_not_configured_over_what_another_controller_has_written(ap
     written = {"metadata": {"resourceVersion": "41"}, "data": {"models.config": "version: 3"}}
     api_server.answers["GET", "/apis/apps/v1/namespaces/ml/deployments/digits/scale"] = (200, {"spec": {"replicas": 2}})
     api_server.answers["GET", models] = (200, written)
-    assert found.track(canary=False) == Track(2, 3)
+    assert found.get_track(canary=False) == Track(2, 3)
     found.configure(4, canary=False)
     change = {"metadata": {"resourceVersion": "41"}, "data": {"models.config": "version: 4"}}
     assert api_server.asked[-1] == ("PATCH", models, change)
 
 
 def test_a_line_of_the_record_that_was_cut_off_is_written_anew(tmp_path: Path) -> None:
-    decisions = [Decision(number, 1.0, "Promoted", number, "good") for number in (1, 2, 3)]
-    file = record.path_of(tmp_path, "server")
-    record.extend(file, decisions[:2])
+    decisions = [RolloutDecision(number, 1.0, "Promoted", number, "good") for number in (1, 2, 3)]
+    file = state.record_path(tmp_path, "server")
+    state.append_to_record(file, decisions[:2])
     file.write_text(file.read_text()[:-10])
-    record.extend(file, decisions)
-    record.extend(file, decisions)
+    state.append_to_record(file, decisions)
+    state.append_to_record(file, decisions)
     lines = file.read_text().splitlines()
     assert [json.loads(line)["number"] for line in (lines[0], *lines[2:])] == [1, 2, 3]

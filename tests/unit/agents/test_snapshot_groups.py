@@ -44,7 +44,7 @@ def test_a_run_takes_one_of_all_labels_its_members_and_gives_up_what_is_past(api
     }
     program.run(
         snapshots,
-        program.parsed(["training", "ceph", "--group", "--keep=1"]),
+        program.parse_arguments(["training", "ceph", "--group", "--keep=1"]),
         f"snapshots-training-{int(NOW.timestamp()) // 60}",
     )
     ((_, path, wanted),) = [step for step in api_server.asked if step[0] == "POST"]
@@ -65,5 +65,7 @@ def test_a_run_takes_one_of_all_labels_its_members_and_gives_up_what_is_past(api
     ]
     del api_server.asked[:]
     due = f"snapshots-training-{int(NOW.timestamp()) // 60}"
-    program.run(snapshots, program.parsed(["training", "ceph", "--group", "--keep=1", "--hold=snapshot-b"]), due)
+    program.run(
+        snapshots, program.parse_arguments(["training", "ceph", "--group", "--keep=1", "--hold=snapshot-b"]), due
+    )
     assert [step for step in api_server.asked if step[0] == "DELETE"] == []

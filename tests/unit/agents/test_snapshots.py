@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from agents.snapshots import __main__ as program
-from agents.snapshots.retention import AT_MOST_WAITING, GIVE_UP, Snapshot, past, stuck
+from agents.snapshots.retention import AT_MOST_WAITING, GIVE_UP, Snapshot, expired, never_ready
 from agents.snapshots.volume_snapshots import VolumeSnapshots
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -22,19 +22,19 @@ def hours_ago(hours: float, *, ready: bool = True) -> Snapshot:
 
 def test_the_newest_stay() -> None:
     all_of_them = [hours_ago(h) for h in (3, 1, 4, 2)]
-    assert [one.name for one in past(all_of_them, NOW, keep=2, expire=None)] == ["at-4", "at-3"]
+    assert [one.name for one in expired(all_of_them, NOW, keep=2, expire=None)] == ["at-4", "at-3"]
 
 
 def test_one_expires_though_there_is_room_but_never_the_newest() -> None:
     limit = timedelta(hours=2)
-    assert [one.name for one in past([hours_ago(h) for h in (1, 3)], NOW, keep=9, expire=limit)] == ["at-3"]
-    assert past([hours_ago(3)], NOW, keep=9, expire=limit) == []
+    assert [one.name for one in expired([hours_ago(h) for h in (1, 3)], NOW, keep=9, expire=limit)] == ["at-3"]
+    assert expired([hours_ago(3)], NOW, keep=9, expire=limit) == []
 
 
 def test_what_is_not_ready_neither_counts_nor_goes_before_it_has_failed() -> None:
     half_made, failed = hours_ago(1, ready=False), hours_ago(GIVE_UP / timedelta(hours=1) + 1, ready=False)
-    assert past([half_made, failed], NOW, keep=1, expire=timedelta(hours=1)) == []
-    assert past([half_made, failed, hours_ago(2)], NOW, keep=1, expire=None) == [failed]
+    assert expired([half_made, failed], NOW, keep=1, expire=timedelta(hours=1)) == []
+    assert expired([half_made, failed, hours_ago(2)], NOW, keep=1, expire=None) == [failed]
 
 
 def test_retention_leaves_what_it_promises_whatever_there_is() -> None:
@@ -43,7 +43,7 @@ def test_retention_leaves_what_it_promises_whatever_there_is() -> None:
         ages = chance.sample(range(90), chance.randint(0, 12))
         there = [hours_ago(age, ready=chance.random() < 0.8) for age in ages]
         keep, limit = chance.randint(1, 5), timedelta(hours=chance.randint(1, 60))
-        gone = past(there, NOW, keep=keep, expire=limit)
+        gone = expired(there, NOW, keep=keep, expire=limit)
         left = [one for one in there if one not in gone and one.ready]
         ready = [one for one in there if one.ready]
         assert bool(left) == bool(ready)
@@ -54,8 +54,8 @@ def test_retention_leaves_what_it_promises_whatever_there_is() -> None:
 def test_a_second_try_is_the_same_snapshot_and_a_job_of_a_person_is_another() -> None:
     due = int(NOW.timestamp()) // 60
     later = NOW + timedelta(minutes=3, seconds=9)
-    assert program.named("models", f"snapshots-models-{due}", later) == ("models-20261121-1600", "schedule")
-    assert program.named("models", "before-migration", later) == ("models-20261121-160309", "manual")
+    assert program.name_and_reason("models", f"snapshots-models-{due}", later) == ("models-20261121-1600", "schedule")
+    assert program.name_and_reason("models", "before-migration", later) == ("models-20261121-160309", "manual")
 
 
 ROOT = "/apis/snapshot.storage.k8s.io/v1"
@@ -85,7 +85,7 @@ def test_a_run_takes_one_and_gives_up_the_bytes_of_what_is_past(api_server: Fake
         ("GET", HERE): (200, {"items": items}),
     }
     job = f"snapshots-models-{int(NOW.timestamp()) // 60}"
-    program.run(snapshots_of(api_server), program.parsed(["models", "lab-files", "--keep=1"]), job)
+    program.run(snapshots_of(api_server), program.parse_arguments(["models", "lab-files", "--keep=1"]), job)
     (wanted,) = [body for method, _, body in api_server.asked if method == "POST"]
     assert wanted["metadata"]["labels"]["tensorplane.dev/volume"] == "models"
     assert wanted["metadata"]["labels"]["tensorplane.dev/reason"] == "schedule"
@@ -101,7 +101,9 @@ def test_what_a_volume_is_made_from_stays_though_it_is_past(api_server: FakeApiS
     hours = {"held": 15, "older": 14}
     items = [item(name, "2026-11-21T16:00:01Z"), *(item(one, f"2026-11-21T{at}:00:00Z") for one, at in hours.items())]
     api_server.answers = {("GET", f"{HERE}/{name}"): (200, items[0]), ("GET", HERE): (200, {"items": items})}
-    program.run(snapshots_of(api_server), program.parsed(["models", "lab-files", "--keep=1", "--hold=held"]), JOB)
+    program.run(
+        snapshots_of(api_server), program.parse_arguments(["models", "lab-files", "--keep=1", "--hold=held"]), JOB
+    )
     assert [path for method, path, _ in api_server.asked if method == "DELETE"] == [f"{HERE}/older"]
 
 
@@ -113,7 +115,7 @@ def test_no_more_are_asked_for_while_as_many_as_stay_are_not_ready(api_server: F
     waiting = [item(f"waiting-{hour}", f"2026-11-21T{hour}:00:00Z", ready=False) for hour in (14, 15)]
     api_server.answers = {("GET", HERE): (200, {"items": [*waiting, item("older", "2026-11-21T13:00:00Z")]})}
     with pytest.raises(SystemExit, match=r"^models-20261121-1600: not taken, the newest \d are not ready") as ended:
-        program.run(snapshots_of(api_server), program.parsed(["models", "lab-files", f"--keep={keep}"]), JOB)
+        program.run(snapshots_of(api_server), program.parse_arguments(["models", "lab-files", f"--keep={keep}"]), JOB)
     assert f"waiting-{16 - keep} to waiting-15; see why with `kubectl describe" in str(ended.value)
     assert [method for method, _, _ in api_server.asked] == ["GET"]
 
@@ -123,16 +125,16 @@ def test_a_second_try_and_a_person_ask_whatever_is_not_ready(api_server: FakeApi
     api_server.answers = {("GET", HERE): (200, {"items": [mine]}), ("POST", HERE): (500, {})}
     for job in (JOB, "by-hand"):
         with pytest.raises(OSError, match="500"):
-            program.run(snapshots_of(api_server), program.parsed(["models", "lab-files", "--keep=1"]), job)
+            program.run(snapshots_of(api_server), program.parse_arguments(["models", "lab-files", "--keep=1"]), job)
 
 
 def test_a_driver_owes_no_more_than_stay_and_never_more_than_a_day_of_hours() -> None:
     owed = [hours_ago(hour, ready=False) for hour in range(AT_MOST_WAITING)]
-    assert stuck(owed, keep=3) == owed[:3]
-    assert stuck(owed, keep=1000) == owed
-    assert stuck(owed[1:], keep=1000) == []
-    assert stuck([hours_ago(0), *owed[1:]], keep=3) == []
-    assert stuck([*owed[:2], hours_ago(2)], keep=3) == []
+    assert never_ready(owed, keep=3) == owed[:3]
+    assert never_ready(owed, keep=1000) == owed
+    assert never_ready(owed[1:], keep=1000) == []
+    assert never_ready([hours_ago(0), *owed[1:]], keep=3) == []
+    assert never_ready([*owed[:2], hours_ago(2)], keep=3) == []
 
 
 def test_a_snapshot_whose_bytes_somebody_deleted_goes_too(api_server: FakeApiServer) -> None:
@@ -144,5 +146,5 @@ def test_a_snapshot_whose_bytes_somebody_deleted_goes_too(api_server: FakeApiSer
 def test_another_answer_of_the_api_server_ends_the_run_and_nothing_is_deleted(api_server: FakeApiServer) -> None:
     api_server.answers = {("POST", HERE): (403, {})}
     with pytest.raises(OSError, match="403"):
-        program.run(snapshots_of(api_server), program.parsed(["models", "lab-files", "--keep=1"]), "by-hand")
+        program.run(snapshots_of(api_server), program.parse_arguments(["models", "lab-files", "--keep=1"]), "by-hand")
     assert [method for method, _, _ in api_server.asked] == ["POST"]

@@ -15,10 +15,10 @@ from typing import Any, cast
 
 import pytest
 
-from agents.steps import waiting
+from agents.steps import workflow as argo_workflow
 from agents.steps.cluster import Cluster
 from agents.steps.controller import TRIES, Controller
-from agents.steps.waiting import Step
+from agents.steps.workflow import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
 from tensorplane.datasets.store import Store
@@ -36,10 +36,10 @@ def _young() -> dict[str, Any]:
 
 
 def test_a_run_tells_which_steps_it_waits_for() -> None:
-    (step,) = waiting.of(_young())
-    assert (step.run, step.name, step.place) == (RUN, "plan", (RUN, step.node))
+    (step,) = argo_workflow.list_steps(_young())
+    assert (step.run, step.name, step.key) == (RUN, "plan", (RUN, step.node))
     assert json.loads(step.stage)["name"] == "clean"
-    there = [(json.loads(one.stage)["name"], one.name, one.is_over) for one in waiting.of(SECOND)]
+    there = [(json.loads(one.stage)["name"], one.name, one.is_over) for one in argo_workflow.list_steps(SECOND)]
     assert there == [("count", "commit", False), ("embed", "commit", False)], "its parts are at work"
 
 
@@ -47,22 +47,22 @@ def test_a_commit_is_told_when_the_pods_have_ended() -> None:
     run = copy.deepcopy(SECOND)
     (work,) = (one for one in run["status"]["nodes"].values() if (one["type"], one["templateName"]) == ("DAG", "count"))
     work["phase"] = "Failed"
-    assert [step.is_over for step in waiting.of(run)] == [True, False]
+    assert [step.is_over for step in argo_workflow.list_steps(run)] == [True, False]
 
 
 def test_the_description_is_of_the_template_that_the_run_began_with() -> None:
     run = _young()
     (about,) = (one for one in run["status"]["storedWorkflowTemplateSpec"]["templates"] if one["name"] == "clean")
     changed = copy.deepcopy(run)
-    assert about["metadata"]["annotations"][STAGE] == next(waiting.of(changed)).stage
+    assert about["metadata"]["annotations"][STAGE] == next(argo_workflow.list_steps(changed)).stage
     changed["status"]["storedWorkflowTemplateSpec"]["templates"] = []
-    assert list(waiting.of(changed)) == []
+    assert list(argo_workflow.list_steps(changed)) == []
 
 
 def test_a_cancelled_run_waits_for_nothing() -> None:
     run = _young()
     run["spec"]["shutdown"] = "Stop"
-    assert list(waiting.of(run)) == []
+    assert list(argo_workflow.list_steps(run)) == []
 
 
 def _packed(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -74,12 +74,12 @@ def _packed(run: Mapping[str, Any]) -> dict[str, Any]:
 def test_a_large_run_is_read_and_changed_as_argo_packs_it() -> None:
     run = _young() | {"metadata": {**_young()["metadata"], "resourceVersion": "7"}}
     packed = _packed(run)
-    (step,) = waiting.of(packed)
-    assert step == next(waiting.of(run))
-    plain, changed = (waiting.with_node(one, step.node, {"phase": "Succeeded"}) for one in (run, packed))
+    (step,) = argo_workflow.list_steps(packed)
+    assert step == next(argo_workflow.list_steps(run))
+    plain, changed = (argo_workflow.node_patch(one, step.node, {"phase": "Succeeded"}) for one in (run, packed))
     assert plain["metadata"] == changed["metadata"] == {"resourceVersion": "7"}
     assert plain["status"] == {"nodes": {step.node: {"phase": "Succeeded"}}}
-    after = waiting.nodes({**packed, "status": changed["status"]})
+    after = argo_workflow.nodes({**packed, "status": changed["status"]})
     assert after == {**run["status"]["nodes"], step.node: {**run["status"]["nodes"][step.node], "phase": "Succeeded"}}
 
 
@@ -94,7 +94,7 @@ def _with_version(run: Mapping[str, Any]) -> dict[str, Any]:
 
 def test_an_answer_is_the_outputs_of_the_node(api_server: FakeApiServer, cluster: Cluster) -> None:
     run = _with_version(_young())
-    (step,) = waiting.of(run)
+    (step,) = argo_workflow.list_steps(run)
     api_server.answers["GET", _PATH] = 200, run
     cluster.succeed(step, "parts=1", {"summary": "{}", "items": "[]"})
     (body,) = [body for method, path, body in api_server.asked if (method, path) == ("PATCH", _PATH)]
@@ -108,7 +108,7 @@ def test_an_answer_is_the_outputs_of_the_node(api_server: FakeApiServer, cluster
 
 
 def test_a_step_that_has_an_answer_already_gets_no_other(api_server: FakeApiServer, cluster: Cluster) -> None:
-    (step,) = waiting.of(_young())
+    (step,) = argo_workflow.list_steps(_young())
     done = _with_version(_young())
     done["status"]["nodes"][step.node]["phase"] = "Failed"
     api_server.answers["GET", _PATH] = 200, done
@@ -127,7 +127,7 @@ class _Runs:
         self.lost = 0
         """How many answers do not arrive."""
 
-    def waiting(self) -> list[Step]:
+    def list_steps(self) -> list[Step]:
         return list(self.there)
 
     def succeed(self, step: Step, said: str, outputs: Mapping[str, str]) -> None:
@@ -187,8 +187,8 @@ def _controller(runs: _Runs) -> Controller:
 
 
 def _look(work: Controller) -> bool:
-    work.look()
-    return work.take()
+    work.observe()
+    return work.reconcile()
 
 
 def test_the_steps_of_a_stage_make_its_version(volume: tuple[str, str], tmp_path: Path) -> None:
@@ -200,12 +200,12 @@ def test_the_steps_of_a_stage_make_its_version(volume: tuple[str, str], tmp_path
     (out / "a.txt").write_text("A")
     runs.there.append(Step("run-1", "2", "commit", about, {}))
     assert _look(work)
-    assert work.take(), "its results may come without a change of the run"
+    assert work.reconcile(), "its results may come without a change of the run"
     assert [name for name, _, _ in runs.answers] == ["plan"]
     given = {"item": "0", "out": str(out.relative_to(tmp_path)), "id": "x", "in-texts": "unused"}
     runs.there.append(Step("run-1", "3", "keep", about, given))
     _look(work)
-    work.take()
+    work.reconcile()
     runs.there.append(Step("run-1", "4", "clean", about, {}))
     _look(work)
     assert [(name, how) for name, how, _ in runs.answers] == [
@@ -324,12 +324,12 @@ def test_a_step_that_was_answered_is_not_taken_again_before_the_next_look(volume
     runs = _Runs(Step("run-1", "1", "plan", about, {"texts": commit}))
     work = _controller(runs)
     _look(work)
-    work.take()
+    work.reconcile()
     assert len(runs.answers) == 1
 
 
 def test_a_step_that_is_being_taken_is_not_taken_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    (step,) = waiting.of(_young())
+    (step,) = argo_workflow.list_steps(_young())
     begun: list[str] = []
     release: Future[None] = Future()
 

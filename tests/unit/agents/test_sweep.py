@@ -11,13 +11,12 @@ from typing import Any
 import pytest
 
 from agents.sweep import reports
-from agents.sweep.asha import Asha, Curve, Fate, Report, fates
+from agents.sweep.asha import Asha, Curve, Report, TrialDecision, decisions
 from agents.sweep.cluster import Cluster
-from agents.sweep.controller import Sweep
-from agents.sweep.due import Action, Ask, Create, Job, Limits, State, Stop, Tell, Trial, due, said
+from agents.sweep.decide import Action, Ask, Create, Job, Limits, Stop, Tell, Trial, TrialState, decide, describe
 from agents.sweep.journal import Journal
+from agents.sweep.spec import RUN, SweepSpec, placeholder
 from agents.sweep.study import Study
-from agents.sweep.template import RUN, placeholder
 from tests.unit.agents.fake_api_server import FakeApiServer
 
 RUNGS = Asha(min_steps=2, reduction=2)
@@ -28,7 +27,10 @@ def curve(*values: float, ended: bool = False) -> Curve:
 
 
 def pruned_at(*curves: Curve, minimize: bool = True) -> list[int | None]:
-    return [fate.pruned_at.step if fate.pruned_at else None for fate in fates(curves, RUNGS, minimize=minimize)]
+    return [
+        decision.pruned_at.step if decision.pruned_at else None
+        for decision in decisions(curves, RUNGS, minimize=minimize)
+    ]
 
 
 def test_the_first_trial_at_a_rung_passes_and_a_worse_one_does_not() -> None:
@@ -37,8 +39,8 @@ def test_the_first_trial_at_a_rung_passes_and_a_worse_one_does_not() -> None:
 
 
 def test_a_decision_waits_for_a_lower_trial_that_may_still_reach_the_rung() -> None:
-    waiting = fates([curve(9), curve(9, 10, ended=True)], RUNGS, minimize=True)
-    assert waiting[1] == Fate(settled=False)
+    waiting = decisions([curve(9), curve(9, 10, ended=True)], RUNGS, minimize=True)
+    assert waiting[1] == TrialDecision(settled=False)
     assert pruned_at(curve(9, ended=True), curve(9, 10)) == [None, None]
 
 
@@ -60,17 +62,17 @@ def test_reports_are_read_in_the_order_of_starts(tmp_path: Path) -> None:
     for name, step in (("worker-0.10.log", 4), ("worker-0.2.log", 3), ("worker-0.1.log", 2), ("worker-0.1.log.old", 1)):
         (tmp_path / name).write_text(f'loss=7\ntensorplane: step={step} loss=0.{step} note="a b=c"\n')
     (tmp_path / "worker-0.10.log").open("a").write("tensorplane: step=5 loss=0.")
-    assert reports.of_trial(tmp_path, "loss") == [Report(step, step / 10) for step in (1, 2, 3, 4)]
-    assert reports.of_trial(tmp_path, "accuracy") == []
-    assert reports.of_trial(tmp_path / "none", "loss") == []
+    assert reports.read_trial(tmp_path, "loss") == [Report(step, step / 10) for step in (1, 2, 3, 4)]
+    assert reports.read_trial(tmp_path, "accuracy") == []
+    assert reports.read_trial(tmp_path / "none", "loss") == []
 
 
 def _study(folder: Path, parameters: dict[str, Any], sampler: str, trials: int) -> list[dict[str, Any]]:
     search = {"parameters": parameters, "sampler": sampler, "seed": 3, "direction": "minimize"}
     study = Study(Journal(folder / f"{sampler}.journal").storage, "s", search)
-    for _ in range(trials - len(study.states())):
+    for _ in range(trials - len(study.list_states())):
         study.add()
-    return [dict(study.parameters(number)) for number in range(trials)]
+    return [dict(study.get_parameters(number)) for number in range(trials)]
 
 
 def test_the_grid_has_each_combination_once(tmp_path: Path) -> None:
@@ -102,7 +104,7 @@ def test_an_incomplete_last_line_is_removed_before_the_journal_is_read(tmp_path:
 def test_a_trial_s_job_set_has_its_name_and_its_values() -> None:
     env = [{"name": name, "value": placeholder(name)} for name in ("RATE", "NESTEROV", "NAME")]
     template = {"metadata": {"name": RUN}, "env": env, "folder": f"/work/{RUN}"}
-    made = Sweep("s-1", {}, json.dumps(template), Path("logs")).manifest(
+    made = SweepSpec("s-1", {}, json.dumps(template), Path("logs")).manifest(
         7, {"RATE": 1e-05, "NESTEROV": True, "NAME": 'a"b'}
     )
     assert made["metadata"]["name"] == "s-1-t0007" and made["folder"] == "/work/s-1-t0007"
@@ -117,22 +119,25 @@ GOOD, BAD = [Report(1, 1.0), Report(2, 1.0)], [Report(1, 5.0), Report(2, 5.0), R
     ("trials", "actions"),
     [
         ([], [Ask(), Ask()]),
-        ([Trial(State.OPEN, Job.ABSENT, [])], [Create(0), Ask()]),
-        ([Trial(State.OPEN, Job.ACTIVE, GOOD), Trial(State.OPEN, Job.ACTIVE, BAD)], [Stop(1)]),
+        ([Trial(TrialState.OPEN, Job.ABSENT, [])], [Create(0), Ask()]),
+        ([Trial(TrialState.OPEN, Job.ACTIVE, GOOD), Trial(TrialState.OPEN, Job.ACTIVE, BAD)], [Stop(1)]),
         (
-            [Trial(State.OPEN, Job.ACTIVE, GOOD), Trial(State.OPEN, Job.ABSENT, BAD)],
-            [Tell(1, State.PRUNED, Report(1, 5.0)), Ask()],
+            [Trial(TrialState.OPEN, Job.ACTIVE, GOOD), Trial(TrialState.OPEN, Job.ABSENT, BAD)],
+            [Tell(1, TrialState.PRUNED, Report(1, 5.0)), Ask()],
         ),
-        ([Trial(State.OPEN, Job.SUCCEEDED, GOOD)], [Tell(0, State.COMPLETE, Report(1, 1.0)), Ask(), Ask()]),
-        ([Trial(State.OPEN, Job.SUCCEEDED, [])], [Tell(0, State.FAILED, None), Ask(), Ask()]),
-        ([Trial(State.OPEN, Job.FAILED, GOOD)], [Tell(0, State.FAILED, Report(1, 1.0)), Ask(), Ask()]),
-        ([Trial(State.COMPLETE, Job.SUCCEEDED, GOOD)] * 4, []),
+        ([Trial(TrialState.OPEN, Job.SUCCEEDED, GOOD)], [Tell(0, TrialState.COMPLETE, Report(1, 1.0)), Ask(), Ask()]),
+        ([Trial(TrialState.OPEN, Job.SUCCEEDED, [])], [Tell(0, TrialState.FAILED, None), Ask(), Ask()]),
+        ([Trial(TrialState.OPEN, Job.FAILED, GOOD)], [Tell(0, TrialState.FAILED, Report(1, 1.0)), Ask(), Ask()]),
+        ([Trial(TrialState.COMPLETE, Job.SUCCEEDED, GOOD)] * 4, []),
         # A former controller has created its JobSet late, once more.
-        ([Trial(State.PRUNED, Job.ACTIVE, BAD), *[Trial(State.COMPLETE, Job.SUCCEEDED, GOOD)] * 3], [Stop(0)]),
+        (
+            [Trial(TrialState.PRUNED, Job.ACTIVE, BAD), *[Trial(TrialState.COMPLETE, Job.SUCCEEDED, GOOD)] * 3],
+            [Stop(0)],
+        ),
     ],
 )
 def test_what_is_due(trials: list[Trial], actions: list[Any]) -> None:
-    assert due(trials, LIMITS) == actions
+    assert decide(trials, LIMITS) == actions
 
 
 @pytest.mark.parametrize(
@@ -141,12 +146,12 @@ def test_what_is_due(trials: list[Trial], actions: list[Any]) -> None:
         (Ask(), "add a trial"),
         (Create(3), "trial 3: create its job"),
         (Stop(3), "trial 3: stop its job"),
-        (Tell(3, State.COMPLETE, Report(600, 0.285)), "trial 3: complete, best 0.285 at step 600"),
-        (Tell(3, State.FAILED, None), "trial 3: failed"),
+        (Tell(3, TrialState.COMPLETE, Report(600, 0.285)), "trial 3: complete, best 0.285 at step 600"),
+        (Tell(3, TrialState.FAILED, None), "trial 3: failed"),
     ],
 )
 def test_the_log_says_actions_in_words(action: Action, line: str) -> None:
-    assert said(action) == line
+    assert describe(action) == line
 
 
 def test_a_change_of_a_job_set_ends_the_wait_for_the_next_look(
@@ -157,7 +162,7 @@ def test_a_change_of_a_job_set_ends_the_wait_for_the_next_look(
     cluster = Cluster(api_server.client, "team", "search", "search-1")
     job_sets = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/team/jobsets"
     api_server.answers["GET", job_sets] = (200, {"metadata": {"resourceVersion": "41"}, "items": []})
-    cluster.jobs()
+    cluster.list_jobs()
     cluster.wait(2)
     _, path, _ = api_server.asked[-1]
     assert path.startswith(f"{job_sets}?labelSelector=app.kubernetes.io%2Fname%3Dsearch&watch=true&resourceVersion=41&")

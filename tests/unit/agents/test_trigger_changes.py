@@ -51,22 +51,22 @@ def test_a_branch_that_was_made_anew_at_the_same_commit_is_nothing_new(world: Wo
     world.commit()
     world.commit()
     controller = world.controller(fresh=trigger)
-    controller.step()
+    controller.reconcile()
     world.end_runs()
-    controller.step()
+    controller.reconcile()
     world.dataset().branch("kept")
     world.dataset().delete_branch("main")
-    controller.step()
+    controller.reconcile()
     world.dataset().branch("main", "kept")
     if again:
         controller = world.controller(fresh=trigger)
     for _ in range(3):
-        controller.step()
+        controller.reconcile()
     assert [one.action for one in world.events.values()] == ["RunStarted"]
     world.commit()
-    controller.step()
+    controller.reconcile()
     assert len(world.runs) == 1
     world.commit()
-    controller.step()
+    controller.reconcile()
     assert world.files_of_runs() == [2, 4]
     assert world.events[2].reason == "trigger fresh: 2 new versions"

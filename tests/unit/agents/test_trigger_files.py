@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from agents.triggers import files
+from agents.triggers import counts
 from tensorplane.datasets import Dataset, File
 from tensorplane.datasets.retention import Rule
 from tests.support.trigger_world import World, settle
@@ -110,8 +110,8 @@ def test_what_differs_is_what_the_library_says(tmp_path: Path) -> None:
     for _ in range(60):
         one, other = draw.choice(made), draw.choice(made)
         changes = [new for _, _, new in dataset.diff(one.id, other.id) if new]
-        expected = files.Files(len(changes), sum(each.size for each in changes))
-        assert files.new(tmp_path, one.version, other.version) == expected
+        expected = counts.Files(len(changes), sum(each.size for each in changes))
+        assert counts.new_files(tmp_path, one.version, other.version) == expected
 
 
 def test_a_large_folder_beside_a_small_one_does_not_come_into_memory(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def test_a_large_folder_beside_a_small_one_does_not_come_into_memory(tmp_path: P
     large = dataset.put({str(number): kept for number in range(20_000)}, whole=True)
     tracemalloc.start()
     try:
-        assert files.new(tmp_path, small.version, large.version) == files.Files(19_999, 19_999)
-        assert files.new(tmp_path, large.version, small.version) == files.Files(0, 0)
+        assert counts.new_files(tmp_path, small.version, large.version) == counts.Files(19_999, 19_999)
+        assert counts.new_files(tmp_path, large.version, small.version) == counts.Files(0, 0)
         _, most = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

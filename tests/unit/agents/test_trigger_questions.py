@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from agents.triggers import run
+from agents.triggers import runs
 from agents.triggers.controller import Controller
 from tests.support.trigger_world import World
 
@@ -21,7 +21,7 @@ def world(tmp_path: Path) -> World:
 
 def _look(world: World, controller: Controller, times: int = 1) -> None:
     for _ in range(times):
-        controller.step()
+        controller.reconcile()
         world.clock += 1
 
 
@@ -37,9 +37,9 @@ def test_looks_without_news_ask_seldom_whether_somebody_has_started_a_run(world:
     _look(world, controller, 29)
     assert world.questions == before
     replaced = {"made": by_hand.id, "report": world.dataset("report").resolve().id}
-    world.create(run.workflow(world.template(), {"raw": made.id}, replaced))
+    world.create(runs.workflow(world.find_template(), {"raw": made.id}, replaced))
     _look(world, controller, 2)
-    last = world.kept().last
+    last = world.read_state().last
     assert last and last.name == [*world.runs][-1]
 
 
@@ -47,7 +47,7 @@ def test_a_run_that_somebody_started_just_before_a_version_came_has_counted_the_
     controller = world.controller(fresh=RARE)
     made = world.commit()
     _look(world, controller)
-    world.create(run.workflow(world.template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
+    world.create(runs.workflow(world.find_template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
     world.commit()
     _look(world, controller)
     world.end_runs()
@@ -65,5 +65,5 @@ def test_a_schedule_waits_for_a_run_that_somebody_started_since_the_last_questio
     _look(world, controller)
     world.create({"metadata": {"name": "digits-by-hand"}})
     _look(world, controller, 6)
-    assert "waits for digits-by-hand to end, and then starts a run on the newest versions" in world.said
+    assert "waits for digits-by-hand to end, and then starts a run on the newest versions" in world.logged
     assert [*world.runs] == ["digits-by-hand"]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agents.triggers.schedule import last_due, matches
+from agents.triggers.decide import last_scheduled, matches
 from components.base import cron
 
 
@@ -43,4 +43,4 @@ def test_it_matches_as_cron_does(schedule: str, runs: str, not_then: str) -> Non
 def test_the_last_time_in_a_pause_is_found(minute: int, pause: int, start: int) -> None:
     fields = cron.fields(f"{minute} * * * *")
     times = [at for at in range(start + 1, start + pause + 1) if at % 60 == minute]
-    assert last_due(fields, start, start + pause) == (times[-1] if times else None)
+    assert last_scheduled(fields, start, start + pause) == (times[-1] if times else None)

@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from agents.triggers import run
+from agents.triggers import runs as run
 from agents.triggers.commits import Head, Log
-from agents.triggers.kept import Kept
+from agents.triggers.state import TriggerState
 from components.base import labels
 from tests.support import counts
 from tests.support.trigger_world import World, settle
@@ -30,7 +30,7 @@ def world(tmp_path: Path) -> World:
 
 def test_a_new_version_starts_a_run_on_it(world: World) -> None:
     settle(world, fresh=FRESH)
-    assert world.said == ["waits for a first version of raw"]
+    assert world.logged == ["waits for a first version of raw"]
     made = world.commit()
     settle(world, fresh=FRESH)
     assert world.begun() == [{"raw": made.id}]
@@ -40,7 +40,11 @@ def test_a_new_version_starts_a_run_on_it(world: World) -> None:
 
 
 def test_the_run_is_the_one_that_the_command_starts(world: World) -> None:
-    template, commits, replaces = world.template(), {"raw": "ab12", "labels": "cd34"}, {"made": "ef56", "report": ""}
+    template, commits, replaces = (
+        world.find_template(),
+        {"raw": "ab12", "labels": "cd34"},
+        {"made": "ef56", "report": ""},
+    )
     made = run.workflow(template, commits, replaces)
     assert made == pipeline_run.workflow(template, commits, replaces)
     assert (run.PIPELINE, f"{run.API}") == (labels.PIPELINE, made["apiVersion"])
@@ -70,7 +74,7 @@ def test_a_run_that_somebody_else_started_is_no_second_one(world: World) -> None
     trigger = {"counts": "versions", "atLeast": 2}
     world.commit()
     made = world.commit()
-    world.create(run.workflow(world.template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
+    world.create(run.workflow(world.find_template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
     settle(world, fresh=trigger)
     world.end_runs()
     world.commit()
@@ -86,7 +90,7 @@ def test_a_second_controller_at_once_starts_no_second_run(world: World) -> None:
     for _ in range(3):
         world.commit()
         for each in (one, another, one, another):
-            each.step()
+            each.reconcile()
         world.end_runs()
     assert world.files_of_runs() == [1, 2, 3]
 
@@ -132,11 +136,11 @@ def test_a_quiet_time_gathers_commits(world: World) -> None:
     for _ in range(4):
         world.commit()
         for _ in range(3):
-            controller.step()
+            controller.reconcile()
             world.clock += 1
     assert not world.runs
     for _ in range(5):
-        controller.step()
+        controller.reconcile()
         world.clock += 1
     assert world.files_of_runs() == [4]
 
@@ -145,7 +149,7 @@ def test_a_quiet_time_has_an_end(world: World) -> None:
     controller = world.controller(fresh={"counts": "versions", "quietSeconds": 5, "longestSeconds": 10})
     for _ in range(12):
         world.commit()
-        controller.step()
+        controller.reconcile()
         world.clock += 1
     assert world.files_of_runs() == [11]
 
@@ -167,7 +171,7 @@ def test_a_change_that_is_taken_back_makes_the_former_results_the_newest_again(w
         settle(world, fresh=FRESH)
         world.end_runs()
         settle(world, fresh=FRESH)
-        begun = run.beginning(world.template(), world.begun()[-1])
+        begun = run.beginning(world.find_template(), world.begun()[-1])
         assert all(run.begins(world.maker(name), begun) for name in world.outputs)
     assert len(world.runs) == 4
     assert [one.action for one in world.events.values()] == ["RunStarted"] * 4
@@ -181,19 +185,19 @@ def test_a_change_made_by_hand_and_taken_back_while_no_controller_looked_is_seen
     first = world.maker()
     replaces = {name: world.dataset(name).resolve().id for name in world.outputs}
     world.digest = "2"
-    world.create(run.workflow(world.template(), {"raw": made.id}, replaces))
+    world.create(run.workflow(world.find_template(), {"raw": made.id}, replaces))
     world.end_runs()
     assert world.maker() != first
     world.digest = "1"
     settle(world, fresh=FRESH)
     assert len(world.runs) == 3
-    assert world.said[-1].endswith("trigger fresh: another run replaced its results")
+    assert world.logged[-1].endswith("trigger fresh: another run replaced its results")
     if makes:
         world.end_runs()
     world.runs = dict.fromkeys(world.runs, True)
     settle(world, fresh=FRESH)
     assert len(world.runs) == 3, "a run that failed is not started again"
-    assert run.begins(world.maker(), run.beginning(world.template(), {"raw": made.id})) == makes
+    assert run.begins(world.maker(), run.beginning(world.find_template(), {"raw": made.id})) == makes
 
 
 def test_results_that_somebody_replaced_by_hand_stay_until_a_run_is_due(world: World) -> None:
@@ -228,13 +232,13 @@ def test_a_change_that_is_taken_back_while_its_run_goes_waits_for_what_that_make
     (first, second) = world.runs
     world.digest = "1"
     settle(world, fresh=FRESH)
-    assert f"waits for {second} to end, and then starts a run on the newest versions" in world.said
+    assert f"waits for {second} to end, and then starts a run on the newest versions" in world.logged
     if makes:
         world.end_runs()
     world.runs[second] = True
     settle(world, fresh=FRESH)
     world.end_runs()
-    assert run.begins(world.maker(), run.beginning(world.template(), world.begun()[0]))
+    assert run.begins(world.maker(), run.beginning(world.find_template(), world.begun()[0]))
     assert ([*world.runs][:2], len(world.runs)) == ([first, second], 3 if makes else 2)
 
 
@@ -243,7 +247,7 @@ def test_a_run_that_the_command_started_before_others_ended_is_no_second_one(wor
     settle(world, fresh=FRESH)
     made = world.commit()
     # Its name is that of what it would replace now; meanwhile, another run ends.
-    world.create(run.workflow(world.template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
+    world.create(run.workflow(world.find_template(), {"raw": made.id}, dict.fromkeys(world.outputs, "")))
     (first, second) = world.runs
     for name in world.outputs:
         world.commit(name, run=first)
@@ -324,9 +328,9 @@ def test_the_log_is_read_as_the_library_writes_it(world: World) -> None:
 def test_what_is_remembered_is_read_as_it_was_written(world: World) -> None:
     world.commit()
     settle(world, fresh=FRESH, hourly={"schedule": [[30], None, None, None, None]})
-    kept = Kept.read(world.text)
-    assert kept.last is not None
-    assert Kept.read(kept.text()) == kept
+    state = TriggerState.read(world.text)
+    assert state.last is not None
+    assert TriggerState.read(state.text()) == state
 
 
 @pytest.mark.counted
@@ -368,7 +372,7 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
             assert all(after - before >= at_least for before, after in zip([0, *versions], versions, strict=False))
         assert made - (versions[-1] if versions else 0) < at_least
         if digests and versions:
-            assert Kept.read(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
+            assert TriggerState.read(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
             world.end_runs()
             begun = {"raw": world.dataset().resolve(f"main~{made - versions[-1]}").id}
-            assert run.begins(world.maker(), run.beginning(world.template(), begun))
+            assert run.begins(world.maker(), run.beginning(world.find_template(), begun))

@@ -12,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from agents.api import NOT_FOUND
-from agents.usage import __main__ as program
-from agents.usage import record, workload
-from agents.usage.record import Record
+from agents.usage import controller, state, workload
+from agents.usage.state import UsageState
 from components import versions
 from components.catalog import GPU_RESOURCE
 from tests.unit.agents.fake_api_server import FakeApiServer
@@ -25,7 +24,7 @@ NOVEMBER = 3600
 
 
 def test_it_reads_what_the_stack_creates() -> None:
-    assert f"apis/{versions.KUEUE_API}" == program.KUEUE
+    assert f"apis/{versions.KUEUE_API}" == controller.KUEUE
     assert workload.GPU == GPU_RESOURCE
 
 
@@ -99,12 +98,12 @@ def _jobs(draw: st.DrawFn) -> list[Job]:
     return found
 
 
-def _look(before: Record, jobs: list[Job], now: float) -> Record:
-    held = [one for job in jobs if (one := workload.of(job.seen(now), _at(now)))]
-    return Record.read(record.counted(before, held).written())
+def _look(before: UsageState, jobs: list[Job], now: float) -> UsageState:
+    held = [one for job in jobs if (one := workload.read_usage(job.seen(now), _at(now)))]
+    return UsageState.read(state.count(before, held).data())
 
 
-def _sum(found: Record) -> float:
+def _sum(found: UsageState) -> float:
     return sum(count for month in found.usage.values() for queue in month.values() for count in queue.values())
 
 
@@ -112,7 +111,7 @@ def _sum(found: Record) -> float:
 def test_each_second_is_counted_once_wherever_the_program_is_killed(
     jobs: list[Job], looks: list[tuple[float, bool]]
 ) -> None:
-    kept = Record()
+    kept = UsageState()
     for now, is_killed in sorted(looks):
         found = _look(kept, jobs, now)
         # Killed before it writes; or another one wrote first, and the API server refuses this one.
@@ -120,12 +119,12 @@ def test_each_second_is_counted_once_wherever_the_program_is_killed(
     kept = _look(_look(kept, jobs, 7300), jobs, 7400)
     assert _sum(kept) == pytest.approx(sum(job.used(7400) for job in jobs), abs=0.1 * len(jobs) * (1 + len(looks)))
     # Those that are gone are forgotten, and what they used is not.
-    assert _look(kept, [], 7500) == Record(kept.usage, {})
+    assert _look(kept, [], 7500) == UsageState(kept.usage, {})
 
 
 @given(st.integers(1, 7000), st.lists(st.integers(1, 7100), max_size=8))
 def test_a_job_over_the_end_of_a_month_counts_in_both(end: int, looks: list[int]) -> None:
-    job, kept = Job("a", 4, ((0, end),), finishes=True), Record()
+    job, kept = Job("a", 4, ((0, end),), finishes=True), UsageState()
     for now in (*sorted(looks), 7200):
         kept = _look(kept, [job], now)
     found = {month: queues["research"]["t4"] for month, queues in kept.usage.items()}
@@ -134,13 +133,13 @@ def test_a_job_over_the_end_of_a_month_counts_in_both(end: int, looks: list[int]
 
 
 def test_what_nobody_saw_is_of_an_unknown_flavor() -> None:
-    kept = _look(Record(), [Job("a", 4, ((0, 100), (5000, 6000)), finishes=False)], 200)
+    kept = _look(UsageState(), [Job("a", 4, ((0, 100), (5000, 6000)), finishes=False)], 200)
     assert kept.usage == {"2026-10": {"research": {"unknown": 400}}}
 
 
 def test_an_evicted_job_keeps_the_flavor_that_it_had() -> None:
     job = Job("a", 4, ((0, 100), (5000, 6000)), finishes=False)
-    kept = _look(_look(Record(), [job], 50), [job], 200)
+    kept = _look(_look(UsageState(), [job], 50), [job], 200)
     assert kept.usage == {"2026-10": {"research": {"t4": 400}}}
 
 
@@ -148,9 +147,9 @@ def test_a_maximum_time_that_sets_kueues_sum_back_counts_nothing_twice() -> None
     admitted = _condition("Admitted", True, 0)
     thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
     thing["status"] |= {"conditions": [admitted], "accumulatedPastExecutionTimeSeconds": 50}
-    before = record.counted(Record(), filter(None, [workload.of(thing, _at(100))]))
+    before = state.count(UsageState(), filter(None, [workload.read_usage(thing, _at(100))]))
     del thing["status"]["accumulatedPastExecutionTimeSeconds"]
-    after = record.counted(before, filter(None, [workload.of(thing, _at(110))]))
+    after = state.count(before, filter(None, [workload.read_usage(thing, _at(110))]))
     assert (_sum(before), _sum(after)) == (150, 160)
 
 
@@ -158,7 +157,7 @@ def test_pods_that_have_ended_and_returned_their_quota_count_no_longer() -> None
     thing = Job("a", 2, ((0, 5000),), finishes=False).seen(100)
     thing["status"]["admission"] = {"podSetAssignments": [_assigned(2, 4)]}
     thing["status"]["reclaimablePods"] = [{"name": "worker", "count": 3}]
-    found = workload.of(thing, _at(100))
+    found = workload.read_usage(thing, _at(100))
     assert found
     assert found.gpus == {"t4": 2}
 
@@ -166,17 +165,17 @@ def test_pods_that_have_ended_and_returned_their_quota_count_no_longer() -> None
 def test_thousands_of_gpus_are_read_as_kubernetes_writes_them() -> None:
     thing = Job("a", 1, ((0, 5000),), finishes=False).seen(100)
     thing["status"]["admission"]["podSetAssignments"][0]["resourceUsage"] = {GPU_RESOURCE: "2k"}
-    found = workload.of(thing, _at(100))
+    found = workload.read_usage(thing, _at(100))
     assert found
     assert found.gpus == {"t4": 2000}
 
 
 def test_jobs_without_gpus_are_not_recorded() -> None:
-    assert workload.of(Job("a", 0, ((0, 5000),), finishes=False).seen(100), _at(100)) is None
+    assert workload.read_usage(Job("a", 0, ((0, 5000),), finishes=False).seen(100), _at(100)) is None
 
 
 _HOME = "/api/v1/namespaces/tp/configmaps"
-_WORKLOADS = f"/{program.KUEUE}/namespaces/vision/workloads"
+_WORKLOADS = f"/{controller.KUEUE}/namespaces/vision/workloads"
 
 
 def _requests(server: FakeApiServer) -> Counter[str]:
@@ -186,33 +185,33 @@ def _requests(server: FakeApiServer) -> Counter[str]:
 def test_the_first_look_creates_the_record(api_server: FakeApiServer) -> None:
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (NOT_FOUND, {})
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).seen(60)]})
-    program.look(api_server.client, "tp", ["vision"], _at(60))
+    controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     method, path, body = api_server.asked[-1]
     assert (method, path, body["metadata"]["name"]) == ("POST", _HOME, "usage.vision")
-    assert Record.read(body["data"]).usage == {"2026-10": {"research": {"t4": 100}}}
+    assert UsageState.read(body["data"]).usage == {"2026-10": {"research": {"t4": 100}}}
 
 
 def test_a_change_is_refused_if_another_wrote_since(api_server: FakeApiServer) -> None:
-    kept = {"metadata": {"resourceVersion": "7"}, "data": Record().written()}
+    kept = {"metadata": {"resourceVersion": "7"}, "data": UsageState().data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).seen(60)]})
     api_server.answers[("PATCH", f"{_HOME}/usage.vision")] = (409, {})
-    program.look(api_server.client, "tp", ["vision"], _at(60))
+    controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     assert api_server.asked[-1][2]["metadata"] == {"resourceVersion": "7"}
 
 
 def test_without_news_nothing_is_written(api_server: FakeApiServer) -> None:
     done = [Job("a", 2, ((0, 50),), finishes=True).seen(60)]
-    held = [one for thing in done if (one := workload.of(thing, _at(60)))]
-    kept = {"metadata": {"resourceVersion": "7"}, "data": record.counted(Record(), held).written()}
+    held = [one for thing in done if (one := workload.read_usage(thing, _at(60)))]
+    kept = {"metadata": {"resourceVersion": "7"}, "data": state.count(UsageState(), held).data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": done})
-    program.look(api_server.client, "tp", ["vision"], _at(90))
+    controller.reconcile(api_server.client, "tp", ["vision"], _at(90))
     assert _requests(api_server) == {"GET": 2}
 
 
 def test_a_namespace_that_cannot_be_listed_loses_nothing(api_server: FakeApiServer) -> None:
     api_server.answers[("GET", _WORKLOADS)] = (403, {})
     with pytest.raises(OSError, match="403"):
-        program.look(api_server.client, "tp", ["vision"], _at(60))
+        controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     assert _requests(api_server) == {"GET": 2}

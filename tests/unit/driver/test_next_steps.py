@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import RolloutState
 from core.kube import Kube
 from driver import next_steps
 
@@ -36,7 +36,7 @@ class Api:
         return self._objects.get(path)
 
 
-def canary(kept: Kept, gates: Sequence[Mapping[str, Any]], **rollout: Any) -> Api:
+def canary(kept: RolloutState, gates: Sequence[Mapping[str, Any]], **rollout: Any) -> Api:
     """A server whose canary's controller has this state and these settings."""
     settings = {"replicas": 4, "canaryReplicas": 1, "gates": gates, "deadlineSeconds": 60, "digest": ""}
     told = {**settings, **dict.fromkeys(("version", "pin", "percent")), **rollout}
@@ -61,7 +61,7 @@ def canary(kept: Kept, gates: Sequence[Mapping[str, Any]], **rollout: Any) -> Ap
 
 ERRORS = {"metric": "errorRate", "threshold": 0.01, "minRequests": 200}
 ACCURACY = {"metric": "accuracy", "threshold": 0.9, "minRequests": 0}
-TRIED = Kept(stable=1, candidate=2)
+TRIED = RolloutState(stable=1, candidate=2)
 
 
 @pytest.mark.parametrize(
@@ -120,8 +120,8 @@ def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(pu
             canary(TRIED, [{**ERRORS, "minRequests": 0}], replicas=1),
             " tries version 2 with about 50 % of the requests; its gate waits for errorRate of 1 request",
         ),
-        (canary(Kept(stable=1), [ERRORS]), ""),
-        (canary(Kept(stable=1, candidate=2, promoting=True), [ERRORS]), ""),
+        (canary(RolloutState(stable=1), [ERRORS]), ""),
+        (canary(RolloutState(stable=1, candidate=2, promoting=True), [ERRORS]), ""),
     ],
 )
 def test_a_version_that_is_tried_is_told_with_what_its_gate_waits_for(api: Api, told: str) -> None:

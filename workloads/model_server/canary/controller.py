@@ -27,7 +27,7 @@ class Request:
     image: str
     """An image with Python."""
     description: Mapping[str, Any]
-    """What the agent's `Described.read` reads, and the texts of the model config file."""
+    """What the agent's `RolloutSpec.read` reads, and the texts of the model config file."""
     volumes: Sequence[Volume]
     config_maps: Sequence[str]
     """Names of the model config files, which the controller writes."""

@@ -33,7 +33,7 @@ def declare(
 ) -> None:
     """Create the agent.
 
-    `description`: what the agent's `Described.read` reads. `image`: one with Python. `needed`: the pipeline, and what
+    `description`: what the agent's `TriggerSpec.read` reads. `image`: one with Python. `needed`: the pipeline, and what
     the volumes need.
     """
     name, of_all = f"{pipeline}{NAME_SUFFIX}", labels(pipeline, _COMPONENT)

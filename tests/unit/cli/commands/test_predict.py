@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import RolloutState
 from cli.__main__ import main
 from cli.commands.predict import query
 from cli.commands.predict.query import Asked
@@ -105,7 +105,7 @@ class _Tried(Api):
 
     def __init__(self) -> None:
         super().__init__()
-        kept = Kept(stable=3, candidate=5).text()
+        kept = RolloutState(stable=3, candidate=5).text()
         self.objects[f"/api/v1/namespaces/{NAMESPACE}/configmaps/vision-rollout"] = {"data": {"rollout.json": kept}}
         self.by: list[tuple[str, str]] = []
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 from rich.console import Console
 
-from agents.sweep.controller import Sweep
+from agents.sweep.spec import SweepSpec
 from cli.access import Access
 from cli.commands.run import submission
 from cli.commands.run.platform import Platform
@@ -65,9 +65,9 @@ def _pod(job_set: dict[str, Any]) -> dict[str, Any]:
     return found
 
 
-def _described(planned: plan.Planned) -> Sweep:
+def _described(planned: plan.Planned) -> SweepSpec:
     texts = (text for thing in planned.objects for text in thing.get("data", {}).values())
-    return Sweep.read(next(text for text in texts if text.startswith('{"ends"')))
+    return SweepSpec.read(next(text for text in texts if text.startswith('{"ends"')))
 
 
 def test_a_controller_outside_the_queue_runs_trials_in_it(file: Write) -> None:

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import RolloutState
 from cli.serving import progress, rest
 from cli.serving.rollout import Rollout
 from cli.serving.server import Server
 from core.errors import UserError
 from tests.support.served import NAMESPACE
 
-_TRIED = Kept(stable=1, candidate=2)
+_TRIED = RolloutState(stable=1, candidate=2)
 _GATES = [
     {"metric": "errorRate", "threshold": 0.01, "minRequests": 200},
     {"metric": "accuracy", "threshold": 0.9, "minRequests": 0},
@@ -49,7 +49,7 @@ class _Api:
         ]
 
 
-def _waits(kept: Kept | None, requests: int, monkeypatch: pytest.MonkeyPatch) -> str:
+def _waits(kept: RolloutState | None, requests: int, monkeypatch: pytest.MonkeyPatch) -> str:
     def ask(api: Any, pod: str, path: str) -> tuple[int, bytes]:
         if pod.endswith("/canary-gone"):
             raise UserError("gone")
@@ -66,8 +66,8 @@ def test_a_gate_says_how_many_requests_the_canary_has_answered(monkeypatch: pyte
     assert _waits(_TRIED, 200, monkeypatch) == "", "it has decided"
 
 
-@pytest.mark.parametrize("kept", [None, Kept(stable=1), Kept(stable=1, candidate=2, promoting=True)])
+@pytest.mark.parametrize("kept", [None, RolloutState(stable=1), RolloutState(stable=1, candidate=2, promoting=True)])
 def test_nothing_is_waited_for_without_a_version_that_is_tried(
-    kept: Kept | None, monkeypatch: pytest.MonkeyPatch
+    kept: RolloutState | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert _waits(kept, 10, monkeypatch) == ""

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from agents.rollout.kept import Kept
+from agents.rollout.state import RolloutState
 from cli.serving import server
 from cli.serving.rollout import Rollout
 from core.errors import UserError
@@ -52,11 +52,11 @@ def test_members_of_a_team_ask_the_servers_to_which_they_publish() -> None:
 
 
 def test_a_canary_has_its_part_of_the_traffic_and_its_controllers_last_word() -> None:
-    kept = Kept(stable=3, candidate=4).decided(1.0, "CanaryStarted", 4, "tried beside version 3")
+    kept = RolloutState(stable=3, candidate=4).with_decision(1.0, "CanaryStarted", 4, "tried beside version 3")
     assert Rollout(kept, stable=3, canary=1).shares == "3: 75 %, canary 4: 25 %"
     assert Rollout(kept, stable=4, canary=0).shares == "3: 100 %"
     assert Rollout(kept, stable=4, canary=1, weight=5).shares == "3: 95 %, canary 4: 5 %"
     assert Rollout(kept, stable=4, canary=1, weight=0).shares == "3: 100 %, canary 4: 0 %"
-    assert Rollout(Kept(), stable=0, canary=0).shares == ""
+    assert Rollout(RolloutState(), stable=0, canary=0).shares == ""
     assert Rollout(kept, stable=3, canary=1).last_decision == "CanaryStarted 4: tried beside version 3"
-    assert Rollout(Kept(), stable=0, canary=0).last_decision == ""
+    assert Rollout(RolloutState(), stable=0, canary=0).last_decision == ""

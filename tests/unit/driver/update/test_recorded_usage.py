@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from agents.usage.record import PREFIX, Record
+from agents.usage.state import PREFIX, UsageState
 from components.base import recorded_usage as handed
 from components.base.recorded_usage import VARIABLE, Used
 from core.errors import UserError
@@ -19,7 +19,7 @@ from driver.update import recorded_usage
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 SUMS = {"2026-10": {"research": {"t4": 36000.0}}, "2026-11": {"research": {"t4": 3600.0, "a100": 1800.0}}}
-RECORD = {"data": Record(SUMS).written()}
+RECORD = {"data": UsageState(SUMS).data()}
 
 
 def _api(records: dict[str, Any]) -> Any:

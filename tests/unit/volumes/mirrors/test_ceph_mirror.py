@@ -52,7 +52,7 @@ def test_each_mirrored_volume_has_a_job_beside_its_rook() -> None:
     spec = found["mirror-models"]["spec"]
     assert (spec["schedule"], spec["concurrencyPolicy"]) == ("*/15 * * * *", "Forbid")
     (container,) = job_of("models")["containers"]
-    asked = program.parsed(container["command"][3:])
+    asked = program.parse_arguments(container["command"][3:])
     assert (asked.namespace, asked.claim, asked.peer, asked.keep) == ("tensorplane-dev", "models", SITE, 48)
 
 

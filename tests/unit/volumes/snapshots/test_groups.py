@@ -41,11 +41,11 @@ def words(of: Rendered, job: str) -> list[str]:
 
 def test_a_group_has_one_schedule_and_its_claims_carry_its_label() -> None:
     assert [job.name for job in made().all("CronJob")] == ["snapshots-alone", "snapshots-training"]
-    asked = program.parsed(words(made(), "snapshots-training"))
+    asked = program.parse_arguments(words(made(), "snapshots-training"))
     assert (asked.volume, asked.group, asked.keep) == ("training", True, 3)
-    assert program.parsed(words(made(), "snapshots-alone")).group is False
+    assert program.parse_arguments(words(made(), "snapshots-alone")).group is False
     # No name of a group's snapshot says whose it is.
-    assert (asked.hold, program.parsed(words(made(), "snapshots-alone")).hold) == (["snapshot-b"], [])
+    assert (asked.hold, program.parse_arguments(words(made(), "snapshots-alone")).hold) == (["snapshot-b"], [])
     labelled = {
         claim.name: claim.inputs["metadata"]["labels"].get(manifest.VOLUME_GROUP)
         for claim in made().all("PersistentVolumeClaim")
@@ -66,12 +66,12 @@ def test_its_class_is_the_driver_s_and_retains() -> None:
         f"{secret}-name": "rook-csi-cephfs-provisioner",
         f"{secret}-namespace": "rook-ceph",
     }
-    assert program.parsed(words(made(), "snapshots-training")).snapshot_class == found["metadata"]["name"]
+    assert program.parse_arguments(words(made(), "snapshots-training")).snapshot_class == found["metadata"]["name"]
 
 
 def test_a_class_of_the_cluster_is_used_as_it_is() -> None:
     of = built({**FILES, "groupSnapshotClass": "files-at-once"})
-    assert program.parsed(words(of, "snapshots-training")).snapshot_class == "files-at-once"
+    assert program.parse_arguments(words(of, "snapshots-training")).snapshot_class == "files-at-once"
     assert of.all("VolumeGroupSnapshotClass") == []
 
 

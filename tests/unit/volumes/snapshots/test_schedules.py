@@ -41,7 +41,7 @@ def test_the_schedule_says_which_snapshots_stay(made: Rendered) -> None:
     assert (spec["schedule"], spec["timeZone"], spec["concurrencyPolicy"]) == ("0 * * * *", "Etc/UTC", "Forbid")
     (container,) = spec["jobTemplate"]["spec"]["template"]["spec"]["containers"]
     words = container["command"][3:]
-    arguments = program.parsed(words)
+    arguments = program.parse_arguments(words)
     assert (arguments.volume, arguments.keep, arguments.expire) == ("models", 3, 48 * 3600)
     assert arguments.hold == ["models-20261121-0400"], "volume old is made from it"
     assert arguments.snapshot_class == made.one("VolumeSnapshotClass").inputs["metadata"]["name"]

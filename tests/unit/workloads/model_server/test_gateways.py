@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stack
-from agents.rollout.described import Described
+from agents.rollout.spec import RolloutSpec
 from components.base.labels import TRACK
 from components.base.settings import Settings
 from stack import checks
@@ -68,7 +68,7 @@ def test_the_controller_divides_the_requests_of_its_routes_and_pulumi_leaves_the
         for kind in ("httproutes", "grpcroutes")
     ]
     settings = json.loads(rendered.one("ConfigMap", "server-rollout-settings").inputs["data"]["rollout.json"])
-    found = Described.read(settings)
+    found = RolloutSpec.read(settings)
     assert (found.routes, found.rollout.percent) == ({"HTTPRoute": 8501, "GRPCRoute": 8500}, 5)
     assert found.rollout.canary_replicas == 1
     assert found.rollout.stable_beside_canary == 4
@@ -85,7 +85,7 @@ def test_without_a_gateway_a_canary_gets_its_share_of_replicas() -> None:
     assert [one.name for one in rendered.all("Service") if "web" not in one.name] == ["server"]
     assert TRACK not in rendered.one("Deployment", "server").inputs["spec"]["template"]["metadata"]["labels"]
     settings = json.loads(rendered.one("ConfigMap", "server-rollout-settings").inputs["data"]["rollout.json"])
-    found = Described.read(settings)
+    found = RolloutSpec.read(settings)
     assert (found.routes, found.rollout.percent, found.rollout.stable_beside_canary) == ({}, None, 3)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from agents.triggers.described import Described
+from agents.triggers.spec import TriggerSpec
 from tests.support.faults import faults_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Rendered
@@ -68,7 +68,7 @@ def test_the_agent_finds_the_sources_on_volumes_that_it_only_reads() -> None:
     (container,) = spec["containers"]
     mounts = {one["mountPath"]: one for one in container["volumeMounts"]}
     text = rendered.one("ConfigMap", "photos-triggers-settings").inputs["data"]["triggers.json"]
-    described = Described.read(json.loads(text))
+    described = TriggerSpec.read(json.loads(text))
     assert {name: (log.root, log.branch) for name, log in described.logs.items()} == {
         "labels_reviewed": (Path("/volumes/more/datasets/labels"), "reviewed"),
         "raw": (Path("/volumes/data/datasets/raw"), "main"),

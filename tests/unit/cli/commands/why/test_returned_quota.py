@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.quota_return.record import AGAIN, REASON, TIMES
+from agents.quota_return.state import AGAIN, REASON, TIMES
 from cli.commands.why import answer as why_answer
 from tests.unit.cli.commands.why.test_why import WAITING, answer, changed
 

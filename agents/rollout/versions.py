@@ -1,4 +1,4 @@
-"""The versions in a model's folder, and what is wrong with those that no server could load."""
+"""The versions in a model's folder, and the problems of those that no server could load."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ _MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 """The last bytes of such a table."""
 
 
-def versions(folder: Path, now: float | None = None) -> dict[int, str]:
-    """What is wrong with each version, empty if nothing is that the files show. Unfinished ones are left out while
+def list_versions(folder: Path, now: float | None = None) -> dict[int, str]:
+    """The problem of each version, empty if its files show none. Unfinished ones are left out while
     they may still be written."""
     moment = time.time() if now is None else now
     try:
         named = [path for path in folder.iterdir() if path.name.isascii() and path.name.isdecimal() and path.is_dir()]
     except FileNotFoundError:
         return {}
-    found = {int(path.name): (problem(path), path) for path in named}
+    found = {int(path.name): (find_problem(path), path) for path in named}
     return {
-        version: wrong
-        for version, (wrong, path) in found.items()
-        if not wrong or moment - _last_change(path) >= _SETTLED_SECONDS
+        version: problem
+        for version, (problem, path) in found.items()
+        if not problem or moment - _last_change(path) >= _SETTLED_SECONDS
     }
 
 
-def problem(version: Path) -> str:
-    """What is wrong with a SavedModel's files; empty if they are whole."""
+def find_problem(version: Path) -> str:
+    """The problem of a SavedModel's files; empty if they are complete."""
     try:
         graphs = [version / name for name in _GRAPH if (version / name).exists()]
         if not graphs:
@@ -40,13 +40,13 @@ def problem(version: Path) -> str:
         if not graphs[0].stat().st_size:
             return f"{graphs[0].name} is empty"
         if (version / "variables").is_dir():
-            return _of_variables(version)
+            return _variables_problem(version)
     except FileNotFoundError:
         return "is being deleted"
     return ""
 
 
-def _of_variables(version: Path) -> str:
+def _variables_problem(version: Path) -> str:
     index = version / _INDEX
     if not index.exists():
         return f"has no {_INDEX}"

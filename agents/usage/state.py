@@ -1,7 +1,7 @@
-"""The record of one namespace: GPU-seconds by month, queue and flavor, and what of each Workload is in them.
+"""The state of one namespace: GPU-seconds by month, queue and flavor, and how much of each Workload they contain.
 
 Both are one object, which is written as a whole or not at all. So a Workload's seconds are counted once, whenever the
-program is killed: the next look compares what Kueue says with what the record says of the same Workload.
+program is killed: the next reconcile compares the Workload with the state of the same Workload.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.usage.workload import UNKNOWN, Held
+from agents.usage.workload import UNKNOWN, WorkloadUsage
 
 USAGE, COUNTED = "usage", "counted"
-"""Keys of the ConfigMap: the sums, and what is in them of the Workloads that still exist."""
+"""Keys of the ConfigMap: the sums, and how much of each Workload that still exists they contain."""
 PREFIX = "usage."
 """Before the namespace in the ConfigMap's name. No object of a workload has it: their names hold no dot."""
 _DONE: Mapping[str, Any] = {}
@@ -25,8 +25,8 @@ Sums = dict[str, dict[str, dict[str, float]]]
 
 
 @dataclass(frozen=True)
-class Record:
-    """What is known of one namespace."""
+class UsageState:
+    """The recorded usage of one namespace."""
 
     usage: Sums = field(default_factory=dict)
     counted: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
@@ -34,11 +34,11 @@ class Record:
     `seconds`, what is counted of it; `gpus`, by flavor. Empty for a finished one, which is counted completely."""
 
     @classmethod
-    def read(cls, data: Mapping[str, str]) -> Record:
+    def read(cls, data: Mapping[str, str]) -> UsageState:
         """From the ConfigMap's data."""
         return cls(json.loads(data.get(USAGE) or "{}"), json.loads(data.get(COUNTED) or "{}"))
 
-    def written(self) -> dict[str, str]:
+    def data(self) -> dict[str, str]:
         """As the ConfigMap's data."""
         return {
             USAGE: json.dumps(self.usage, sort_keys=True),
@@ -46,25 +46,25 @@ class Record:
         }
 
 
-def counted(before: Record, workloads: Iterable[Held]) -> Record:
-    """The record with everything that these Workloads, all that exist, have used since."""
+def count(before: UsageState, workloads: Iterable[WorkloadUsage]) -> UsageState:
+    """The state with everything that these Workloads, all that exist, have used since."""
     usage: Sums = json.loads(json.dumps(before.usage))
-    now_counted: dict[str, Mapping[str, Any]] = {}
+    after: dict[str, Mapping[str, Any]] = {}
     for one in workloads:
         known = before.counted.get(one.key)
         if known == _DONE:
-            now_counted[one.key] = _DONE
+            after[one.key] = _DONE
             continue
-        seconds, state = _since(known, one)
+        seconds, state = _uncounted(known, one)
         for month, part in _by_month(one.until, seconds):
             of_queue = usage.setdefault(month, {}).setdefault(one.queue, {})
             for flavor, gpus in state["gpus"].items():
                 of_queue[flavor] = round(of_queue.get(flavor, 0) + part * gpus, 3)
-        now_counted[one.key] = _DONE if one.finished else state
-    return Record(usage, now_counted)
+        after[one.key] = _DONE if one.finished else state
+    return UsageState(usage, after)
 
 
-def _since(known: Mapping[str, Any] | None, one: Held) -> tuple[float, dict[str, Any]]:
+def _uncounted(known: Mapping[str, Any] | None, one: WorkloadUsage) -> tuple[float, dict[str, Any]]:
     """Seconds that are not counted yet, and the state once they are."""
     running = max((one.until - one.since).total_seconds(), 0) if one.since else 0.0
     since = one.since.isoformat() if one.since else None

@@ -11,7 +11,7 @@ from contextlib import ExitStack, contextmanager
 
 import pytest
 
-from agents import turns
+from agents import leader_election
 from tests.support import leased_agent
 from tests.support.leases import Leases
 from tests.support.rendering import PROJECT
@@ -37,9 +37,9 @@ def begin(api_server: FakeApiServer, leases: Leases) -> Iterator[Begin]:
     """Starts an agent's process, by its pod's name."""
     with ExitStack() as running:
 
-        def begun(pod: str, longest_turn: float = _LONG) -> Agent:
+        def begun(pod: str, longest_reconcile: float = _LONG) -> Agent:
             program = [sys.executable, "-m", "tests.support.leased_agent"]
-            arguments = [api_server.client.address, str(api_server.client.account), pod, str(longest_turn)]
+            arguments = [api_server.client.address, str(api_server.client.account), pod, str(longest_reconcile)]
             made = subprocess.Popen(
                 [*program, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
@@ -136,7 +136,7 @@ def test_a_pod_that_is_stopped_lets_another_act_at_once(
 
 
 def test_an_agent_that_hangs_ends(api_server: FakeApiServer, begin: Begin) -> None:
-    hanging = begin("first", longest_turn=0.3)
+    hanging = begin("first", longest_reconcile=0.3)
     _tell(hanging, "hang")
     assert _said(hanging).startswith("the agent has not turned for 0.3 seconds; this process ends")
     assert hanging.wait() == 1
@@ -162,6 +162,6 @@ def test_without_an_answer_about_the_lease_nobody_acts_and_the_process_ends(
 
 
 def test_an_agent_without_a_lease_acts_at_once() -> None:
-    lead = turns.begin({})
-    with lead.turn(), lead.work():
+    leader = leader_election.wait_to_lead({})
+    with leader.reconciling(), leader.acting():
         pass

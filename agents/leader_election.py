@@ -1,4 +1,4 @@
-"""The turns of an agent that acts alone: it waits for its Lease, works, and ends where another pod may act."""
+"""Leader election: of an agent's pods, the one that holds the Lease reconciles, and ends once another pod may act."""
 
 from __future__ import annotations
 
@@ -23,32 +23,32 @@ _POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True)
-class Pace:
-    """How often, in seconds."""
+class Timing:
+    """Periods and time limits, in seconds."""
 
-    renew: float = 5.0
-    retry: float = 1.0
-    """After a renewal that failed, and between two looks of a waiter."""
-    longest_turn: float = 600.0
-    """Of a longer one nobody knows whether it will end: the process does, and its container starts again."""
-    answer: int = 4
+    renew_period: float = 5.0
+    retry_period: float = 1.0
+    """After a renewal that failed, and between two tries of a waiting pod."""
+    longest_reconcile: float = 600.0
+    """After that, a reconcile counts as hung: the process ends, and its container restarts."""
+    answer_timeout: int = 4
     """For an answer about the Lease."""
 
 
-class Turns:
-    """Those of an agent without a Lease, which another fence keeps from acting twice."""
+class Leader:
+    """A process that may act. This one has no Lease: another fence keeps it from acting twice."""
 
     server: ApiServer = ApiServer()
     """The API server, for what the agent does."""
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[None]:
-        """One turn of the agent's loop. It has done its work if nothing is raised."""
+    def reconciling(self) -> Iterator[None]:
+        """One reconcile of the agent's loop. It has succeeded if nothing is raised."""
         yield
 
     @contextlib.contextmanager
-    def work(self) -> Iterator[None]:
-        """What another thread does beside the loop."""
+    def acting(self) -> Iterator[None]:
+        """Something that another thread does while the loop goes on."""
         yield
 
 
@@ -60,7 +60,7 @@ def _end(why: str) -> None:
 
 @dataclass(frozen=True)
 class _Guarded(ApiServer):
-    """Sends nothing before this process may act."""
+    """Sends requests only while this process may act."""
 
     wait_until_held: Callable[[], None] = lambda: None
 
@@ -70,50 +70,50 @@ class _Guarded(ApiServer):
 
 
 @dataclass
-class LeasedTurns(Turns):
-    """Those of an agent that holds its Lease. A thread renews it as long as the loop turns."""
+class ElectedLeader(Leader):
+    """The pod that holds the agent's Lease. A thread renews it as long as reconciles begin and end."""
 
     lease: Lease
-    pace: Pace = Pace()
+    timing: Timing = Timing()
     watch: Callable[[], object] = lambda: None
-    """What a waiter does between two looks at the Lease: what it sees it knows once it acts."""
+    """Called between two tries to take the Lease: a waiting pod may observe what it needs once it leads."""
     end: Callable[[str], object] = _end
     """Ends the process at once, and says why."""
-    _turned: float = field(default=0.0, init=False)
-    """When the loop last began or ended a turn, by the Lease's clock."""
-    _worked: float = field(default=0.0, init=False)
-    """When the loop last ended one without an error, in seconds since 1970."""
+    _reconciled_at: float = field(default=0.0, init=False)
+    """When a reconcile last began or ended, by the Lease's clock."""
+    _succeeded_at: float = field(default=0.0, init=False)
+    """When a reconcile last succeeded, in seconds since 1970."""
     _busy: int = field(default=0, init=False)
-    """Turns and other work that have begun, also those that wait for the Lease."""
+    """Reconciles and other actions that have begun, also those that wait for the Lease."""
     _acting: int = field(default=0, init=False)
-    """Those of them that had it when they began."""
+    """Those of them that held the Lease when they began."""
     _counting: Any = field(default_factory=threading.Lock, init=False)
     _stops: threading.Event = field(default_factory=threading.Event, init=False)
 
     def __post_init__(self) -> None:
         given = self.lease.server
         self.server = _Guarded(given.address, given.account, wait_until_held=self._wait_until_held)
-        self.lease.server = replace(given, seconds=self.pace.answer)
+        self.lease.server = replace(given, seconds=self.timing.answer_timeout)
 
     def begin(self) -> None:
         """Wait until this pod holds the Lease, and keep it until the process ends. For the main thread."""
         signal.signal(signal.SIGTERM, lambda *_: self._stops.set())
         self._take()
-        self._turned, self._worked = self.lease.clock(), self.lease.now()
+        self._reconciled_at, self._succeeded_at = self.lease.clock(), self.lease.now()
         threading.Thread(target=self._keep, daemon=True).start()
 
     @contextlib.contextmanager
-    def turn(self) -> Iterator[None]:
-        self._turned = self.lease.clock()
-        with self.work():
+    def reconciling(self) -> Iterator[None]:
+        self._reconciled_at = self.lease.clock()
+        with self.acting():
             try:
                 yield
-                self._worked = self.lease.now()
+                self._succeeded_at = self.lease.now()
             finally:
-                self._turned = self.lease.clock()
+                self._reconciled_at = self.lease.clock()
 
     @contextlib.contextmanager
-    def work(self) -> Iterator[None]:
+    def acting(self) -> Iterator[None]:
         self._count(1)
         try:
             if self._stops.is_set():
@@ -130,19 +130,19 @@ class LeasedTurns(Turns):
             self._count(-1)
 
     def _take(self) -> None:
-        said = ""
+        printed = ""
         while not self.lease.is_held:
             line = self._try_take()
-            if line and line != said:
+            if line and line != printed:
                 print(line, file=sys.stderr, flush=True)
-                said = line
+                printed = line
             if line:
                 self._watch()
-            if self._stops.wait(self.pace.retry if line else 0):
+            if self._stops.wait(self.timing.retry_period if line else 0):
                 os._exit(0)
 
     def _watch(self) -> None:
-        # What the API server does not answer, the line about the Lease says.
+        # If the API server does not answer, the line about the Lease tells it.
         with contextlib.suppress(OSError):
             self.watch()
 
@@ -158,20 +158,20 @@ class LeasedTurns(Turns):
         return "" if holder == self.lease.pod else f"waits for {self._name}, which is held by {holder}"
 
     def _keep(self) -> None:
-        wait = self.pace.renew
+        wait = self.timing.renew_period
         while True:
             if self._stops.wait(wait):
                 self._stop()
-            if self.lease.clock() - self._turned > self.pace.longest_turn:
-                self.end(f"the agent has not turned for {self.pace.longest_turn:g} seconds")
+            if self.lease.clock() - self._reconciled_at > self.timing.longest_reconcile:
+                self.end(f"the agent has not turned for {self.timing.longest_reconcile:g} seconds")
             if self._acting and self.lease.may_be_taken:
                 # Paused, with its machine for instance: it would act on what it has read before.
                 self.end(f"{self._name} was not renewed for {lease.DURATION_SECONDS:g} seconds of a turn")
-            wait = self.pace.renew if self._is_renewed() else self.pace.retry
+            wait = self.timing.renew_period if self._is_renewed() else self.timing.retry_period
 
     def _is_renewed(self) -> bool:
         try:
-            self.lease.renew(self._worked)
+            self.lease.renew(self._succeeded_at)
         except Lost as lost:
             self.end(str(lost))
         except Exception as error:  # whatever it is, the Lease is not renewed
@@ -202,14 +202,14 @@ class LeasedTurns(Turns):
         return f"Lease {self.lease.namespace}/{self.lease.name}"
 
 
-def begin(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Turns:
-    """Wait until this process may act, which it may at once without a Lease in its environment.
+def wait_to_lead(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Leader:
+    """Wait until this process leads. Without a Lease in its environment, it leads at once.
 
-    `watch`: called between two looks at the Lease meanwhile. It may read, and change nothing.
+    `watch`: called between two tries to take the Lease. It may read, and change nothing.
     """
     if not environment.get(LEASE):
-        return Turns()
+        return Leader()
     namespace, name = environment[LEASE].split("/")
-    made = LeasedTurns(Lease(ApiServer(), namespace, name, environment[POD]), watch=watch)
-    made.begin()
-    return made
+    leader = ElectedLeader(Lease(ApiServer(), namespace, name, environment[POD]), watch=watch)
+    leader.begin()
+    return leader

@@ -1,5 +1,4 @@
-"""Steps that the runs of a pipeline wait for, as Argo's Workflows tell: nodes of type Suspend, whose outputs are
-supplied from outside."""
+"""The steps that a pipeline's runs wait for: nodes of type Suspend in Workflows, whose outputs the agent supplies."""
 
 from __future__ import annotations
 
@@ -35,12 +34,12 @@ class Step:
     """Whether its stage's pods have ended, well or not."""
 
     @property
-    def place(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str]:
         """Run and node."""
         return self.run, self.node
 
 
-def of(workflow: Workflow) -> Iterator[Step]:
+def list_steps(workflow: Workflow) -> Iterator[Step]:
     """The steps that a run waits for; none of one that is cancelled."""
     if workflow["spec"].get("shutdown"):
         return
@@ -68,7 +67,7 @@ def nodes(workflow: Workflow) -> dict[str, Any]:
     return dict(status.get("nodes") or {})
 
 
-def with_node(workflow: Workflow, node: str, change: Mapping[str, Any]) -> dict[str, Any]:
+def node_patch(workflow: Workflow, node: str, change: Mapping[str, Any]) -> dict[str, Any]:
     """The merge patch that changes a node, if the Workflow is as it was read."""
     if (workflow.get("status") or {}).get("compressedNodes"):
         there = nodes(workflow)

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from agents.api import ApiServer
-from agents.lost_nodes.followed import Followed
+from agents.watch import Informer
 from tests.support import counts
 from tests.unit.agents.fake_api_server import FakeApiServer
 
@@ -57,7 +57,7 @@ class _Server(ApiServer):
         version = {"resourceVersion": str(len(self.objects.changes) + 1)}
         return {"metadata": {**version, **more}, "items": [_object(*each) for each in page]}
 
-    def changes(self, path: str, version: str, seconds: int) -> Generator[Any]:
+    def watch(self, path: str, version: str, seconds: int) -> Generator[Any]:
         after = int(version) - 1
         if after < self.objects.first:
             if self.objects.first % 2:
@@ -75,8 +75,8 @@ def _object(name: str, value: int, *, version: int = 0) -> dict[str, Any]:
     return {"metadata": {"name": name, "resourceVersion": str(version)}, "value": value}
 
 
-def _followed(server: ApiServer) -> Followed[int]:
-    return Followed(server, "api/v1/things", lambda found: int(found["value"]))
+def _followed(server: ApiServer) -> Informer[int]:
+    return Informer(server, "api/v1/things", lambda found: int(found["value"]))
 
 
 _NAMES = st.sampled_from("abcd")
@@ -105,9 +105,9 @@ def test_what_is_kept_is_what_there_is(steps: list[tuple[str, str]]) -> None:
             server.breaks.append(1)
         else:
             try:
-                found = followed.now()
+                found = followed.refresh()
             except ConnectionResetError:
-                found = followed.now()
+                found = followed.refresh()
             assert found == objects.now
 
 
@@ -119,7 +119,7 @@ def test_many_are_listed_once_and_page_by_page() -> None:
     followed = _followed(server)
     for _ in range(3):
         objects.set("n0")
-        assert followed.now() == objects.now
+        assert followed.refresh() == objects.now
     assert len(server.asked) == -(-_MANY // 100)
 
 
@@ -129,7 +129,7 @@ def test_changes_come_as_lines_of_one_answer(api_server: FakeApiServer) -> None:
         {"metadata": {"resourceVersion": "7"}, "items": [_object("a", 1)]},
     )
     followed = _followed(api_server.client)
-    assert followed.now() == {"a": 1}
-    assert followed.now() == {"a": 1}
+    assert followed.refresh() == {"a": 1}
+    assert followed.refresh() == {"a": 1}
     watched = "/api/v1/things?watch=true&resourceVersion=7&timeoutSeconds=1"
     assert [path for _, path, _ in api_server.asked] == ["/api/v1/things?limit=100", watched]

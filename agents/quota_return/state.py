@@ -1,4 +1,4 @@
-"""The annotations of a Workload: why its quota was returned, how often, and when it is retried."""
+"""The state of a Workload, in its annotations: why its quota was returned, how often, and when it is retried."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from agents.quota_return.objects import Object, holds, moment
+from agents.quota_return.objects import Object, holds, parse_time
 
 REASON = "tensorplane.dev/quota-returned"
-"""The reason."""
+"""Why its quota was returned."""
 TIMES = "tensorplane.dev/quota-returned-times"
-"""How many times since it last ran."""
+"""How many times its quota was returned since it last ran."""
 AGAIN = "tensorplane.dev/tried-again-at"
 """When it becomes active again. Without it, somebody else deactivated the Workload, and it stays inactive."""
 
 
 @dataclass(frozen=True)
-class Pace:
+class Delays:
     """Delays."""
 
     after: timedelta = timedelta(seconds=60)
@@ -41,35 +41,35 @@ def times(workload: Object) -> int:
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
-def give_back(workload: Object, reason: str, now: datetime, pace: Pace) -> Object:
+def return_quota(workload: Object, reason: str, now: datetime, delays: Delays) -> Object:
     """The change that makes Kueue evict it."""
     count = times(workload) + 1
-    again = f"{now + pace.wait(count):%Y-%m-%dT%H:%M:%SZ}" if count < pace.tries else None
+    again = f"{now + delays.wait(count):%Y-%m-%dT%H:%M:%SZ}" if count < delays.tries else None
     return _change(workload, {REASON: reason, TIMES: str(count), AGAIN: again}, active=False)
 
 
-def due(workload: Object, now: datetime, pace: Pace) -> Object | None:
-    """The change that is due whatever state its pods are in; None if nothing is due."""
+def next_change(workload: Object, now: datetime, delays: Delays) -> Object | None:
+    """The change that it needs whatever state its pods are in; None if it needs none."""
     about = _annotations(workload)
     if "deletionTimestamp" in workload["metadata"] or holds(workload, "Finished") or not about.keys() & {AGAIN, TIMES}:
         return None
     if not workload["spec"].get("active", True):
-        if AGAIN not in about or moment_of(about[AGAIN]) > now or holds(workload, "QuotaReserved"):
+        if AGAIN not in about or parse_annotation(about[AGAIN]) > now or holds(workload, "QuotaReserved"):
             return None
         return _change(workload, {AGAIN: None}, active=True)
     # It runs, or somebody activated it after its last retry.
-    if (holds(workload, "Admitted") and holds(workload, "PodsReady")) or times(workload) >= pace.tries:
+    if (holds(workload, "Admitted") and holds(workload, "PodsReady")) or times(workload) >= delays.tries:
         return _change(workload, {REASON: None, TIMES: None, AGAIN: None})
     # Somebody activated it early. If they deactivate it later, it stays inactive.
     return _change(workload, {AGAIN: None}) if AGAIN in about else None
 
 
-def moment_of(text: str) -> datetime:
+def parse_annotation(text: str) -> datetime:
     """The time in an annotation; text that is not a time counts as past."""
     try:
-        found = moment(text)
+        found = parse_time(text)
     except ValueError:
-        return moment(None)
+        return parse_time(None)
     return found if found.tzinfo else found.replace(tzinfo=UTC)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from agents.quota_return.objects import Object, condition, created, holds, last_seen, moment, owners, uid
+from agents.quota_return.objects import Object, condition, created, holds, last_seen, owners, parse_time, uid
 
 REFUSED = ("FailedCreate", "JobCreationFailed")
 """Events of a Job whose pods, or of a JobSet whose Jobs, the API server refuses."""
@@ -34,8 +34,8 @@ _NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
 
 
 @dataclass(frozen=True)
-class Seen:
-    """The objects around a Workload."""
+class Observed:
+    """What one reconcile has read of the objects that belong to a Workload."""
 
     jobs: Sequence[Object] = ()
     """Those of its namespace."""
@@ -56,24 +56,24 @@ def waits_since(workload: Object) -> datetime | None:
         return None
     # A Workload that lost a pod waits since then.
     changes = (condition(workload, kind).get("lastTransitionTime") for kind in ("Admitted", "PodsReady"))
-    return max(moment(each) for each in changes)
+    return max(parse_time(each) for each in changes)
 
 
-def stalled(workload: Object, seen: Seen, now: datetime, after: timedelta) -> str | None:
+def why_stalled(workload: Object, observed: Observed, now: datetime, after: timedelta) -> str | None:
     """Why it cannot start; None if it runs, waits for a node or an image, or has waited less than `after`."""
     since = waits_since(workload)
     if since is None or now - since < after:
         return None
     whose = owners(workload) | {uid(workload)}
-    jobs = {uid(job) for job in seen.jobs if owners(job) & whose or uid(job) in whose}
-    pods = [pod for pod in seen.pods if owners(pod) & jobs and _phase(pod) != "Failed"]
+    jobs = {uid(job) for job in observed.jobs if owners(job) & whose or uid(job) in whose}
+    pods = [pod for pod in observed.pods if owners(pod) & jobs and _phase(pod) != "Failed"]
     pods = [pod for pod in pods if "deletionTimestamp" not in pod["metadata"]]
-    about = [event for event in seen.events if last_seen(event) >= since]
+    about = [event for event in observed.events if last_seen(event) >= since]
     refusal = _refusal(workload, pods, [event for event in about if _object(event) in jobs | whose])
-    if refusal and not _leaving(seen.pods, now, workload["metadata"]["namespace"]):
+    if refusal and not _leaving(observed.pods, now, workload["metadata"]["namespace"]):
         return _short(f"its pods are refused: {_NAMED.sub('', refusal)}")
-    homeless = _homeless(pods, about) if seen.nodes_are_added else _unplaced(pods, now - after / 2)
-    if homeless and not _leaving(seen.pods, now):
+    homeless = _homeless(pods, about) if observed.nodes_are_added else _unplaced(pods, now - after / 2)
+    if homeless and not _leaving(observed.pods, now):
         return _short(f"no node can hold its pods: {homeless}")
     return None
 
@@ -110,7 +110,7 @@ def _unplaced(pods: Iterable[Object], before: datetime) -> str | None:
     """Why the scheduler finds no node for a pod that has waited since `before`."""
     for pod in pods:
         scheduled = condition(pod, "PodScheduled")
-        if _unschedulable(pod) and moment(scheduled.get("lastTransitionTime")) <= before:
+        if _unschedulable(pod) and parse_time(scheduled.get("lastTransitionTime")) <= before:
             return _message(scheduled)
     return None
 
@@ -131,7 +131,7 @@ def _leaving(pods: Iterable[Object], now: datetime, namespace: str | None = None
     One that outlasts its grace period does not count.
     """
     return any(
-        moment(pod["metadata"].get("deletionTimestamp")) > now - _SLACK
+        parse_time(pod["metadata"].get("deletionTimestamp")) > now - _SLACK
         for pod in pods
         if pod["spec"].get("nodeName") and _phase(pod) not in _ENDED
         if namespace is None or pod["metadata"]["namespace"] == namespace

@@ -1,4 +1,4 @@
-"""What the platform asks of the triggers of a pipeline, from JSON."""
+"""What the user declared for a pipeline's triggers, as the platform writes it into the controller's ConfigMap."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from agents.triggers.commits import Log
 
 VERSIONS, FILES, BYTES, WINDOWS = "versions", "files", "bytes", "windows"
 """What can be counted since the last run: commits, files added or changed, their bytes, windows of a stream."""
-
-
 _MAIN = "main"
 
 
@@ -36,7 +34,7 @@ class Trigger:
 
 
 @dataclass(frozen=True)
-class Described:
+class TriggerSpec:
     """A pipeline and its triggers."""
 
     pipeline: str
@@ -47,7 +45,7 @@ class Described:
     triggers: Sequence[Trigger]
 
     @classmethod
-    def read(cls, plain: Mapping[str, Any]) -> Described:
+    def read(cls, plain: Mapping[str, Any]) -> TriggerSpec:
         """From JSON."""
         logs = {name: Log(Path(one["root"]), one["branch"]) for name, one in plain["sources"].items()}
         outputs = {name: Log(Path(root), _MAIN) for name, root in plain["outputs"].items()}

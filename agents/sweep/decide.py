@@ -1,5 +1,7 @@
-"""What a sweep needs next, from its trials as the study and the cluster have them. It has no state: a controller that
-is killed and starts again sees the same trials and continues."""
+"""What a sweep's controller does next, from its trials as the study, the cluster and the logs have them. No I/O.
+
+There is no other state: a restarted controller observes the same trials and continues.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,7 @@ class Job(enum.Enum):
     FAILED = enum.auto()
 
 
-class State(enum.Enum):
+class TrialState(enum.Enum):
     """The state of a trial in the study."""
 
     OPEN = "open"
@@ -35,14 +37,14 @@ class State(enum.Enum):
 class Trial:
     """A trial of the study. Its number is its position."""
 
-    state: State
+    state: TrialState
     job: Job
     reports: Sequence[Report]
 
     @property
     def ended(self) -> bool:
         """Whether it will not report more."""
-        return self.state is not State.OPEN or self.job in (Job.SUCCEEDED, Job.FAILED)
+        return self.state is not TrialState.OPEN or self.job in (Job.SUCCEEDED, Job.FAILED)
 
 
 @dataclass(frozen=True)
@@ -74,7 +76,7 @@ class Tell:
     """Record how the trial ended."""
 
     number: int
-    state: State
+    state: TrialState
     best: Report | None
 
 
@@ -86,8 +88,8 @@ class Ask:
 Action = Create | Stop | Tell | Ask
 
 
-def said(action: Action) -> str:
-    """An action as a line of the controller's log."""
+def describe(action: Action) -> str:
+    """An action in a line of the controller's log."""
     match action:
         case Create(number):
             return f"trial {number}: create its job"
@@ -100,39 +102,41 @@ def said(action: Action) -> str:
     return "add a trial"
 
 
-def due(trials: Sequence[Trial], limits: Limits) -> list[Action]:
+def decide(trials: Sequence[Trial], limits: Limits) -> list[Action]:
     """What to do now. Doing only some of it, or some of it twice, is safe."""
-    fates = asha.fates([Curve(each.reports, each.ended) for each in trials], limits.pruner, minimize=limits.minimize)
+    decisions = asha.decisions(
+        [Curve(each.reports, each.ended) for each in trials], limits.pruner, minimize=limits.minimize
+    )
     found: list[Action] = []
     active = 0
-    for number, (trial, fate) in enumerate(zip(trials, fates, strict=True)):
-        if trial.state is not State.OPEN:
-            if trial.state is State.PRUNED and trial.job is Job.ACTIVE:
-                # A former controller has created it late, once more.
+    for number, (trial, decision) in enumerate(zip(trials, decisions, strict=True)):
+        if trial.state is not TrialState.OPEN:
+            if trial.state is TrialState.PRUNED and trial.job is Job.ACTIVE:
+                # A former controller has created it again, late.
                 found.append(Stop(number))
             continue
         # Its JobSet counts until it and its pods are gone.
         active += trial.job is Job.ACTIVE
-        if fate.pruned_at:
-            found.append(Stop(number) if trial.job is Job.ACTIVE else _tell(number, trial, fate.pruned_at, limits))
+        if decision.pruned_at:
+            found.append(Stop(number) if trial.job is Job.ACTIVE else _tell(number, trial, decision.pruned_at, limits))
         elif trial.job is Job.ABSENT:
             active += 1
             found.append(Create(number))
-        elif trial.ended and fate.settled:
+        elif trial.ended and decision.settled:
             found.append(_tell(number, trial, None, limits))
     free = min(limits.parallel - active, limits.trials - len(trials))
     return [*found, *([Ask()] * max(free, 0))]
 
 
 def _tell(number: int, trial: Trial, pruned_at: Report | None, limits: Limits) -> Tell:
-    """Reports after the rung do not count: how many there are depends on when the trial was stopped."""
+    """How a trial ended. Reports after the rung do not count: their number depends on when the trial stopped."""
     counted = [each for each in trial.reports if pruned_at is None or each.step <= pruned_at.step]
     best = best_of(counted, minimize=limits.minimize)
     if pruned_at:
-        return Tell(number, State.PRUNED, best)
+        return Tell(number, TrialState.PRUNED, best)
     # A trial without a usable report has no value to compare.
     complete = trial.job is Job.SUCCEEDED and best is not None
-    return Tell(number, State.COMPLETE if complete else State.FAILED, best)
+    return Tell(number, TrialState.COMPLETE if complete else TrialState.FAILED, best)
 
 
 def best_of(reports: Sequence[Report], *, minimize: bool) -> Report | None:

@@ -1,4 +1,4 @@
-"""Flavors none of whose nodes takes pods: they take no part until one does.
+"""Flavors without a node that takes pods: their ResourceFlavor gets a taint until a node takes pods again.
 
 Kueue chooses a flavor by its quota and only then looks for nodes. The quota of a flavor whose nodes are cordoned is
 idle, so a job that may use it waits for it forever, instead of getting the flavor that its queue is guaranteed
@@ -18,19 +18,19 @@ from agents.quota_return.objects import Object, holds
 KUEUE = "apis/kueue.x-k8s.io/v1beta2"
 TAINT = "tensorplane.dev/no-nodes"
 """Key of the taint."""
-KEPT_OFF = {"tensorplane.dev/lost": "is lost", "tensorplane.dev/leaving": "is leaving"}
-"""Taints of nodes by which `agents/lost_nodes` keeps new pods off them, in words."""
+UNSCHEDULABLE_TAINTS = {"tensorplane.dev/lost": "is lost", "tensorplane.dev/leaving": "is leaving"}
+"""Taints by which `agents/lost_nodes` makes nodes unschedulable, in words."""
 _PAGE = 20
 _COUNTED = "nvidia.com/gpu"
 
 
-def look(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
-    """Taint the ResourceFlavors without a node that takes pods, and only these. `cohort`: the one that lists them."""
-    out = [flavor for flavor in flavors if not _takes_part(server, flavor)]
+def reconcile(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
+    """Taint the ResourceFlavors without a node that takes pods, and only these. `cohort`: lists them for Kueue."""
+    out = [flavor for flavor in flavors if not _is_usable(server, flavor)]
     _have_kueue_retry(server, cohort, out)
 
 
-def _takes_part(server: ApiServer, name: str) -> bool:
+def _is_usable(server: ApiServer, name: str) -> bool:
     path = f"{KUEUE}/resourceflavors/{name}"
     try:
         flavor = server.send("GET", path)
@@ -43,7 +43,7 @@ def _takes_part(server: ApiServer, name: str) -> bool:
             server.send("PATCH", path, {"metadata": version, "spec": {"nodeTaints": wanted}})
             print(f"{name}: {'has a node again' if is_usable else 'none of its nodes takes pods'}", flush=True)
     except urllib.error.HTTPError as error:
-        # Somebody changed or deleted it; the next look sees its new state.
+        # Somebody changed or deleted it; the next reconcile observes its new state.
         print(f"{name}: {error}", file=sys.stderr, flush=True)
         return True
     return is_usable
@@ -71,13 +71,13 @@ def why_unschedulable(node: Object) -> str:
     if node["spec"].get("unschedulable"):
         return "is cordoned"
     taints = {each["key"] for each in node["spec"].get("taints") or ()}
-    kept_off = next((words for key, words in KEPT_OFF.items() if key in taints), "")
-    return kept_off or ("" if holds(node, "Ready") else "is not Ready")
+    taint_words = next((words for key, words in UNSCHEDULABLE_TAINTS.items() if key in taints), "")
+    return taint_words or ("" if holds(node, "Ready") else "is not Ready")
 
 
 def _have_kueue_retry(server: ApiServer, cohort: str, out: Sequence[str]) -> None:
-    """Kueue does not look at waiting jobs again when a taint of a flavor changes, but when a cohort around their queues
-    does: this one has nothing but a quota of 0 of these flavors."""
+    """Kueue retries waiting jobs not when a taint of a flavor changes, but when a cohort of their queues does. This
+    cohort has nothing but a quota of 0 of these flavors."""
     path = f"{KUEUE}/cohorts/{cohort}"
     found = server.send("GET", path)
     groups = found["spec"].get("resourceGroups") or []
