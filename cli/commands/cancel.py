@@ -95,7 +95,7 @@ def _waits(job_set: Object) -> bool:
 @click.argument("job")
 @options.stack
 @options.team
-def command(job: str, stack: str, team: str | None) -> None:
+def click_command(job: str, stack: str, team: str | None) -> None:
     """Stop a training job. It may wait or run; its checkpoints stay.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.

@@ -15,7 +15,7 @@ from cli import options
 @click.option("--region", help="Offers and prices of this region (default: those of the cheapest region).")
 @click.option("--withdrawn", is_flag=True, help="Withdrawn accelerators, with their successors.")
 @options.as_json("Every fact, with its source.")
-def command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
+def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
     from cli.commands.catalog import query
     from core import terminal

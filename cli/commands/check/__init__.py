@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     default=None,
     help="Also compare pods for the embedded cluster with the size of this machine. [default: if it was started here]",
 )
-def command(stack: str, cluster: bool, machine: bool | None) -> None:
+def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
     """What is wrong with a stack's settings, a line each."""
     from cli import stack_config
     from cli.commands.check import machine as here

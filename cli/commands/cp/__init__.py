@@ -17,7 +17,7 @@ from cli import options
     show_default=True,
     help="Service account of the pod that copies, such as one of the volume's writers.",
 )
-def command(source: str, target: str, stack: str, account: str) -> None:
+def click_command(source: str, target: str, stack: str, account: str) -> None:
     """Copy a file or a folder to a volume of the stack, or from it.
 
     SRC and DST are a path of this machine and VOLUME:/PATH, in either order. DST is the name of the copy; with a slash

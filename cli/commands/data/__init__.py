@@ -13,7 +13,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, collect.")
-def command() -> None:
+def click_command() -> None:
     """Datasets of a stack: versioned collections of files on its volumes.
 
     A DATASET can have a reference, as in digits@main~1: a branch, a label, the first 6 or more digits of a commit or
@@ -38,7 +38,7 @@ def _branch_option(wrapped: _Command) -> _Command:
     return click.option("--branch", default="main", show_default=True, help="The branch that gets the commit.")(wrapped)
 
 
-@command.command("log")
+@click_command.command("log")
 @click.argument("dataset")
 @_common
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
@@ -51,7 +51,7 @@ def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> N
     history.log(Question.of(dataset, stack, account), limit=limit, as_json=as_json)
 
 
-@command.command("diff")
+@click_command.command("diff")
 @click.argument("dataset")
 @click.argument("before", required=False)
 @_common
@@ -64,7 +64,7 @@ def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: b
     history.diff(Question.of(dataset, stack, account), before, as_json=as_json)
 
 
-@command.command("files")
+@click_command.command("files")
 @click.argument("dataset")
 @click.argument("pattern", default="*")
 @_common
@@ -80,7 +80,7 @@ def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) 
     history.files(Question.of(dataset, stack, account), pattern, as_json=as_json)
 
 
-@command.command("put")
+@click_command.command("put")
 @click.argument("dataset")
 @click.argument("source", metavar="SRC")
 @_common
@@ -111,7 +111,7 @@ def _put(
     transfer.put(Question.of(dataset, stack, account), source, {**about, "at": at, "add": add})
 
 
-@command.command("get")
+@click_command.command("get")
 @click.argument("dataset")
 @click.argument("target", metavar="DST")
 @_common
@@ -126,7 +126,7 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
     transfer.get(Question.of(dataset, stack, account), target)
 
 
-@command.command("branch")
+@click_command.command("branch")
 @click.argument("dataset")
 @click.argument("name", required=False)
 @_common
@@ -140,7 +140,7 @@ def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bo
     history.branch(Question.of(dataset, stack, account), name, delete=delete, as_json=as_json)
 
 
-@command.command("label")
+@click_command.command("label")
 @click.argument("dataset")
 @click.argument("name")
 @_common
@@ -154,7 +154,7 @@ def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete
     history.label(Question.of(dataset, stack, account), name, move=move, delete=delete)
 
 
-@command.command("rollback")
+@click_command.command("rollback")
 @click.argument("dataset")
 @_common
 @_branch_option
@@ -168,7 +168,7 @@ def _rollback(dataset: str, stack: str, account: str, branch: str, message: str,
     history.rollback(Question.of(dataset, stack, account), about)
 
 
-@command.command("collect")
+@click_command.command("collect")
 @click.argument("dataset")
 @_common
 @click.option("--now", is_flag=True, help="Also what was written in the last 24 hours. Takes half a minute.")

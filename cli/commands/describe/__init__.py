@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """One training job: state, pods, folders, cost, curves.
 
     It says why the job is in its state, and plots loss and speed.

@@ -16,7 +16,7 @@ from cli import options
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a picture of it.")
 @options.as_json()
 @click.option("--openlineage", is_flag=True, help="Run events of OpenLineage, a line of JSON each.")
-def command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
+def click_command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
     """What a version was made from, and what that was made from.
 
     MODEL is a model server, SERVER/MODEL, or a training job of the stack; VOLUME:/PATH is a folder of versions of a

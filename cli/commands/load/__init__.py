@@ -19,7 +19,7 @@ from cli import options
     "--connections", type=click.IntRange(1, 1000), default=16, show_default=True, help="Most requests at once."
 )
 @options.as_json("What was measured, for programs.")
-def command(
+def click_command(
     target: str,
     request_file: IO[bytes] | None,
     stack: str,

@@ -16,7 +16,7 @@ from cli import options
 @click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index in its role, or part.")
 @click.option("--previous", is_flag=True, help="The start of the pods before the last one.")
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines of each pod.")
-def command(
+def click_command(
     job: str,
     stack: str,
     team: str | None,

@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
     """Model servers: versions, replicas, requests, latencies.
 
     With SERVER/MODEL, or a SERVER of one model, its signatures as well.

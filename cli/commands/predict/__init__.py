@@ -17,7 +17,7 @@ from cli import options
 @click.option("--version", type=click.IntRange(min=1), help="A version instead of the newest one that is served.")
 @click.option("--label", help="The version of this label.")
 @click.option("--signature", help="A signature instead of `serving_default`.")
-def command(
+def click_command(
     target: str,
     request_file: IO[bytes],
     stack: str,

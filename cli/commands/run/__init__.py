@@ -29,7 +29,7 @@ from cli import options
 @click.option("--dry-run", is_flag=True, help="Print the objects as YAML, and create nothing.")
 @click.option("--detach", is_flag=True, help="Return once the job is submitted.")
 @click.argument("command_line", nargs=-1, metavar="[-- COMMAND...]", type=click.UNPROCESSED)
-def command(
+def click_command(
     stack: str,
     team: str | None,
     name: str | None,

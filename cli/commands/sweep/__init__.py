@@ -22,7 +22,7 @@ from cli import options
 @click.option("--detach", is_flag=True, help="Return once the sweep is submitted.")
 @click.option("--publish", metavar="SERVER", help="Model server that gets the best trial's model.")
 @options.as_json()
-def command(
+def click_command(
     sweep: str | None,
     stack: str,
     team: str | None,

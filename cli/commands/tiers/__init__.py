@@ -10,7 +10,7 @@ from cli import options
 @click.command("tiers")
 @options.stack
 @options.as_json()
-def command(stack: str, as_json: bool) -> None:
+def click_command(stack: str, as_json: bool) -> None:
     """Which queue gets which flavors: guaranteed or borrowable.
 
     That follows from the settings alone.

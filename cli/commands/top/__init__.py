@@ -13,7 +13,7 @@ from cli import options
     "--history", default="3", show_default=True, metavar="HOURS", help="How far back the plot goes; 0 for no plot."
 )
 @options.as_json()
-def command(stack: str, history: str, as_json: bool) -> None:
+def click_command(stack: str, history: str, as_json: bool) -> None:
     """Who has which accelerators, and how many jobs waited.
 
     The table is by flavor, queue and namespace; the plot shows the waiting jobs. The history comes from the Workloads

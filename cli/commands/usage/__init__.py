@@ -11,7 +11,7 @@ from cli import options
 @options.stack
 @click.option("--month", metavar="YYYY-MM", help="One month (default: the present one, in UTC; `all` for every one).")
 @options.as_json()
-def command(stack: str, month: str | None, as_json: bool) -> None:
+def click_command(stack: str, month: str | None, as_json: bool) -> None:
     """GPU-hours by team, queue and month, and what they cost.
 
     They are those for which jobs in queues held their quota, as the stack's agent recorded them; also of jobs that were

@@ -23,11 +23,11 @@ class _Volumes(click.Group):
 
 
 @click.group("volumes", cls=_Volumes, short_help="Volumes, snapshots, mirrors, data left; mount one.")
-def command() -> None:
+def click_command() -> None:
     """Volumes of a stack. Without a COMMAND: list them, as `volumes list` does, with its options."""
 
 
-@command.command("list")
+@click_command.command("list")
 @click.argument("name", required=False)
 @options.stack
 @options.as_json()
@@ -45,7 +45,7 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
     query.run(query.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
 
 
-@command.command("mount")
+@click_command.command("mount")
 @click.argument("name")
 @click.argument("path", type=click.Path())
 @options.stack

@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """Why a job waits, runs or was stopped, and what helps.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. Of a model server, a scorer, a
