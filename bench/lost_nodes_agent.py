@@ -25,8 +25,8 @@ from bench import endless_gang, instance, memory, simulated_fleet, waiting
 from bench.figure import Figure, Measured
 from bench.instance import Running
 from cli.commands.run import plan
-from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import Job
 from components import lost_nodes
 from components.base.labels import NAME
 from components.base.settings import Settings

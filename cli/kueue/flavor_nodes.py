@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agents.quota_return.nodes import TAINT, why_unschedulable
 from cli.api_values import Object
-from cli.kueue.facts import Facts
+from cli.kueue.objects import Facts
 
 
 def without_nodes(facts: Facts) -> dict[str, tuple[str, ...]]:

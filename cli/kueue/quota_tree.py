@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cli.api_values import Object
-from cli.kueue.facts import Facts
+from cli.kueue.objects import Facts
 from cli.kueue.workloads import Work
 from components.base.quantities import amount
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from cli.kueue.facts import Facts
+from cli.kueue.objects import Facts
 from cli.kueue.workloads import requests
 from components.admission.gpu_guard import ADMITTED
 from components.base.labels import FLAVOR

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from cli.api_values import Object, moment
-from cli.kueue.facts import Condition, Facts, condition
+from cli.kueue.objects import Condition, Facts, condition
 from components.base.labels import FLAVOR, NAME, PART_OF, QUEUE_LABEL, TENSORPLANE
 from components.base.quantities import amount
 from components.catalog import GPU_RESOURCE

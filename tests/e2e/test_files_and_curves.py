@@ -20,8 +20,8 @@ from rich.console import Console
 
 import stack
 from cli.access import Access
-from cli.commands.cp import query as cp
-from cli.commands.tensorboard import query as board
+from cli.commands.cp import command as cp
+from cli.commands.tensorboard import command as board
 from components.base.settings import Settings
 from core.errors import UserError
 from embedded.cluster import pool

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from cli.access import Access
-from cli.commands.models import listed as models
-from cli.commands.predict import query as predict
+from cli.commands.models import command as models
+from cli.commands.predict import command as predict
 from cli.serving import server as model_servers
 from core.errors import UserError
 from tests.e2e import half_models, stacks

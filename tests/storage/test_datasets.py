@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 import stack
-from cli.commands.cp.place import OnVolume
+from cli.commands.cp.paths import OnVolume
 from cli.commands.data import history, remote, transfer
 from cli.commands.data.remote import Question
 from components.base.settings import Settings

@@ -10,8 +10,8 @@ from functools import partial
 import stack
 from cli.commands.check import node_sizes
 from cli.commands.check.volumes import faults
-from cli.commands.volumes import facts as volume_facts
 from cli.commands.volumes import leftovers, rows
+from cli.commands.volumes import objects as volume_facts
 from cli.commands.volumes.leftovers import Leftover
 from components.base.settings import Settings
 from components.clusters.embedded import Embedded

@@ -17,10 +17,10 @@ from cli import options
 @options.as_json("Every fact, with its source.")
 def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
-    from cli.commands.catalog import query
+    from cli.commands.catalog import command
     from core import terminal
 
     # Unset variables of make arrive as empty texts.
     given = {name: value or None for name, value in filters.items()}
-    question = query.Question(**given, min_memory=query.gibibytes(min_memory or "0"), withdrawn=withdrawn)
-    query.run(question, as_json, terminal.console())
+    question = command.Question(**given, min_memory=command.gibibytes(min_memory or "0"), withdrawn=withdrawn)
+    command.run(question, as_json, terminal.console())

@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
     """What is wrong with a stack's settings, a line each."""
     from cli import stack_config
+    from cli.commands.check import command
     from cli.commands.check import machine as here
-    from cli.commands.check import settings
 
     compares = here.has_cluster() if machine is None else machine
     compare: Callable[[ResolvedStack], Iterable[Note]] | None = here.compare if compares else None
@@ -39,4 +39,4 @@ def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
         from cli.commands.check import cluster as against
 
         compare = against.comparison(stack, options.context())
-    print(settings.run(stack_config.file(stack), compare))
+    print(command.run(stack_config.file(stack), compare))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import controllers, guard, node_sizes, platform, promises, volumes
+from cli.commands.check import controllers, guarantees, guard, node_sizes, platform, volumes
 from components.base.problems import Note
 from core.errors import UserError
 from core.kube import Kube
@@ -30,7 +30,7 @@ def refuse(resolved: ResolvedStack, api: Kube) -> None:
     config = resolved.config
     wrong = [
         *platform.faults(resolved, api),
-        *promises.live(resolved, api),
+        *guarantees.live(resolved, api),
         *node_sizes.faults(resolved, partial(node_sizes.of_nodes, api)),
     ]
     if not config.platform:

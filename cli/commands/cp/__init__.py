@@ -24,7 +24,7 @@ def click_command(source: str, target: str, stack: str, account: str) -> None:
     at its end, SRC keeps its name there. Files that DST has with the same size and time are not copied again, so the
     same command goes on after an interruption.
     """
-    from cli.commands.cp import query
+    from cli.commands.cp import command
     from core import terminal
 
-    query.run(query.Question(source, target, stack, options.context(), account), terminal.console())
+    command.run(command.Question(source, target, stack, options.context(), account), terminal.console())

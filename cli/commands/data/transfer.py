@@ -12,8 +12,8 @@ from rich.console import Console
 from rich.text import Text
 
 from cli import merged_files
-from cli.commands.cp import place
-from cli.commands.cp.place import OnVolume
+from cli.commands.cp import paths
+from cli.commands.cp.paths import OnVolume
 from cli.commands.data import local, remote
 from cli.commands.data.remote import Question, Remote
 from cli.exec_stream import Exec
@@ -37,7 +37,7 @@ def author(given: str | None) -> str:
 def put(question: Question, text: str, about: Mapping[str, Any]) -> None:
     """Commits a folder, and says what was committed."""
     _whole(question)
-    source = place.parsed(text)
+    source = paths.parsed(text)
     if isinstance(source, Path) and not source.is_dir():
         raise UserError(f"{text}: is no folder; name a folder with the files of the version")
     sources = {source.volume: f"{remote.SOURCES}/{source.volume}"} if isinstance(source, OnVolume) else {}
@@ -78,13 +78,13 @@ def _sent(dataset: Remote, folder: Path, asked: Mapping[str, Any]) -> tuple[Any,
     try:
         files = local.files(folder)
         lacking = dataset.ask("lacks", {"files": files, "branch": asked["branch"]})
-        paths: Sequence[str] = lacking["paths"]
-        program = dataset.start("put", {**asked, "files": files, "sent": paths, "base": lacking["base"]})
-        for path in paths:
+        changed: Sequence[str] = lacking["paths"]
+        program = dataset.start("put", {**asked, "files": files, "sent": changed, "base": lacking["base"]})
+        for path in changed:
             _send(folder / path, files[path][1], program)
     except OSError as error:
         raise UserError(f"{error.filename or folder}: {error.strerror or error}") from None
-    return remote.answer(program), sum(files[path][1] for path in paths)
+    return remote.answer(program), sum(files[path][1] for path in changed)
 
 
 def _send(path: Path, size: int, program: Exec) -> None:

@@ -20,8 +20,8 @@ def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """
     from cli.access import Access
-    from cli.commands.describe import query
+    from cli.commands.describe import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    query.run(access, job, terminal.console(), as_json=as_json)
+    command.run(access, job, terminal.console(), as_json=as_json)

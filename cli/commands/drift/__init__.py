@@ -19,7 +19,7 @@ def click_command(stack: str, report: Path) -> int:
 
     The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
     """
-    from cli.commands.drift import query
+    from cli.commands.drift import command
     from core import terminal
 
-    return query.run(stack, options.context(), report, terminal.console())
+    return command.run(stack, options.context(), report, terminal.console())

@@ -15,6 +15,6 @@ from cli import options
 def click_command(stack: str, cluster: str | None, image: str | None, driver: str | None) -> None:
     """A stack's node groups as kops' InstanceGroups, as YAML."""
     from cli import stack_config
-    from cli.commands.kops import instance_groups
+    from cli.commands.kops import command
 
-    print(instance_groups.text(stack_config.file(stack), instance_groups.Choice(cluster, image, driver)), end="")
+    print(command.text(stack_config.file(stack), command.Choice(cluster, image, driver)), end="")

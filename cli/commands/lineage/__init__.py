@@ -28,12 +28,12 @@ def click_command(target: str, stack: str, account: str, svg: Path | None, as_js
     tensorplane lineage models:/vision/train@3
     tensorplane lineage raw@main~1
     """
-    from cli.commands.lineage import query
-    from cli.commands.lineage.query import Form, Question
+    from cli.commands.lineage import command
+    from cli.commands.lineage.command import Form, Question
     from core import terminal
     from core.errors import UserError
 
     form = Form(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:
         raise UserError("--svg, --json, --openlineage: set only one of them")
-    query.run(Question(target, stack, options.context(), account), form, terminal.console())
+    command.run(Question(target, stack, options.context(), account), form, terminal.console())

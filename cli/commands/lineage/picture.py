@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from html import escape
 from statistics import fmean
 
-from cli.commands.lineage import facts
+from cli.commands.lineage import record
 from cli.commands.lineage.graph import Graph, Node
 
 _WIDTH, _GAP, _BETWEEN, _MARGIN = 330, 80, 24, 20
@@ -95,7 +95,7 @@ def _boxes(graph: Graph) -> dict[str, _Box]:
 
 
 def _lines(node: Node) -> list[str]:
-    found = [line if len(line) <= _LETTERS else f"{line[: _LETTERS - 1]}…" for line in facts.lines(node)]
+    found = [line if len(line) <= _LETTERS else f"{line[: _LETTERS - 1]}…" for line in record.lines(node)]
     return found if len(found) <= _MOST_LINES else [*found[: _MOST_LINES - 1], "…"]
 
 
@@ -117,7 +117,7 @@ def _arrows(boxes: Mapping[str, _Box]) -> Iterator[str]:
 def _drawn(box: _Box) -> Iterator[str]:
     node = box.node
     fill, stroke = _COLORS[node.kind if not node.problem else ""]
-    tip = escape("\n".join([node.id, *facts.lines(node)]))
+    tip = escape("\n".join([node.id, *record.lines(node)]))
     yield f"<g><title>{tip}</title>"
     yield (
         f'<rect x="{box.x:.0f}" y="{box.y:.0f}" width="{_WIDTH}" height="{box.height}" rx="10" fill="{fill}"'

@@ -34,8 +34,8 @@ def click_command(
     request was due, so that a server that falls behind shows it.
     """
     from cli.access import Access
-    from cli.commands.load import test
+    from cli.commands.load import command
     from core import terminal
 
-    asked = test.Asked(target, request_file.read() if request_file else None, rate, seconds, connections)
-    test.run(Access.of(stack, None, options.context()), asked, terminal.console(), as_json=as_json)
+    asked = command.Asked(target, request_file.read() if request_file else None, rate, seconds, connections)
+    command.run(Access.of(stack, None, options.context()), asked, terminal.console(), as_json=as_json)

@@ -36,10 +36,10 @@ def click_command(
     then what was committed.
     """
     from cli.access import Access
-    from cli.commands.logs import query
+    from cli.commands.logs import command
     from cli.commands.logs.pods import Choice
     from core import terminal
 
     choice = Choice(role, index, previous, tail)
     access = Access.of(stack, team, options.context())
-    query.run(access, job, choice, terminal.console(), follows=follow)
+    command.run(access, job, choice, terminal.console(), follows=follow)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cli.api_values import Object
 from cli.commands.logs.source import Source
-from cli.jobs.in_cluster import place
+from cli.training_jobs.jobset_api import place
 from core.errors import UserError
 from stack_file.nearest import did_you_mean
 

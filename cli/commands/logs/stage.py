@@ -12,13 +12,13 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.logs import kept, lines, pods
+from cli.commands.logs import deleted_pods, lines, pods
 from cli.commands.logs.follow import Followed
 from cli.commands.logs.pods import Choice
 from cli.commands.logs.source import Source
-from cli.pipelines import listed, steps, workflow
+from cli.pipelines import listing, steps, workflow
 from cli.pipelines import pods as of_pipelines
-from cli.pipelines.listed import StageRun
+from cli.pipelines.listing import StageRun
 from cli.pipelines.pods import PodOfStage
 from components.base.plural import none_of
 from core.errors import UserError
@@ -43,7 +43,7 @@ class Stage:
     @property
     def facts(self) -> StageRun | None:
         """What the Workflow says of it; None as long as the stage has not begun."""
-        (run,) = listed.runs([self.run], datetime.now(UTC))
+        (run,) = listing.runs([self.run], datetime.now(UTC))
         return next((one for one in run.stages if one.stage == self.name), None)
 
     @property
@@ -181,7 +181,7 @@ def _kept(access: Access, stage: Stage, choice: Choice) -> dict[tuple[str, int],
     """Lines of deleted pods that jobs of the stage have kept."""
     found: dict[tuple[str, int], list[str]] = {}
     for job_set in of_pipelines.job_sets(access.api, stage.run, stage.name):
-        found |= kept.lines(access.api, job_set, choice)
+        found |= deleted_pods.lines(access.api, job_set, choice)
     return found
 
 

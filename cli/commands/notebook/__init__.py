@@ -20,11 +20,11 @@ def click_command(name: str, stack: str, port: int | None, opens: bool) -> None:
     """
     from cli import stack_config
     from cli.access import Access
-    from cli.commands.notebook import query
+    from cli.commands.notebook import command
     from core import terminal
 
     file = stack_config.file(stack)
-    query.check_readable(name, stack_config.encrypted(file, "workloads"))
+    command.check_readable(name, stack_config.encrypted(file, "workloads"))
     resolved = stack_config.load(file)
     access = Access.of(stack, None, options.context())
-    query.run(access, resolved, name, terminal.console(), port=port, opens=opens)
+    command.run(access, resolved, name, terminal.console(), port=port, opens=opens)

@@ -32,11 +32,11 @@ def click_command(
     `inputs`, or only the list of instances. The answer is JSON. SERVER/MODEL names one of a server's several models.
     """
     from cli.access import Access
-    from cli.commands.predict import query
+    from cli.commands.predict import command
     from core.errors import UserError
 
     if version and label:
         raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")
-    asked = query.Asked(target, version, label)
-    request = query.body(request_file.read(), signature)
-    query.run(Access.of(stack, team, options.context()), asked, request)
+    asked = command.Asked(target, version, label)
+    request = command.body(request_file.read(), signature)
+    command.run(Access.of(stack, team, options.context()), asked, request)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cli.commands.preview.report import OURS, Report
-from cli.output import alike
+from cli.output import aggregated
 from components.base import outputs
 
 
@@ -17,7 +17,7 @@ def sentence(report: Report) -> str:
     rise = sum(after - before for _, before, after in changes)
     together = f"{abs(rise):,.12g} GiB {'more' if rise > 0 else 'less'}" if rise else "as much as before"
     named = [f"{name} {before:,.12g} → {after:,.12g} GiB" for name, before, after in changes]
-    return f"without storage, of which volumes request {together} ({alike.names(named)})"
+    return f"without storage, of which volumes request {together} ({aggregated.names(named)})"
 
 
 def _changes(report: Report) -> Iterator[tuple[str, float, float]]:

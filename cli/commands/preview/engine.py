@@ -18,7 +18,7 @@ from cli.commands.check import cluster
 from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
-from cli.jobs import durations
+from cli.training_jobs import durations
 from core.children import Children
 from core.errors import UserError
 from core.kube import Kube

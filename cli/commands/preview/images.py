@@ -10,7 +10,7 @@ from itertools import chain
 from cli.commands.preview import kinds, rows
 from cli.commands.preview.image_name import Image, image
 from cli.commands.preview.report import OURS, Facts, Report
-from cli.output.alike import Together, names
+from cli.output.aggregated import Together, names
 from cli.output.texts import bold
 
 _MANY = 4

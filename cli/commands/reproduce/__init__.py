@@ -22,8 +22,8 @@ def click_command(target: str, stack: str, account: str, again: bool) -> None:
     tensorplane reproduce digits-server
     tensorplane reproduce models:/vision/train@3
     """
-    from cli.commands.lineage.query import Question
-    from cli.commands.reproduce import query
+    from cli.commands.lineage.command import Question
+    from cli.commands.reproduce import command
     from core import terminal
 
-    query.run(Question(target, stack, options.context(), account), terminal.console(), again=again)
+    command.run(Question(target, stack, options.context(), account), terminal.console(), again=again)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.commands.lineage.graph import SHORT, Node
-from cli.commands.run.asked import Job, section
 from cli.commands.run.plan import Planned
+from cli.commands.run.request import Job, section
 from components.base.names import digest_of, shorten
 from core.errors import UserError
 from workloads.pods.files import bundle

@@ -50,10 +50,10 @@ def click_command(
     tensorplane run --workers 4 --accelerator l4 -- python train.py
     tensorplane run -f job.yaml
     """
-    from cli.commands.run import asked, query
-    from cli.commands.run.flow import Question
+    from cli.commands.run import command, request
+    from cli.commands.run.submitting import Question
     from core import terminal
 
-    job = asked.job(name, file, command_line, asked.Given.of(given), team=team)
+    job = request.job(name, file, command_line, request.Given.of(given), team=team)
     question = Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
-    query.run(question, terminal.console())
+    command.run(question, terminal.console())

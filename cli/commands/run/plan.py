@@ -12,10 +12,10 @@ import pulumi
 
 import stack
 import stack_file
-from cli.commands.run import of_team
-from cli.commands.run.asked import Job
+from cli.commands.run import team_checks
 from cli.commands.run.platform import Platform
-from cli.jobs import in_cluster
+from cli.commands.run.request import Job
+from cli.training_jobs import jobset_api
 from components.base.price import Usd
 from components.cost import pods as cost
 from core.errors import UserError
@@ -84,8 +84,8 @@ def planned(
     facts = dataclasses.replace(facts, publisher=publisher, reproduces=reproduces or {})
     pods = pod_sets.of(settings)
     gpus = sum(each.gpus for each in pods)
-    of_team.check_grace(job, platform, gpus)
-    of_team.check_gpus(job, platform, gpus)
+    team_checks.check_grace(job, platform, gpus)
+    team_checks.check_gpus(job, platform, gpus)
     return Planned(
         plan(settings, facts, image=image),
         facts.namespace,
@@ -121,7 +121,7 @@ def facts_for(
 ) -> Facts:
     """The facts by which a person's job is planned. `team`: the one that its settings name."""
     facts = facts_of(job.name, settings, found.platform, team=team)
-    facts = dataclasses.replace(facts, managed_by=in_cluster.MANAGER)
+    facts = dataclasses.replace(facts, managed_by=jobset_api.MANAGER)
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.
         facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
@@ -139,7 +139,7 @@ def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
 
 def _of_team(job: Job, platform: Platform) -> ResolvedStack:
     """The same for a team's job. A UserError, with all others, if it asks for what the team does not have."""
-    own = of_team.faults(job, platform)
+    own = team_checks.faults(job, platform)
     try:
         found = _of_stack(job, platform)
     except UserError as others:

@@ -15,13 +15,13 @@ from rich.console import Console
 from cli.access import Access
 from cli.commands.logs import follow
 from cli.commands.logs.pods import Choice
-from cli.commands.run import flow, plan, submission, waiting
-from cli.commands.run.asked import Job, section
-from cli.commands.run.flow import Ready
+from cli.commands.run import plan, submission, submitting, waiting
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import Job, section
 from cli.commands.run.submission import Came
-from cli.jobs import in_cluster
+from cli.commands.run.submitting import Ready
+from cli.training_jobs import jobset_api
 from components.base.names import shorten
 
 _LONGEST_NAME = 40
@@ -67,12 +67,12 @@ def publish(access: Access, platform: Platform, job: Job, run: str, console: Con
         return f"{run}: has finished; {planned.run} publishes its model to {job.settings['onSuccess']['publish']}"
 
     this = Ready(access, platform, planned)
-    job_set = flow.submit(this, told, console).job_set
+    job_set = submitting.submit(this, told, console).job_set
 
     def until_end() -> None:
         waiting.until_admitted(access, job_set, console)
         follow.until_end(access.api, job_set, Choice(), console)
         # Its pod would keep the volume's claim from being deleted with the stack.
-        access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+        access.api.delete(jobset_api.path(job_set), propagationPolicy="Foreground")
 
-    flow.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=detach)
+    submitting.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=detach)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
 from cli.api_values import Object
-from cli.jobs import cancelled, in_cluster
+from cli.training_jobs import cancelled, jobset_api
 from components import versions
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from core.errors import UserError
@@ -16,7 +16,7 @@ from core.kube import Kube
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
 _PATHS = {
-    "JobSet": (in_cluster.JOB_SETS, "jobsets"),
+    "JobSet": (jobset_api.JOB_SETS, "jobsets"),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
@@ -70,7 +70,7 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     if how in ("changed", "continued"):
         api.delete(path, propagationPolicy="Foreground")
         before = _settled(api, path)
-    manager = f"{in_cluster.MANAGER}-run-{planned.run}"
+    manager = f"{jobset_api.MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
     if how == "new":
         cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
@@ -87,9 +87,9 @@ def came(api: Kube, planned: Planned) -> Came:
 def check_none_runs(api: Kube, planned: Planned) -> None:
     """A UserError if another run of the same job has not ended."""
     about = planned.objects[0]["metadata"]
-    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={in_cluster.MANAGER}"
-    for one in api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
-        if not in_cluster.ended(one):
+    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.MANAGER}"
+    for one in api.items(f"{jobset_api.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
+        if not jobset_api.ended(one):
             raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
 
@@ -109,7 +109,7 @@ def _came(before: Object | None, planned: Planned) -> Came:
     if before is None:
         return "new"
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
-    if ended := in_cluster.ended(before):
+    if ended := jobset_api.ended(before):
         return "continued" if ended == "failed" else "finished" if is_same else "changed"
     if is_same:
         return "there"

@@ -7,12 +7,12 @@ from datetime import datetime
 from cli import stack_config
 from cli.access import Access
 from cli.api_values import Object
-from cli.jobs import listed as jobs
 from cli.kueue import workloads
-from cli.kueue.facts import KUEUE, Facts
+from cli.kueue.objects import KUEUE, Facts
 from cli.pipelines import details, pods, workflow
 from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details
+from cli.training_jobs import listing as jobs
 from components.base.price import Usd
 from components.node_groups.fleet import Fleet
 from core.errors import UserError

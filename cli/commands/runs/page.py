@@ -22,7 +22,7 @@ from cli.commands.runs import facts, picture
 from cli.commands.runs.ask import Asker
 from cli.commands.runs.show import summary
 from cli.output.times import age
-from cli.pipelines import listed, workflow
+from cli.pipelines import listing, workflow
 from core.errors import UserError
 
 _POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
@@ -52,7 +52,7 @@ def answers(access: Access, name: str, clock: Callable[[], datetime] = lambda: d
     def answer(chosen: str, stage: str) -> dict[str, Any]:
         now = clock()
         there = workflow.of_name(access, name)
-        runs = listed.runs(there, now)
+        runs = listing.runs(there, now)
         found = asker.details(chosen if chosen in [one.name for one in runs] else name, now)
         return {
             "name": found.run.name,

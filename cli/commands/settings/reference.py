@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeAlias
 from pydantic.fields import FieldInfo
 
 from cli.commands.settings import values
-from cli.commands.settings.place import INDEX, Place
+from cli.commands.settings.path import INDEX, Place
 from components.base import field_docs
 from components.base.model import Model
 from stack import StackConfig

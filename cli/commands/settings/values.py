@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import annotated_types
 from pydantic.fields import FieldInfo
 
-from cli.commands.settings.place import Place
+from cli.commands.settings.path import Place
 from components.base.family import Variant
 from components.base.model import Model, Name, OneOf, Produced, RelativePath
 from workloads.pods import file_settings

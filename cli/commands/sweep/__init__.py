@@ -48,8 +48,8 @@ def click_command(
     tensorplane sweep sweep --publish digits
     """
     from cli.access import Access
-    from cli.commands.run.flow import Question
-    from cli.commands.sweep import asked, results, submit
+    from cli.commands.run.submitting import Question
+    from cli.commands.sweep import asked, command, results
     from cli.commands.sweep import publish as publishing
     from core import terminal
 
@@ -64,7 +64,7 @@ def click_command(
             dry_run=dry_run,
             detach=detach,
         )
-        submit.run(question, terminal.console())
+        command.run(question, terminal.console())
         return
     if not sweep:
         raise click.UsageError("SWEEP: missing; name a sweep to see its results, or a file to start one with -f")

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cli.commands.run import of_team
 from cli.commands.run import plan as of_jobs
-from cli.commands.run.asked import Job
+from cli.commands.run import team_checks
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import Job
 from components import queues
 from components.base.model import Resources
 from components.base.names import digest_of
@@ -123,12 +123,12 @@ def _image(args: SweepArgs, found: ResolvedStack) -> str:
 
 def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> None:
     """A UserError if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
-    of_team.check_grace(job, platform, gpus)
-    most = of_team.most_gpus(platform) if platform.team else None
+    team_checks.check_grace(job, platform, gpus)
+    most = team_checks.most_gpus(platform) if platform.team else None
     if most is None or gpus <= most:
         return
     each = gpus // args.search.parallel
-    of_team.check_gpus(job, platform, each)
+    team_checks.check_gpus(job, platform, each)
     reason = f"{args.search.parallel} trials need {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
     raise UserError(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
 

@@ -10,8 +10,8 @@ from rich.console import Console
 
 from cli.access import Access
 from cli.commands.run import publication
-from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import Job
 from cli.commands.sweep import results
 from cli.commands.sweep.results import Results
 from components.base.labels import NAME, TRIAL

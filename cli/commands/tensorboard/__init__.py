@@ -20,8 +20,8 @@ def click_command(name: str, stack: str, port: int | None, opens: bool, image: s
     shows the event files, and is deleted at the end.
     """
     from cli.access import Access
-    from cli.commands.tensorboard import query
+    from cli.commands.tensorboard import command
     from core import terminal
 
     access = Access.of(stack, None, options.context())
-    query.run(access, name, terminal.console(), port=port, opens=opens, image=image)
+    command.run(access, name, terminal.console(), port=port, opens=opens, image=image)

@@ -16,7 +16,7 @@ def click_command(stack: str, as_json: bool) -> None:
     That follows from the settings alone.
     """
     from cli import stack_config
-    from cli.commands.tiers import query
+    from cli.commands.tiers import command
     from core import terminal
 
-    query.run(stack_config.file(stack), terminal.console(), as_json=as_json)
+    command.run(stack_config.file(stack), terminal.console(), as_json=as_json)

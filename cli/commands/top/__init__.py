@@ -20,7 +20,7 @@ def click_command(stack: str, history: str, as_json: bool) -> None:
     that still exist: deleted ones are missing, and of one that was evicted several times only the last is known.
     Prometheus has the full history.
     """
-    from cli.commands.top import query
+    from cli.commands.top import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), history, as_json), terminal.console())
+    command.run(command.Question(stack, options.context(), history, as_json), terminal.console())

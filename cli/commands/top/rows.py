@@ -10,7 +10,7 @@ from agents.quota_return.nodes import why_unschedulable
 from cli.api_values import Object
 from cli.commands.top import troubles
 from cli.kueue import quota_tree, unqueued, workloads
-from cli.kueue.facts import Facts, condition
+from cli.kueue.objects import Facts, condition
 from cli.kueue.quota_tree import Room
 from cli.kueue.unqueued import Held
 from cli.kueue.workloads import Work

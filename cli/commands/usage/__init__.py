@@ -17,7 +17,7 @@ def click_command(stack: str, month: str | None, as_json: bool) -> None:
     They are those for which jobs in queues held their quota, as the stack's agent recorded them; also of jobs that were
     deleted. Costs are estimates at the list prices of the deployed stack.
     """
-    from cli.commands.usage import query
+    from cli.commands.usage import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), month, as_json), terminal.console())
+    command.run(command.Question(stack, options.context(), month, as_json), terminal.console())

@@ -39,10 +39,10 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
 
     With NAME, the snapshots of this volume.
     """
-    from cli.commands.volumes import query
+    from cli.commands.volumes import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
+    command.run(command.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
 
 
 @click_command.command("mount")

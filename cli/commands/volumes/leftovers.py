@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.snapshots.manifest import PART_OF, REASON, VOLUME
 from cli.api_values import Object, moment
-from cli.commands.volumes.facts import Facts
+from cli.commands.volumes.objects import Facts
 from components.base.quantities import size_bytes
 from core.errors import UserError
 from driver import advice

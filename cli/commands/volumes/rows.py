@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.snapshots.manifest import REASON, VOLUME
 from cli.api_values import Object, moment
-from cli.commands.volumes.facts import Facts
+from cli.commands.volumes.objects import Facts
 from components.base.quantities import size_bytes
 from embedded.csi.mirror_annotations import AT, MIRROR
 

@@ -19,8 +19,8 @@ def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None
     recorder or a TensorBoard of the stack, it tells of pods that do not run or whose nodes are lost or leave.
     """
     from cli.access import Access
-    from cli.commands.why import query
+    from cli.commands.why import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    query.run(access, job, terminal.console(), as_json=as_json)
+    command.run(access, job, terminal.console(), as_json=as_json)

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from cli.api_values import Object
 from cli.commands.why import limits
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import Details, Facts
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from cli.output.texts import first

@@ -12,7 +12,7 @@ from cli.api_values import Object
 from cli.cluster_api import Lists
 from cli.commands.why import nodes, pods
 from cli.commands.why.answer import Answer, some
-from cli.kueue.facts import Details, condition
+from cli.kueue.objects import Details, condition
 from components.base.labels import NAME
 from core.kube import Kube
 

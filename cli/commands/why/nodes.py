@@ -10,7 +10,7 @@ from agents.lost_nodes.cluster import REPORTER
 from agents.lost_nodes.faults import LASTS, LASTS_ALL
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
-from cli.kueue.facts import Details
+from cli.kueue.objects import Details
 from components.base.labels import FENCED
 
 _SLACK = timedelta(seconds=30)

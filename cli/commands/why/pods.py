@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cli.api_values import Object
-from cli.kueue.facts import Details, condition
+from cli.kueue.objects import Details, condition
 from driver import failures
 
 _SCALING = {

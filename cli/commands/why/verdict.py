@@ -8,10 +8,10 @@ from dataclasses import replace
 from cli.api_values import moment
 from cli.commands.why import nodes, pods, returned_quota, waiting
 from cli.commands.why.answer import SHOWN, Answer, Asked, amounts, some
-from cli.jobs import in_cluster
 from cli.kueue import unqueued, workloads
-from cli.kueue.facts import Facts, condition
+from cli.kueue.objects import Facts, condition
 from cli.kueue.workloads import Work
+from cli.training_jobs import jobset_api
 from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver import failures
@@ -47,7 +47,7 @@ def _ended_badly(asked: Asked) -> Iterator[str]:
     about = asked.job_set["metadata"]
     yield from failures.first(asked.details.pods) or (failures.without_pods(asked.job_set),)
     yield from _restarts(asked)
-    if (about.get("labels") or {}).get(MANAGED_BY) == in_cluster.MANAGER:
+    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.MANAGER:
         yield failures.AGAIN
     elif about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
         yield failures.again(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)

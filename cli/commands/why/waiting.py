@@ -10,7 +10,7 @@ from cli.commands.why import returned_quota
 from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
 from cli.kueue import flavor_nodes, workloads
-from cli.kueue.facts import Condition, Details, condition
+from cli.kueue.objects import Condition, Details, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
 from cli.output.times import age

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cli.commands.logs.pods import Choice
-from cli.pipelines.listed import Run
+from cli.pipelines.listing import Run
 from components.base.labels import QUEUE_LABEL
 from tests.e2e.pipelines.deployed import stages_of
 from tests.e2e.pipelines.images import Example

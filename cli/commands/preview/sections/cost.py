@@ -12,7 +12,7 @@ from cli.commands.preview import disks, price_notes, shares, spending
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Facts, Report
 from cli.commands.preview.section import listed, tabled
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.numbers import NOTHING, change, dollars
 from cli.output.tables import table
@@ -88,7 +88,7 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     yield Text(f"cost: {spending.sentence(found)}".removesuffix(": "), style="bold")
     for each in _TABLES:
         if rows := _rows(each, found, report):
-            shown = [*alike.rows(rows, report.names), *_totals(each, found)]
+            shown = [*aggregated.rows(rows, report.names), *_totals(each, found)]
             yield table(_headings(each), shown, right=_headings(each)[1:])
             yield ""
     yield from (Text(line, style="dim") for line in (*unknown(found), price_notes.text(report)))

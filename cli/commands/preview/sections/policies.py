@@ -10,7 +10,7 @@ from rich.text import Text
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report, Verdict
 from cli.commands.preview.rule_words import descriptions
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.markdown import bullets, details, table
 from cli.output.texts import bold
@@ -50,7 +50,7 @@ def judged(report: Report) -> str:
         *([f"{advise} {'advise' if advise > 1 else 'advises'}"] if advise else ()),
     ]
     found = policy_pack.lenient(report.stack)
-    left_out = [f"; {words}: {alike.names(rules)}" for words, rules in found.items()]
+    left_out = [f"; {words}: {aggregated.names(rules)}" for words, rules in found.items()]
     return line(f"{bold('Policies:')} {', '.join(said)}{''.join(left_out)}.")
 
 
@@ -63,7 +63,7 @@ def head(report: Report) -> Iterator[Block]:
         f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages
     ]
     if lines:
-        yield Block("Violated policies", alike.lines(lines, report.names), is_list=True)
+        yield Block("Violated policies", aggregated.lines(lines, report.names), is_list=True)
 
 
 def markdown(report: Report) -> Iterator[str]:

@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from cli import __main__ as commands
-from cli.commands.catalog import query
-from cli.commands.catalog.query import Question
+from cli.commands.catalog import command as catalog_command
+from cli.commands.catalog.command import Question
 from components import catalog
 from core.errors import UserError
 
@@ -19,12 +19,12 @@ WITHDRAWN = ", ".join(catalog.WITHDRAWN)
 
 def shown(question: Question, width: int = 160) -> list[str]:
     console = Console(file=io.StringIO(), width=width, highlight=False)
-    query.run(question, False, console)
+    catalog_command.run(question, False, console)
     return console.file.getvalue().splitlines()  # type: ignore[attr-defined, no-any-return]
 
 
 def in_json(question: Question, capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
-    query.run(question, True, Console(file=io.StringIO()))
+    catalog_command.run(question, True, Console(file=io.StringIO()))
     found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
     return found
 
@@ -122,7 +122,7 @@ def test_nothing_fits() -> None:
 )
 def test_an_unknown_filter_is_one_line_with_the_nearest(question: Question, line: str) -> None:
     with pytest.raises(UserError) as caught:
-        query.check(question)
+        catalog_command.check(question)
     assert caught.value.lines == (line,)
 
 
@@ -141,7 +141,7 @@ def test_an_unknown_accelerator_is_one_line_with_all_names_and_the_nearest(
     some = {name: catalog.ACCELERATORS[name] for name in ("t4", "a100-80gb", "h100-80gb", "h100-nvl", "b300")}
     monkeypatch.setattr(catalog, "ACCELERATORS", some)
     with pytest.raises(UserError) as caught:
-        query.check(Question(accelerator=typed))
+        catalog_command.check(Question(accelerator=typed))
     listed = "t4, a100-80gb, h100-80gb, h100-nvl, b300"
     assert caught.value.lines == (f"accelerator: unknown '{typed}'; choose one of {listed}{near}",)
 
@@ -149,13 +149,13 @@ def test_an_unknown_accelerator_is_one_line_with_all_names_and_the_nearest(
 @pytest.mark.parametrize("spelt", ["k80", "K80"])
 def test_a_withdrawn_accelerator_is_one_line_with_its_successor(spelt: str) -> None:
     with pytest.raises(UserError, match=r"^accelerator: k80 is withdrawn .*; use t4$"):
-        query.check(Question(accelerator=spelt))
+        catalog_command.check(Question(accelerator=spelt))
 
 
 @pytest.mark.parametrize("text", ["40G", "-4", "nan", "inf"])
 def test_a_memory_that_is_no_number_is_one_line(text: str) -> None:
     with pytest.raises(UserError, match=f"^min-memory: '{text}' is not a number; set GiB, such as 40$"):
-        query.gibibytes(text)
+        catalog_command.gibibytes(text)
 
 
 def test_the_command_takes_unset_variables_of_make(

@@ -19,7 +19,7 @@ import pytest
 from rich.console import Console
 
 import stack
-from cli.commands.cp.place import OnVolume
+from cli.commands.cp.paths import OnVolume
 from cli.commands.data import collect, history, remote, transfer
 from cli.commands.data.remote import Question, Remote
 from components.base.settings import Settings

@@ -18,9 +18,10 @@ from rich.console import Console
 
 import stack
 from cli.commands.data import remote
-from cli.commands.lineage import graph, named, openlineage, picture, query, text
+from cli.commands.lineage import command as lineage
+from cli.commands.lineage import graph, openlineage, picture, text, version_paths
+from cli.commands.lineage.command import Form
 from cli.commands.lineage.graph import Graph, Node
-from cli.commands.lineage.query import Form
 from components.base.settings import Settings
 from core.errors import UserError
 from stack import ResolvedStack
@@ -123,7 +124,7 @@ def _chain(volumes: _Folders) -> tuple[str, str]:
 
 
 def _of(target: str, resolved: ResolvedStack, volumes: _Folders) -> Graph:
-    return graph.of(named.target(target, resolved), resolved, volumes)
+    return graph.of(version_paths.from_argument(target, resolved), resolved, volumes)
 
 
 def _tree(found: Graph) -> str:
@@ -211,7 +212,7 @@ def test_what_is_not_there_is_said_with_the_nearest_name(
 def test_a_name_of_a_dataset_and_a_workload_is_refused() -> None:
     declared = {**_SETTINGS, "datasets": {"digits": {"volume": "data"}}}
     with pytest.raises(UserError, match="is a dataset and a workload; write data:/datasets/digits or models:/digits"):
-        named.target("digits", stack.load(Settings(declared)))
+        version_paths.from_argument("digits", stack.load(Settings(declared)))
 
 
 def test_inputs_that_are_gone_are_named(resolved: ResolvedStack, volumes: _Folders) -> None:
@@ -287,17 +288,17 @@ def test_programs_get_every_fact(
     resolved: ResolvedStack, volumes: _Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw, clean = _chain(volumes)
-    query.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "models:/digits@2"
     by_id = {each["id"]: each for each in found["versions"]}
     assert by_id["models:/digits@2"]["inputs"] == ["models:/digits@1", f"data:/kept/clean@{clean}"]
     assert by_id["models:/digits@2"]["record"]["settings"]["env"] == {"EPOCHS": "2"}
     assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
-    query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
     assert "written" in capsys.readouterr().out
     with pytest.raises(UserError, match="No such file or directory"):
-        query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
+        lineage.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
 
 
 def test_the_picture_has_each_version_once(resolved: ResolvedStack, volumes: _Folders) -> None:

@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.commands.logs import follow, kept, pods
+from cli.commands.logs import deleted_pods, follow, pods
 from cli.commands.logs.pods import Choice
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from core.errors import UserError
 from core.kube import Kube
 
@@ -28,7 +28,7 @@ PODS = [_pod("worker", 1, "running"), _pod("ps", 0, "waiting"), _pod("worker", 0
 
 
 def _places(choice: Choice) -> list[tuple[str, int]]:
-    return [in_cluster.place(pod) for pod in pods.chosen(PODS, choice)]
+    return [jobset_api.place(pod) for pod in pods.chosen(PODS, choice)]
 
 
 def test_pods_come_by_role_and_index() -> None:
@@ -101,7 +101,7 @@ def test_the_last_start_of_each_pod_is_shown_or_the_one_before(
     choice: Choice, expected: dict[tuple[str, int], list[str]]
 ) -> None:
     api = Reads(PRINTED)
-    assert kept.lines(cast(Kube, api), _job_set(), choice) == expected
+    assert deleted_pods.lines(cast(Kube, api), _job_set(), choice) == expected
     (pod,) = api.applied
     assert api.deleted == [f"/api/v1/namespaces/ml/pods/{pod['metadata']['name']}"]
 
@@ -110,7 +110,7 @@ def test_without_checkpoints_nothing_is_kept() -> None:
     job_set = _job_set()
     job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = []
     api = Reads("")
-    assert kept.lines(cast(Kube, api), job_set, Choice()) == {}
+    assert deleted_pods.lines(cast(Kube, api), job_set, Choice()) == {}
     assert api.applied == []
 
 

@@ -10,7 +10,8 @@ import pytest
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.logs import follow, query, stage
+from cli.commands.logs import command as logs
+from cli.commands.logs import follow, stage
 from cli.commands.logs.pods import Choice
 from cli.pipelines import pods
 from core.errors import UserError
@@ -60,7 +61,7 @@ def _access(*runs: dict[str, Any], **more: Any) -> Access:
 
 def _printed(access: Access, target: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
     console = Console(file=io.StringIO(), width=200)
-    query.run(access, target, choice or Choice(), console, follows=follows)
+    logs.run(access, target, choice or Choice(), console, follows=follows)
     return cast(io.StringIO, console.file).getvalue().splitlines()
 
 
@@ -182,3 +183,6 @@ def test_pods_that_argo_has_deleted_are_no_riddle() -> None:
 def test_what_is_no_pipeline_is_left_to_jobs() -> None:
     assert stage.named(_access(FIRST), "ml/train-1") is None
     assert stage.named(_access(FIRST), "digits") is None
+
+
+# LOOK

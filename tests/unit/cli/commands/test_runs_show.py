@@ -179,7 +179,7 @@ def test_the_name_of_a_pipeline_is_enough(monkeypatch: pytest.MonkeyPatch, words
     monkeypatch.setattr(Access, "of", lambda *_: _access(SECOND))
     known = prices()
     monkeypatch.setattr(ask, "_settings", lambda _: (known.fleet, {}, ""))
-    done = CliRunner().invoke(cast(click.Command, runs.command), [*words, "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(cast(click.Command, runs.click_command), [*words, "--json"], catch_exceptions=False)
     assert json.loads(done.output)["name"] == RUN
 
 

@@ -18,7 +18,7 @@ from cli.commands.run import submission
 from cli.commands.run.platform import Platform
 from cli.commands.sweep import asked, follow, plan
 from cli.commands.sweep.results import Results, Trial
-from cli.jobs import named
+from cli.training_jobs import find
 from core.errors import UserError
 from core.kube import Kube
 from tests.support.documented import PROJECT, blocks
@@ -171,8 +171,8 @@ def test_the_name_of_a_sweep_is_that_of_its_controller_and_not_of_a_trial() -> N
         return {"metadata": {"name": name, "namespace": "ml", "labels": labels, "creationTimestamp": created}}
 
     there = [job_set("rate-1a-t0001", "training", 3), job_set("rate-1a", "sweep", 1), job_set("rate-0a", "sweep", 0)]
-    assert (named.newest(there, "ml", "rate") or {})["metadata"]["name"] == "rate-1a"
-    assert (named.newest(there, "ml", "rate-1a-t0001") or {})["metadata"]["name"] == "rate-1a-t0001"
+    assert (find.newest(there, "ml", "rate") or {})["metadata"]["name"] == "rate-1a"
+    assert (find.newest(there, "ml", "rate-1a-t0001") or {})["metadata"]["name"] == "rate-1a-t0001"
 
 
 def test_each_trial_is_told_when_it_starts_and_when_it_ends() -> None:

@@ -16,7 +16,8 @@ from rich.console import Console
 from cli.commands.preview.report import Components, Report
 from cli.commands.preview.sections import preemption
 from cli.commands.preview.sections import queues as queues_section
-from cli.commands.tiers import drawing, query, tables, text
+from cli.commands.tiers import command as tiers
+from cli.commands.tiers import drawing, tables, text
 from cli.commands.tiers import rows as tier_rows
 from components.node_groups import fleet
 from components.node_groups.cluster_properties import Site
@@ -203,7 +204,7 @@ def test_a_preview_says_who_may_be_stopped_for_whom_and_what_that_costs() -> Non
 
 
 def test_programs_get_every_fact() -> None:
-    told = json.loads(json.dumps(query.plain(tier_rows.tiers(QUEUES), tier_rows.flavors(QUEUES))))
+    told = json.loads(json.dumps(tiers.plain(tier_rows.tiers(QUEUES), tier_rows.flavors(QUEUES))))
     assert [queue["name"] for queue in told["queues"]] == ["production", "research"]
     assert told["flavors"][1] == {"name": "t4", "gpus": True, "capacity": 8, "guaranteed": 8, "unreserved": 0}
     assert told["teams"]["vision"]["a100-80gb"] == {"guaranteed": 4, "borrowable": 4}
@@ -214,7 +215,7 @@ def test_settings_that_only_pulumi_can_read_are_refused(tmp_path: Path) -> None:
         file = tmp_path / f"Pulumi.{stack}.yaml"
         file.write_text("config: {'tensorplane:queues': {secure: abcd}}")
         with pytest.raises(UserError, match=f"encrypted values; for the table, run: {command}$"):
-            query.run(file, Console(), as_json=False)
+            tiers.run(file, Console(), as_json=False)
     file.write_text("config: {}")
     with pytest.raises(UserError, match="no queues are declared"):
-        query.run(file, Console(), as_json=False)
+        tiers.run(file, Console(), as_json=False)

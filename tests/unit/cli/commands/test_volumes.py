@@ -15,9 +15,10 @@ import pytest
 from rich.console import Console
 
 from cli.api_values import Object
-from cli.commands.volumes import facts as volume_facts
-from cli.commands.volumes import leftovers, query, rows, tables
-from cli.commands.volumes.facts import Facts
+from cli.commands.volumes import command as volumes
+from cli.commands.volumes import leftovers, rows, tables
+from cli.commands.volumes import objects as volume_facts
+from cli.commands.volumes.objects import Facts
 from cli.output import times
 from components.base import quantities
 from core.errors import UserError
@@ -264,7 +265,7 @@ def test_bytes_that_came_back_are_no_leftover() -> None:
 
 def test_programs_get_every_fact() -> None:
     told = tables.plain(rows.volumes(FACTS, SETTINGS), leftovers.leftovers(FACTS), ["note"], NOW)
-    again = json.loads(json.dumps(told, default=query._text))
+    again = json.loads(json.dumps(told, default=volumes._text))
     models = next(one for one in again["volumes"] if one["name"] == "models")
     assert (models["size"], models["used"], models["mirror"]["lag_seconds"]) == (2**31, 3 * 2**28, 120)
     assert models["snapshots"][-1]["taken"] == "2026-11-18T15:00:00+00:00"

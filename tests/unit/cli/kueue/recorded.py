@@ -14,7 +14,7 @@ from typing import Any
 
 from cli.commands.why.answer import Asked
 from cli.kueue import quota_tree, workloads
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import Details, Facts
 
 NOW = datetime(2026, 11, 21, 21, 54, 30, tzinfo=UTC)
 _FOLDER = Path(__file__).parent

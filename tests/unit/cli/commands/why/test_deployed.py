@@ -9,7 +9,7 @@ import pytest
 from agents.lost_nodes import cluster
 from cli.commands.why import deployed
 from cli.commands.why.answer import Answer
-from cli.kueue.facts import Details
+from cli.kueue.objects import Details
 
 _READY, _NOT_READY = ({"type": "Ready", "status": status} for status in ("True", "False"))
 _UNKNOWN = {"type": "Ready", "status": "Unknown"}

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from cli.commands.why import query, verdict
+from cli.commands.why import command as why
+from cli.commands.why import verdict
 from cli.commands.why.answer import Asked
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import Details, Facts
 from cli.kueue.quota_tree import Room
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
@@ -40,12 +41,12 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
 
 @pytest.mark.parametrize(("stack", "deploy"), [("dev", "make up"), ("prod", "make up STACK=prod")])
 def test_a_failed_job_is_run_again_by_its_own_stack(stack: str, deploy: str) -> None:
-    found = query.ask(_failed(), "ml", "digits", {}, stack=stack)
+    found = why.ask(_failed(), "ml", "digits", {}, stack=stack)
     assert f" deploy with: {deploy}. " in found.lines[-1]
 
 
 def test_a_teams_failed_job_is_no_stacks_to_run_again() -> None:
-    found = query.ask(_failed(), "another", f"ml/{RUN}", {})
+    found = why.ask(_failed(), "another", f"ml/{RUN}", {})
     assert found.lines[-1] == "The settings do not declare it; its owner can delete the JobSet and create it again."
 
 
@@ -59,7 +60,7 @@ def _failed() -> Kube:
 
 
 def test_why_needs_no_kueue() -> None:
-    found = query.ask(_failed(), "ml", "digits", {})
+    found = why.ask(_failed(), "ml", "digits", {})
     assert (found.state, found.lines[3]) == ("failed", "  ValueError: boom")
 
 

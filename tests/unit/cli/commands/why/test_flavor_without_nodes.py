@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.quota_return.nodes import TAINT
-from cli.kueue.facts import Facts
+from cli.kueue.objects import Facts
 from components.base.labels import FLAVOR
 from tests.unit.cli.commands.why.test_why import answer, borrowed_by_research
 

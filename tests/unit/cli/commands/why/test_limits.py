@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.commands.why import limits, pods, verdict
-from cli.kueue.facts import Details
+from cli.kueue.objects import Details
 from tests.unit.cli.commands.why.test_why import WAITING, WAITING_DETAILS, changed
 from tests.unit.cli.kueue.recorded import asked
 

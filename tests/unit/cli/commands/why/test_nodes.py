@@ -10,7 +10,7 @@ import pytest
 
 from agents.lost_nodes import cluster
 from cli.commands.why import nodes
-from cli.kueue.facts import Details, details
+from cli.kueue.objects import Details, details
 from components.base.labels import FENCED
 from core.kube import Kube
 from tests.support.failed_jobs import NOW

@@ -14,13 +14,14 @@ from rich.console import Console
 from agents.lost_nodes import cluster
 from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
+from cli.commands.why import command as why_command
 from cli.commands.why import pods as why_pods
-from cli.commands.why import query, shortage, verdict, waiting
-from cli.jobs.named import named
+from cli.commands.why import shortage, verdict, waiting
 from cli.kueue import flavor_match, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import Details, Facts
 from cli.kueue.workloads import Pods
+from cli.training_jobs.find import named
 from components.catalog import GPU_RESOURCE
 from core.errors import UserError
 from tests.support.goldens import GOLDEN
@@ -40,10 +41,10 @@ def test_the_answers_are_as_recorded() -> None:
     output = io.StringIO()
     console = Console(file=output, width=80, highlight=False)
     for job in JOBS:
-        query.show(answer(job), console)
+        why_command.show(answer(job), console)
         console.print()
     for job in ("high3", "low4"):
-        query.show(answer(job, HELD, HELD_DETAILS), console)
+        why_command.show(answer(job, HELD, HELD_DETAILS), console)
         console.print()
     told = "".join(f"{line.rstrip()}\n" for line in output.getvalue().splitlines())
     path = GOLDEN / "why.txt"

@@ -1,0 +1,105 @@
+"""How a person's job or sweep is submitted: checked and planned, created once, then followed until it ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
+
+from rich.console import Console
+from rich.text import Text
+
+from cli.access import Access
+from cli.commands.run import submission
+from cli.commands.run.platform import Platform
+from cli.commands.run.request import Job
+from cli.commands.run.submission import Came, Planned, Submitted
+from core.errors import UserError
+from stack_file import dumping
+
+_P = TypeVar("_P", bound=Planned)
+_Made = TypeVar("_Made", bound=Planned, covariant=True)
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    job: Job
+    stack: str
+    team: str | None = None
+    context: str = ""
+    again: bool = False
+    dry_run: bool = False
+    detach: bool = False
+
+    @property
+    def access(self) -> Access:
+        """The cluster that answers."""
+        return Access.of(self.stack, self.team, self.context)
+
+
+class Plan(Protocol[_Made]):
+    """Makes the objects of what is asked for."""
+
+    def __call__(self, job: Job, platform: Platform, attempt: int = 1) -> _Made:
+        """A UserError with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
+
+
+@dataclass(frozen=True)
+class Ready(Generic[_P]):
+    """What is checked and planned, and where it goes."""
+
+    access: Access
+    platform: Platform
+    planned: _P
+
+    def command(self, words: str) -> str:
+        """A command of `tensorplane` about the run, for messages."""
+        return self.access.command(f"{words} {self.planned.run}")
+
+
+def ready(question: Question, plan: Plan[_P]) -> Ready[_P] | None:
+    """Checks and plans. None for a dry run, which prints the objects. A UserError if it is refused."""
+    access = None if question.dry_run and not question.team else question.access
+    platform = Platform.of_team(access) if access and access.team else Platform.of_stack(question.stack)
+    planned = plan(question.job, platform)
+    if question.dry_run:
+        print(dumping.dumped_all(planned.objects), end="")
+        return None
+    access = access or question.access
+    if question.again:
+        submission.check_none_runs(access.api, planned)
+        # Another attempt than any before, also than one whose objects were deleted.
+        planned = plan(question.job, platform, attempt=int(time.time()))
+    return Ready(access, platform, planned)
+
+
+def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -> Submitted:
+    """Creates what is missing, and prints what was done, which `told` words."""
+    try:
+        found = submission.submit(this.access.api, this.planned)
+    except KeyboardInterrupt:
+        reason = "interrupted; run the same command to complete it, or cancel it"
+        raise UserError(f"{this.planned.run}: {reason}") from None
+    console.print(Text(told(this.planned, found.came)))
+    return found
+
+
+def follow(
+    this: Ready[_P], until_end: Callable[[], None], console: Console, *, hint: str, shows: str, detach: bool
+) -> None:
+    """Follows it, or with `detach` says how. Ctrl-C leaves it running. A UserError if it fails.
+
+    `shows`: the command that shows it, introduced by `hint`.
+    """
+    if detach:
+        console.print(Text(f"{hint}: {this.command(shows)}", style="dim"), soft_wrap=True)
+        return
+    try:
+        until_end()
+    except KeyboardInterrupt:
+        console.print(Text(f"\n{this.planned.run} goes on. {hint}: {this.command(shows)}"), soft_wrap=True)
+        console.print(Text(f"Stop it: {this.command('cancel')}"), soft_wrap=True)
+        raise SystemExit(130) from None

@@ -1,0 +1,84 @@
+"""What the cluster recorded, shown."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+
+from rich.console import Console
+from rich.text import Text
+
+from agents.usage.record import PREFIX
+from cli import cluster_api
+from cli.commands.usage import rows
+from cli.commands.usage.rows import Row
+from cli.kueue.objects import KUEUE
+from cli.output.numbers import spent
+from cli.output.tables import table
+from components.base.labels import COMPONENT
+from core.errors import UserError
+from core.kube import Kube
+from driver.stack_settings import StackSettings
+from driver.target import Target
+
+_HEADINGS = ("month", "team", "queue", "flavor", "GPU-hours", "estimate")
+_ALL = "all"
+_MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
+_NOTE = "Times are UTC. Estimates are at the list prices of the deployed stack; - means unknown."
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    stack: str
+    context: str = ""
+    month: str | None = None
+    as_json: bool = False
+
+
+def run(question: Question, console: Console) -> None:
+    """Asks the stack's cluster, and prints. A UserError if the stack records no usage."""
+    month = question.month or f"{datetime.now(UTC):%Y-%m}"
+    if month != _ALL and not _MONTH.fullmatch(month):
+        raise UserError(f"--month: {month!r} is not a month; set one such as {datetime.now(UTC):%Y-%m}, or all")
+    target = Target.of(question.context, stack=question.stack)
+    settings = StackSettings(question.stack, target.home)
+    settings.source()
+    found = recorded(cluster_api.reached(target), settings)
+    shown = [row for row in found if month in (_ALL, row.month)]
+    if question.as_json:
+        print(json.dumps([asdict(row) for row in shown], indent=2))
+    else:
+        show(shown, month, console)
+
+
+def recorded(api: Kube, settings: StackSettings) -> list[Row]:
+    """Everything that the stack's agent recorded. A UserError if it recorded nothing yet."""
+    namespace = settings.namespace
+    maps = api.items(f"/api/v1/namespaces/{namespace}/configmaps", labelSelector=f"{COMPONENT}=usage")
+    records = [one for one in maps if one["metadata"]["name"].startswith(PREFIX)]
+    if not records:
+        reason = f"stack {settings.of_platform.name}: the cluster has recorded no usage"
+        raise UserError(f"{reason}; it does once a stack with queues that have GPUs is deployed")
+    teams = settings.section("teams").items()
+    names = {(args or {}).get("namespace") or name: name for name, args in teams}
+    return rows.of(records, api.items(f"{KUEUE}/resourceflavors"), names)
+
+
+def show(found: Sequence[Row], month: str, console: Console) -> None:
+    """A table for people."""
+    if not found:
+        console.print(Text(f"No job has held GPUs in {month}." if month != _ALL else "No job has held GPUs yet."))
+        return
+    cells = [
+        (row.month, row.team or "-", row.queue, row.flavor, f"{row.gpu_hours:,.1f}", spent(row.usd)) for row in found
+    ]
+    if len(found) > 1:
+        hours, usd = rows.total(found)
+        cells.append(("together", "", "", "", f"{hours:,.1f}", spent(usd)))
+    console.print(table(_HEADINGS, cells, right=("GPU-hours", "estimate")))
+    console.print(Text(_NOTE, style="dim"))

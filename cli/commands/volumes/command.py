@@ -1,0 +1,76 @@
+"""A stack's volumes, their snapshots and mirrors, and data left from deleted ones."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from rich.console import Console
+
+from cli import cluster_api
+from cli.commands.volumes import leftovers, rows, tables
+from cli.commands.volumes import objects as volume_facts
+from core.errors import UserError
+from driver import advice, missing_claims
+from driver.stack_settings import StackSettings
+from driver.target import Target
+from stack_file import dumping
+from stack_file.nearest import did_you_mean
+
+
+@dataclass(frozen=True)
+class Question:
+    """The command's arguments."""
+
+    stack: str
+    context: str = ""
+    name: str | None = None
+    """A volume whose snapshots to list, or a VolumeSnapshotContent to restore."""
+    as_json: bool = False
+    bring_back: bool = False
+
+
+def run(question: Question, console: Console) -> None:
+    """Asks the stack's cluster, and prints."""
+    target = Target.of(question.context, stack=question.stack)
+    settings = StackSettings(question.stack, target.home)
+    settings.source()
+    facts = volume_facts.gather(cluster_api.reached(target), settings.namespace)
+    if question.bring_back:
+        wanted = leftovers.brought_back(facts, question.name or "")
+        # For `kubectl apply -f -`, so lines must not be wrapped.
+        print(dumping.dumped_all(wanted), end="")
+        return
+    declared = settings.section("volumes")
+    volumes = rows.volumes(facts, declared)
+    names = {f"{settings.namespace}/{name}" for name in declared}
+    left = leftovers.leftovers(facts, names, stack=question.stack, context=question.context)
+    now = datetime.now(UTC)
+    if question.name is not None:
+        volumes, left = [_named(volumes, question.name, settings.namespace)], []
+    if question.as_json:
+        print(json.dumps(tables.plain(volumes, left, facts.notes, now), indent=2, default=_text))
+    elif question.name is not None:
+        console.print(tables.one_volume(volumes[0], now))
+    else:
+        console.print(tables.overview(volumes, left, facts.notes, now))
+        lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in facts.claims}]
+        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, facts.volumes, question.stack):
+            console.print(line, soft_wrap=True, markup=False, highlight=False)
+        for line in tables.commands(left, advice.refresh(question.stack, question.context)):
+            console.print(line, soft_wrap=True, markup=False)
+
+
+def _named(volumes: list[rows.Volume], name: str, namespace: str) -> rows.Volume:
+    names = [one.name for one in volumes]
+    if name not in names:
+        have = ", ".join(names) or "none"
+        raise UserError(
+            f"{name}: namespace {namespace} has no such volume; choose one of {have}{did_you_mean(name, names)}"
+        )
+    return volumes[names.index(name)]
+
+
+def _text(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
