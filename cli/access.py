@@ -83,7 +83,7 @@ class Access:
             when = f"{kept.ended:%Y-%m-%d %H:%M:%S} UTC"
             raise UserError(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
         if not self.team:
-            return find.named(there, self.namespace, name, self.declared, self.stack, self.context)
+            return find.get_job_set(there, self.namespace, name, self.declared, self.stack, self.context)
         names = sorted({find.shown(one, self.namespace) for one in there})
         have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
         raise UserError(f"{name}: team {self.team} has no such job; it has {have}")

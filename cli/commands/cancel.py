@@ -67,7 +67,7 @@ def _so_far(access: Access, job_set: Object) -> Job | None:
 
     now = datetime.now(UTC)
     with contextlib.suppress(UserError):
-        return replace(listing.one(access.api, job_set, now), ended=now)
+        return replace(listing.get_job(access.api, job_set, now), ended=now)
     return None
 
 

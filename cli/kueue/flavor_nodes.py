@@ -6,24 +6,24 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from agents.quota_return.nodes import TAINT, why_unschedulable
 from cli.api_values import Object
-from cli.kueue.objects import Facts
+from cli.kueue.objects import ClusterObjects
 
 
-def without_nodes(facts: Facts) -> dict[str, tuple[str, ...]]:
+def without_nodes(objects: ClusterObjects) -> dict[str, tuple[str, ...]]:
     """The ResourceFlavors by name, with a reason for each node."""
-    return dict(_found(facts))
+    return dict(_found(objects))
 
 
-def _found(facts: Facts) -> Iterator[tuple[str, tuple[str, ...]]]:
-    for flavor in facts.flavors:
+def _found(objects: ClusterObjects) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for flavor in objects.flavors:
         name, spec = flavor["metadata"]["name"], flavor["spec"]
         if not spec.get("topologyName"):
             continue
-        nodes = [node for node in facts.nodes if _is_of(node, spec.get("nodeLabels") or {})]
+        nodes = [node for node in objects.nodes if _is_of(node, spec.get("nodeLabels") or {})]
         reasons = tuple(filter(None, map(_reason, nodes)))
-        if facts.nodes and len(reasons) == len(nodes):
+        if objects.nodes and len(reasons) == len(nodes):
             yield name, reasons or ("there is none",)
-        elif not facts.nodes and name in passed_over([flavor]):
+        elif not objects.nodes and name in passed_over([flavor]):
             # Who may not list nodes sees that the stack's agent found none.
             yield name, ()
 

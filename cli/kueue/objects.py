@@ -1,4 +1,4 @@
-"""Facts about a cluster's queues: Kueue's objects, and the jobs, pods and nodes in question."""
+"""What commands read from a cluster about its queues: Kueue's objects, and the jobs, pods and nodes that use them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _VISIBILITY = f"/apis/{versions.KUEUE_VISIBILITY_API}"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """The data that `why` and `top` read from a cluster."""
+class ClusterObjects:
+    """What `why` and `top` read from a cluster."""
 
     namespace: str
     """The stack's own."""
@@ -47,8 +47,8 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class Details:
-    """The data that `why` reads about one job."""
+class JobObjects:
+    """What `why` reads about one job."""
 
     pods: Sequence[Object] = ()
     events: Sequence[Object] = ()
@@ -60,7 +60,7 @@ class Details:
     """Those of the job's namespace."""
 
 
-def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> Facts:
+def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> ClusterObjects:
     """Ask a cluster. What the user may not read is left out, with a note.
 
     `also`: another namespace whose jobs to read, with or without queues. Without `needs_kueue`, a cluster without Kueue
@@ -68,40 +68,40 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
     """
     lists = Lists(api)
 
-    def asked(path: str, **query: str) -> list[Object]:
+    def read(path: str, **query: str) -> list[Object]:
         return lists.read(path, **query) or []
 
-    def listed(kind: str, inside: Iterable[str]) -> list[Object]:
+    def list_kind(kind: str, inside: Iterable[str]) -> list[Object]:
         """Of all namespaces, or if that is forbidden, of the named ones."""
         everywhere = lists.read(f"{KUEUE}/{kind}")
         if everywhere is not None:
             return everywhere
-        return [one for each in inside for one in asked(f"{KUEUE}/namespaces/{each}/{kind}")]
+        return [one for each in inside for one in read(f"{KUEUE}/namespaces/{each}/{kind}")]
 
     if needs_kueue and api.get(KUEUE) is None:
         reason = f"the cluster has no Kueue that serves {versions.KUEUE_API}"
         raise UserError(f"{reason}; deploy a stack with queues, or upgrade Kueue")
     own = dict.fromkeys(filter(None, (namespace, also)))
-    local_queues = listed("localqueues", own)
+    local_queues = list_kind("localqueues", own)
     inside = tuple(dict.fromkeys((*namespaces(namespace, local_queues), *own)))
-    workloads = listed("workloads", inside)
-    classes = asked(f"{KUEUE}/workloadpriorityclasses")
-    return Facts(
+    workloads = list_kind("workloads", inside)
+    classes = read(f"{KUEUE}/workloadpriorityclasses")
+    return ClusterObjects(
         namespace,
-        cluster_queues=asked(f"{KUEUE}/clusterqueues"),
-        cohorts=asked(f"{KUEUE}/cohorts"),
-        flavors=asked(f"{KUEUE}/resourceflavors"),
+        cluster_queues=read(f"{KUEUE}/clusterqueues"),
+        cohorts=read(f"{KUEUE}/cohorts"),
+        flavors=read(f"{KUEUE}/resourceflavors"),
         local_queues=local_queues,
         priorities=frozenset(one["metadata"]["name"] for one in classes) if classes else None,
         workloads=workloads,
-        nodes=asked("/api/v1/nodes"),
-        pods=asked("/api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
-        job_sets=[one for each in inside for one in asked(f"{_JOBSETS}/namespaces/{each}/jobsets")],
+        nodes=read("/api/v1/nodes"),
+        pods=read("/api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
+        job_sets=[one for each in inside for one in read(f"{_JOBSETS}/namespaces/{each}/jobsets")],
         notes=lists.notes,
     )
 
 
-def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
+def details(api: Kube, job_set: Object, cluster_queue: str | None) -> JobObjects:
     """The pods of a job, events and limits of its namespace, and the waiting jobs of its queue."""
     name, namespace = job_set["metadata"]["name"], job_set["metadata"]["namespace"]
     inside = f"/api/v1/namespaces/{namespace}"
@@ -109,7 +109,7 @@ def details(api: Kube, job_set: Object, cluster_queue: str | None) -> Details:
     events, ranges = _if_allowed(api, f"{inside}/events"), _if_allowed(api, f"{inside}/limitranges")
     order = waiting(api, cluster_queue) if cluster_queue else None
     in_order = {} if order is None or not cluster_queue else {cluster_queue: order}
-    return Details(pods, events, f"{name}-", in_order, ranges)
+    return JobObjects(pods, events, f"{name}-", in_order, ranges)
 
 
 def _if_allowed(api: Kube, path: str) -> list[Object]:

@@ -12,7 +12,7 @@ from cli.pipelines import cost, eta, listing, stage_spec, workflow
 from cli.pipelines.cost import Cost, Prices
 from cli.pipelines.eta import Ahead
 from cli.pipelines.listing import Run, StageRun
-from cli.pipelines.stage_spec import Described
+from cli.pipelines.stage_spec import StageSpec
 from components.base.price import Usd
 
 
@@ -21,7 +21,7 @@ class Stage:
     """A stage of the run."""
 
     run: StageRun
-    about: Described
+    about: StageSpec
     eta_seconds: float | None
     """Until it ends; None where nothing tells, 0 once it has ended."""
     cost: Cost
@@ -77,8 +77,8 @@ class Details:
 
 def of(run: Object, others: Sequence[Object], prices: Prices, now: datetime) -> Details:
     """A run. `others`: further runs of its pipeline, which tell how long its stages take."""
-    (found,) = listing.runs([run], now)
-    earlier = listing.runs(others, now)
+    (found,) = listing.list_runs([run], now)
+    earlier = listing.list_runs(others, now)
     stages = listing.all_stages(run, found)
     about = {one.stage: stage_spec.of(run, one.stage) for one in stages}
     ahead = {

@@ -78,7 +78,7 @@ class Run:
     why: str = ""
 
 
-def runs(workflows: Iterable[Object], now: datetime) -> list[Run]:
+def list_runs(workflows: Iterable[Object], now: datetime) -> list[Run]:
     """The runs of these Workflows, the newest first."""
     found = [_run(one, now) for one in workflows]
     return sorted(found, key=lambda one: one.created or datetime.min.replace(tzinfo=UTC), reverse=True)

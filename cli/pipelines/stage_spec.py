@@ -28,7 +28,7 @@ class Input:
 
 
 @dataclass(frozen=True)
-class Described:
+class StageSpec:
     """A stage."""
 
     after: tuple[str, ...]
@@ -49,20 +49,20 @@ class Described:
     """The most pods at once."""
 
 
-def of(run: Object, stage: str) -> Described:
+def of(run: Object, stage: str) -> StageSpec:
     """A stage of a run; without what only the templates know as long as Argo has not looked at the run."""
     templates = workflow.templates(run)
     tasks = (templates.get(pipeline_run.ENTRY) or {"dag": {"tasks": ()}})["dag"]["tasks"]
     after = tuple(workflow.before(_named(tasks, f"{stage}-plan")))
     text = ((templates.get(stage) or {}).get("metadata") or {}).get("annotations", {}).get(STAGE)
     if not text:
-        return Described(after)
+        return StageSpec(after)
     about = json.loads(text)
     decisive = about["decisive"]
     plan: workflow.Node = next(
         (one for one in workflow.nodes(run).values() if workflow.step_of(one, stage) == "plan"), {}
     )
-    return Described(
+    return StageSpec(
         after,
         decisive.get("image") or "",
         tuple(decisive.get("command") or ()),

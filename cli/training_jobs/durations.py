@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 from cli.api_values import Object
 from cli.kueue import workloads
-from cli.kueue.objects import KUEUE, Facts
+from cli.kueue.objects import KUEUE, ClusterObjects
 from cli.training_jobs import listing
 from components import versions
 from components.base.labels import NAME
@@ -19,7 +19,7 @@ def last(api: Kube, namespace: str) -> dict[str, float]:
     """Seconds by job, of the jobs of a namespace; empty if the cluster does not answer."""
     try:
         job_sets = api.items(f"/apis/{versions.JOBSET_API}/namespaces/{namespace}/jobsets")
-        works = workloads.works(Facts("", workloads=api.items(f"{KUEUE}/namespaces/{namespace}/workloads")))
+        works = workloads.works(ClusterObjects("", workloads=api.items(f"{KUEUE}/namespaces/{namespace}/workloads")))
     except UserError:
         return {}
     return of(job_sets, works)

@@ -30,7 +30,7 @@ def _order(one: Object) -> tuple[bool, str]:
     return jobset_api.is_sweep(one), str(one["metadata"]["creationTimestamp"])
 
 
-def named(
+def get_job_set(
     job_sets: Sequence[Object],
     namespace: str,
     job: str,

@@ -9,7 +9,7 @@ from typing import Literal
 
 from cli.api_values import Object, moment
 from cli.kueue import prices, workloads
-from cli.kueue.objects import KUEUE, Facts, condition
+from cli.kueue.objects import KUEUE, ClusterObjects, condition
 from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
 from components.base.labels import NAME
@@ -46,7 +46,7 @@ class Job:
     """What it has cost so far; None if the prices of its nodes are unknown."""
 
 
-def jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Object], now: datetime) -> list[Job]:
+def list_jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Object], now: datetime) -> list[Job]:
     """The jobs of these JobSets, in order. Of a JobSet whose Workload waits, the metadata is enough. `flavors`: the
     ResourceFlavors."""
     by_owner = {work.owner: work for work in works}
@@ -54,11 +54,13 @@ def jobs(job_sets: Sequence[Object], works: Sequence[Work], flavors: Sequence[Ob
     return in_order([_job(one, by_owner.get(one["metadata"]["uid"]), names, costs, now) for one in job_sets])
 
 
-def one(api: Kube, job_set: Object, now: datetime) -> Job:
+def get_job(api: Kube, job_set: Object, now: datetime) -> Job:
     """The job of one JobSet, with what the cluster knows of it."""
     inside = f"{KUEUE}/namespaces/{job_set['metadata']['namespace']}"
-    facts = Facts("", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads"))
-    (found,) = jobs([job_set], workloads.works(facts), api.items(f"{KUEUE}/resourceflavors"), now)
+    facts = ClusterObjects(
+        "", local_queues=api.items(f"{inside}/localqueues"), workloads=api.items(f"{inside}/workloads")
+    )
+    (found,) = list_jobs([job_set], workloads.works(facts), api.items(f"{KUEUE}/resourceflavors"), now)
     return found
 
 

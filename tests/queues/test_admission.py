@@ -10,7 +10,7 @@ import pytest
 from cli.commands.top import rows
 from cli.commands.why import answer
 from cli.commands.why import command as why
-from cli.kueue import objects as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from components.base.labels import JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
 from components.queues.settings import PRIORITIES
@@ -202,7 +202,7 @@ def test_why_and_top_tell_of_pods_that_are_refused_all_the_same(queues: Jobs) ->
         (line,) = told().lines
         assert line.startswith("The API server refuses its pods: ")
         assert "exceeded quota: no-pods" in line
-        facts = queue_facts.gather(queues.kube, queues.stack)
+        facts = queue_objects.gather(queues.kube, queues.stack)
         (team,) = (one for one in rows.of(facts, workloads.works(facts)).namespaces if one.name == TEAM)
         assert (team.running, team.starting) == (0, 1)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cli.commands.top import rows
 from cli.commands.why import command as why_command
 from cli.commands.why.answer import Answer
-from cli.kueue import objects as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from tests.queues.jobs import Jobs, chief, next_second, workers
 from tests.support.waiting import eventually
@@ -32,7 +32,7 @@ def test_who_borrowed_last_gives_back_learns_for_whom_and_goes_on_afterwards(que
     eventually(lambda: with_nodes() == {"chief", "worker"})
     eventually(lambda: why("second").state == "running")
     assert f"It borrows {CARD}: Kueue preempts it when jobs of the owning queue need them." in why("second").lines
-    facts = queue_facts.gather(queues.kube, queues.stack)
+    facts = queue_objects.gather(queues.kube, queues.stack)
     shares = rows.of(facts, workloads.works(facts)).shares
     assert [(one.used, one.lent) for one in shares if (one.queue, one.flavor) == ("production", CARD)] == [(0, 8)]
 

@@ -148,7 +148,7 @@ class Changed:
         found = leftovers.leftovers(self._facts())
         return [one for one in found if self._of(one, volume)]
 
-    def _facts(self) -> volume_objects.Facts:
+    def _facts(self) -> volume_objects.VolumeObjects:
         return volume_objects.gather(self.claims.kube, self.namespace)
 
     # -- helpers

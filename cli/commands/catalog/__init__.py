@@ -1,4 +1,4 @@
-"""`tensorplane catalog`: the rows of the catalog that match a question, as a table or as JSON."""
+"""`tensorplane catalog`: the rows of the catalog that match the filters, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: st
 
     # Unset variables of make arrive as empty texts.
     given = {name: value or None for name, value in filters.items()}
-    question = command.Question(**given, min_memory=command.gibibytes(min_memory or "0"), withdrawn=withdrawn)
-    command.run(question, as_json, terminal.console())
+    wanted = command.CatalogFilters(**given, min_memory=command.gibibytes(min_memory or "0"), withdrawn=withdrawn)
+    command.run(wanted, as_json, terminal.console())

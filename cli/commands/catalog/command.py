@@ -1,4 +1,4 @@
-"""The rows of the catalog that match a question, as a table or as JSON."""
+"""The rows of the catalog that match the filters, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS = ("gpu", "tpu", "cpu")
 
 
 @dataclass(frozen=True)
-class Question:
+class CatalogFilters:
     """The filters; None and 0 do not filter."""
 
     cloud: str | None = None
@@ -33,53 +33,53 @@ class Question:
     withdrawn: bool = False
 
     def clouds(self) -> tuple[Cloud, ...]:
-        """The clouds in question: if a region is named, those that have it."""
-        asked = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
-        return tuple(cloud for cloud in asked if not self.region or self.region in catalog.regions(cloud))
+        """The clouds to look in: if a region is named, those that have it."""
+        named = tuple(cloud for cloud in catalog.clouds() if self.cloud in (None, cloud))
+        return tuple(cloud for cloud in named if not self.region or self.region in catalog.regions(cloud))
 
 
-def run(question: Question, as_json: bool, console: Console) -> None:
+def run(filters: CatalogFilters, as_json: bool, console: Console) -> None:
     """Print the answer. A UserError if a filter's value is unknown, with the nearest known one."""
-    check(question)
-    if question.withdrawn:
-        gone = withdrawn(question)
+    check(filters)
+    if filters.withdrawn:
+        gone = withdrawn(filters)
         if as_json:
             print(json.dumps([dataclasses.asdict(each) for each in gone], indent=2))
         else:
             console.print(tables.withdrawn(gone))
         return
-    if question.kind == "cpu":
-        families = list(cpu_families(question))
+    if filters.kind == "cpu":
+        families = list(cpu_families(filters))
         if as_json:
             print(json.dumps([dataclasses.asdict(family) for family in families], indent=2))
         else:
-            console.print(tables.families(families, question.region))
+            console.print(tables.families(families, filters.region))
         return
-    rows = list(accelerators(question))
+    rows = list(accelerators(filters))
     if as_json:
         print(json.dumps([_as_json(row) for row in rows], indent=2))
     else:
-        console.print(tables.accelerators(rows, question.clouds(), question.region, console.width))
+        console.print(tables.accelerators(rows, filters.clouds(), filters.region, console.width))
 
 
-def check(question: Question) -> None:
+def check(filters: CatalogFilters) -> None:
     """A UserError unless the catalog knows every filter's value."""
-    _known("cloud", question.cloud, catalog.clouds())
-    _known("kind", question.kind, KINDS)
-    name = (question.accelerator or "").lower()
-    if (gone := catalog.WITHDRAWN.get(name)) and not question.withdrawn:
+    _known("cloud", filters.cloud, catalog.clouds())
+    _known("kind", filters.kind, KINDS)
+    name = (filters.accelerator or "").lower()
+    if (gone := catalog.WITHDRAWN.get(name)) and not filters.withdrawn:
         raise UserError(f"accelerator: {gone.name} is withdrawn ({gone.reason}); use {gone.successor}")
-    if name in catalog.ACCELERATORS and question.withdrawn:
+    if name in catalog.ACCELERATORS and filters.withdrawn:
         raise UserError(f"accelerator: {name} is not withdrawn; choose one of {', '.join(catalog.WITHDRAWN)}")
-    names = catalog.WITHDRAWN if question.withdrawn else catalog.ACCELERATORS
-    _known("accelerator", question.accelerator, names)
-    asked = [cloud for cloud in catalog.clouds() if question.cloud in (None, cloud)]
-    regions = [region for cloud in asked for region in catalog.regions(cloud)]
+    names = catalog.WITHDRAWN if filters.withdrawn else catalog.ACCELERATORS
+    _known("accelerator", filters.accelerator, names)
+    clouds = [cloud for cloud in catalog.clouds() if filters.cloud in (None, cloud)]
+    regions = [region for cloud in clouds for region in catalog.regions(cloud)]
     for other in catalog.clouds():
-        if question.cloud not in (None, other) and question.region in catalog.regions(other):
-            near = did_you_mean(question.region, regions)
-            raise UserError(f"region: {question.region} is a region of {other}, not of {question.cloud}{near}")
-    _known("region", question.region, regions, listed=False)  # too many to read
+        if filters.cloud not in (None, other) and filters.region in catalog.regions(other):
+            near = did_you_mean(filters.region, regions)
+            raise UserError(f"region: {filters.region} is a region of {other}, not of {filters.cloud}{near}")
+    _known("region", filters.region, regions, listed=False)  # too many to read
 
 
 def gibibytes(text: str) -> float:
@@ -99,22 +99,22 @@ def _known(key: str, value: str | None, allowed: Iterable[str], *, listed: bool 
         raise UserError(f"{key}: unknown {value!r}{choices}{near}")
 
 
-def withdrawn(question: Question) -> list[Withdrawn]:
+def withdrawn(filters: CatalogFilters) -> list[Withdrawn]:
     """Accelerators that are no longer offered."""
-    if question.accelerator:
-        return [catalog.WITHDRAWN[question.accelerator]]
+    if filters.accelerator:
+        return [catalog.WITHDRAWN[filters.accelerator]]
     return [*catalog.WITHDRAWN.values(), *catalog.WITHDRAWN_MACHINES.values()]
 
 
-def accelerators(question: Question) -> Iterator[Row]:
-    """Each matching accelerator that the clouds in question offer, with its machines."""
-    clouds = question.clouds()
+def accelerators(filters: CatalogFilters) -> Iterator[Row]:
+    """Each matching accelerator that these clouds offer, with its machines."""
+    clouds = filters.clouds()
     for accelerator in catalog.ACCELERATORS.values():
-        if question.accelerator not in (None, accelerator.name) or question.kind not in (None, accelerator.kind):
+        if filters.accelerator not in (None, accelerator.name) or filters.kind not in (None, accelerator.kind):
             continue
-        if accelerator.memory_gib < question.min_memory:
+        if accelerator.memory_gib < filters.min_memory:
             continue
-        offers = tuple(offer for cloud in clouds for offer in _offers(cloud, accelerator, question.region))
+        offers = tuple(offer for cloud in clouds for offer in _offers(cloud, accelerator, filters.region))
         if offers:
             yield Row(accelerator, offers)
 
@@ -138,21 +138,21 @@ def _on_demand(price: Price) -> float:
     return price.on_demand or 0
 
 
-def cpu_families(question: Question) -> Iterator[Family]:
+def cpu_families(filters: CatalogFilters) -> Iterator[Family]:
     """Machines without accelerators by family, those that are large enough and offered in the region."""
-    for cloud in question.clouds():
+    for cloud in filters.clouds():
         found: dict[str, list[Machine]] = {}
         for machine in (catalog.machine(cloud, name) for name in catalog.machine_names(cloud)):
-            if machine and not machine.accelerator and _fits(machine, question):
+            if machine and not machine.accelerator and _fits(machine, filters):
                 found.setdefault(catalog.family(machine), []).append(machine)
         for name, machines in found.items():
             machines.sort(key=lambda machine: (machine.vcpus, machine.memory_gib))
-            yield Family(cloud, name, tuple(machines), price(machines[0], question.region))
+            yield Family(cloud, name, tuple(machines), price(machines[0], filters.region))
 
 
-def _fits(machine: Machine, question: Question) -> bool:
-    sold = not question.region or catalog.sold(machine.cloud, machine, question.region) != ()
-    return sold and machine.memory_gib >= question.min_memory
+def _fits(machine: Machine, filters: CatalogFilters) -> bool:
+    sold = not filters.region or catalog.sold(machine.cloud, machine, filters.region) != ()
+    return sold and machine.memory_gib >= filters.min_memory
 
 
 def _as_json(row: Row) -> dict[str, Any]:

@@ -30,7 +30,7 @@ def refuse(resolved: ResolvedStack, api: Kube) -> None:
     config = resolved.config
     wrong = [
         *platform.faults(resolved, api),
-        *guarantees.live(resolved, api),
+        *guarantees.problems_in_cluster(resolved, api),
         *node_sizes.faults(resolved, partial(node_sizes.of_nodes, api)),
     ]
     if not config.platform:

@@ -1,4 +1,4 @@
-"""GPUs that queues of several stacks promise on one existing cluster: together no more than the cluster has.
+"""GPUs that queues of several stacks guarantee on one existing cluster: together no more than the cluster has.
 
 Kueue admits jobs by quotas alone. GPUs that two ClusterQueues both guarantee are those of jobs whose pods stay pending.
 """
@@ -28,7 +28,7 @@ _Labels = Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class Promise:
+class Guarantee:
     """GPUs that a ClusterQueue which is not the stack's own guarantees."""
 
     owner: str
@@ -39,22 +39,22 @@ class Promise:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """What the cluster has, and what is promised."""
+class GpuGuarantees:
+    """What the cluster has, and what others' queues guarantee."""
 
     nodes: tuple[tuple[_Labels, int], ...]
     """Labels and GPUs of each node with GPUs."""
-    promises: tuple[Promise, ...]
+    of_others: tuple[Guarantee, ...]
 
     @classmethod
-    def of(cls, api: Kube, namespace: str) -> Facts:
+    def of(cls, api: Kube, namespace: str) -> GpuGuarantees:
         """Ask a cluster. `namespace`: that of the stack, whose own queues do not count."""
         flavors = {
             one["metadata"]["name"]: one.get("spec", {}).get("nodeLabels") or {}
             for one in api.items(f"{_KUEUE}/resourceflavors")
         }
-        promises = [
-            Promise(owner, flavors.get(flavor, {}), gpus)
+        of_others = [
+            Guarantee(owner, flavors.get(flavor, {}), gpus)
             for queue in api.items(f"{_KUEUE}/clusterqueues")
             if (owner := _owner(queue["metadata"])) != namespace
             for flavor, gpus in _nominal(queue)
@@ -62,10 +62,10 @@ class Facts:
         ]
         nodes = [
             (node["metadata"].get("labels") or {}, _count(gpus))
-            for node in (api.items("/api/v1/nodes") if promises else ())
+            for node in (api.items("/api/v1/nodes") if of_others else ())
             if (gpus := (node.get("status", {}).get("allocatable") or {}).get(_GPU))
         ]
-        return cls(tuple(nodes), tuple(promises))
+        return cls(tuple(nodes), tuple(of_others))
 
 
 def _owner(metadata: _Object) -> str:
@@ -88,28 +88,28 @@ def _count(quantity: str | int) -> int:
     return int(quantities.exact(str(quantity)))
 
 
-def live(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
-    """The faults of a stack with its own queues on an existing cluster. The clusters that stacks create have one."""
+def problems_in_cluster(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
+    """The problems of a stack with its own queues on an existing cluster. The clusters that stacks create have one."""
     config = resolved.config
     has_gpus = any(quota.guaranteed.gpus for quotas in resolved.quotas.values() for quota in quotas)
     if config.cluster.kind == "existing" and not config.platform and has_gpus:
-        yield from faults(resolved, Facts.of(api, config.namespace_name))
+        yield from problems(resolved, GpuGuarantees.of(api, config.namespace_name))
 
 
-def faults(resolved: ResolvedStack, facts: Facts) -> Iterator[Problem]:
-    """A fault per quota that exceeds what others' promises leave, in the order of the settings."""
+def problems(resolved: ResolvedStack, cluster: GpuGuarantees) -> Iterator[Problem]:
+    """A problem for each quota that exceeds what others' guarantees leave, in the order of the settings."""
     for flavor in resolved.flavors.values():
-        others = [one for one in facts.promises if _may_be_same(one.nodes, flavor.labels)]
-        capacity = _capacity(flavor, facts.nodes)
-        # Too much without others is a fault of the settings alone; an unknown capacity may be enough.
+        others = [one for one in cluster.of_others if _may_be_same(one.nodes, flavor.labels)]
+        capacity = _capacity(flavor, cluster.nodes)
+        # Too much without others is a problem of the settings alone; an unknown capacity may be enough.
         if not others or not capacity:
             continue
         left = max(0, capacity - sum(one.gpus for one in others))
         for name, quotas in resolved.quotas.items():
-            asked = sum(quota.guaranteed.gpus for quota in quotas if quota.flavor.name == flavor.name)
-            if asked > left:
-                yield _too_many(name, flavor.name, asked, left, capacity, others)
-            left = max(0, left - asked)
+            wanted = sum(quota.guaranteed.gpus for quota in quotas if quota.flavor.name == flavor.name)
+            if wanted > left:
+                yield _too_many(name, flavor.name, wanted, left, capacity, others)
+            left = max(0, left - wanted)
 
 
 def _capacity(flavor: Flavor, nodes: Iterable[tuple[_Labels, int]]) -> int:
@@ -123,11 +123,11 @@ def _may_be_same(one: _Labels, other: _Labels) -> bool:
     return all(other.get(key, value) == value for key, value in one.items())
 
 
-def _too_many(queue: str, flavor: str, asked: int, left: int, capacity: int, others: Iterable[Promise]) -> Problem:
+def _too_many(queue: str, flavor: str, wanted: int, left: int, capacity: int, others: Iterable[Guarantee]) -> Problem:
     held = Counter[str]()
     for one in others:
         held[one.owner] += one.gpus
     told = ", ".join(f"{owner} promises {gpus}" for owner, gpus in sorted(held.items()))
-    reason = f"promises {counted(asked, 'GPU')}, but of the cluster's {capacity}, {told}"
+    reason = f"promises {counted(wanted, 'GPU')}, but of the cluster's {capacity}, {told}"
     lower = f"lower it to {left}" if left else "remove it"
     return Problem(("queues", queue, "gpus", flavor), f"{reason}; {lower}, or lower the quotas there")

@@ -27,4 +27,4 @@ def click_command(source: str, target: str, stack: str, account: str) -> None:
     from cli.commands.cp import command
     from core import terminal
 
-    command.run(command.Question(source, target, stack, options.context(), account), terminal.console())
+    command.run(command.CopyOptions(source, target, stack, options.context(), account), terminal.console())

@@ -19,7 +19,7 @@ from rich.text import Text
 from cli import merged_files, stack_config, temporary_pod
 from cli.access import Access
 from cli.commands.cp import paths, plan, transfer, volume_pod
-from cli.commands.cp.paths import OnVolume
+from cli.commands.cp.paths import VolumePath
 from cli.commands.cp.plan import Entry, Plan
 from cli.exec_stream import Exec
 from components.base import quantities
@@ -30,7 +30,7 @@ from stack import ResolvedStack
 
 
 @dataclass(frozen=True)
-class Question:
+class CopyOptions:
     """The command's arguments."""
 
     source: str
@@ -40,13 +40,13 @@ class Question:
     account: str = volume_pod.ACCOUNT
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: CopyOptions, console: Console) -> None:
     """Copies, and says what was copied. A UserError if it cannot be done; files that are complete by then stay."""
-    _volume(paths.parsed(question.source), paths.parsed(question.target))
-    resolved = stack_config.load(stack_config.file(question.stack))
-    access = Access.of(question.stack, None, question.context)
+    _volume(paths.parsed(options.source), paths.parsed(options.target))
+    resolved = stack_config.load(stack_config.file(options.stack))
+    access = Access.of(options.stack, None, options.context)
     try:
-        copy(access.api, resolved, question, console)
+        copy(access.api, resolved, options, console)
     except (KeyboardInterrupt, UserError) as error:
         if not _began_with_ctrl_c(error):
             raise
@@ -61,30 +61,30 @@ def _began_with_ctrl_c(error: BaseException | None) -> bool:
     return error is not None
 
 
-def copy(api: Kube, resolved: ResolvedStack, question: Question, console: Console) -> None:
+def copy(api: Kube, resolved: ResolvedStack, options: CopyOptions, console: Console) -> None:
     """The same for a stack's settings and cluster."""
-    source, target = paths.parsed(question.source), paths.parsed(question.target)
+    source, target = paths.parsed(options.source), paths.parsed(options.target)
     volume = _volume(source, target)
     if isinstance(source, Path) and not source.exists():
-        raise UserError(f"{question.source}: does not exist")
-    into = paths.local_target(source, question.target) if isinstance(source, OnVolume) else None
-    pod = volume_pod.of(resolved, volume.volume, question.account, read_only=into is not None)
+        raise UserError(f"{options.source}: does not exist")
+    into = paths.local_target(source, options.target) if isinstance(source, VolumePath) else None
+    pod = volume_pod.of(resolved, volume.volume, options.account, read_only=into is not None)
     with temporary_pod.running(api, pod) as found:
         about = found["metadata"]
         end = _PodEnd(api, f"{temporary_pod.pods_of(about['namespace'])}/{about['name']}")
         if into is not None:
             _download(end, volume, into, console)
         elif isinstance(source, Path):
-            _upload(end, source, paths.target(source, volume, question.target), console)
+            _upload(end, source, paths.target(source, volume, options.target), console)
 
 
-def _volume(source: OnVolume | Path, target: OnVolume | Path) -> OnVolume:
+def _volume(source: VolumePath | Path, target: VolumePath | Path) -> VolumePath:
     """The one of both that is on a volume."""
-    if isinstance(source, OnVolume) and isinstance(target, OnVolume):
+    if isinstance(source, VolumePath) and isinstance(target, VolumePath):
         raise UserError("SRC and DST are both on volumes; copy to this machine first, or mount both volumes in a job")
-    if isinstance(source, OnVolume):
+    if isinstance(source, VolumePath):
         return source
-    if isinstance(target, OnVolume):
+    if isinstance(target, VolumePath):
         return target
     raise UserError(
         "SRC and DST are both paths of this machine; write one of them as VOLUME:/PATH, such as models:/digits"
@@ -106,7 +106,7 @@ class _PodEnd:
         return [json.loads(line) for line in self.start("list", path).finish().splitlines()]
 
 
-def _upload(end: _PodEnd, source: Path, target: OnVolume, console: Console) -> None:
+def _upload(end: _PodEnd, source: Path, target: VolumePath, console: Console) -> None:
     here = os.path.realpath(source)
     with _on_this_machine():
         own = list(transfer.entries(here))
@@ -120,7 +120,7 @@ def _upload(end: _PodEnd, source: Path, target: OnVolume, console: Console) -> N
         program.finish()
 
 
-def _download(end: _PodEnd, source: OnVolume, target: Path, console: Console) -> None:
+def _download(end: _PodEnd, source: VolumePath, target: Path, console: Console) -> None:
     with _on_this_machine():
         before = list(transfer.entries(str(target)))
     there = end.entries(source.path)

@@ -13,7 +13,7 @@ _ON_VOLUME = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class OnVolume:
+class VolumePath:
     """A file or folder on a volume."""
 
     volume: str
@@ -26,7 +26,7 @@ class OnVolume:
         return f"{self.volume}:/{self.path}"
 
 
-def parsed(text: str) -> OnVolume | Path:
+def parsed(text: str) -> VolumePath | Path:
     """The place that an argument names. A UserError if it leads out of the volume."""
     found = _ON_VOLUME.fullmatch(text)
     if not found:
@@ -34,20 +34,20 @@ def parsed(text: str) -> OnVolume | Path:
     parts = [part for part in found[2].split("/") if part not in ("", ".")]
     if ".." in parts or "\0" in text:
         raise UserError(f"{text}: has .., which may lead out of the volume; name the path from the volume's root")
-    return OnVolume(found[1], "/".join(parts), into=found[2] in ("", ".") or found[2].endswith("/"))
+    return VolumePath(found[1], "/".join(parts), into=found[2] in ("", ".") or found[2].endswith("/"))
 
 
-def target(source: OnVolume | Path, wanted: OnVolume, text: str) -> OnVolume:
+def target(source: VolumePath | Path, wanted: VolumePath, text: str) -> VolumePath:
     """Where a copy goes on a volume: to DST, or with its own name into DST if that ends with a slash."""
-    if not wanted.into or isinstance(source, OnVolume):
+    if not wanted.into or isinstance(source, VolumePath):
         return wanted
     name = source.resolve().name
     if not name:
         raise UserError(f"{text}: ends with /, and SRC has no name to keep; name the copy")
-    return OnVolume(wanted.volume, f"{wanted.path}/{name}".lstrip("/"))
+    return VolumePath(wanted.volume, f"{wanted.path}/{name}".lstrip("/"))
 
 
-def local_target(source: OnVolume, text: str) -> Path:
+def local_target(source: VolumePath, text: str) -> Path:
     """Where a copy goes on this machine: the same rule; `.` and `..` are folders to copy into. A UserError if it has no
     folder to be in.
     """

@@ -46,9 +46,9 @@ def _branch_option(wrapped: _Command) -> _Command:
 def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> None:
     """Commits of a DATASET, the newest first."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.log(Question.of(dataset, stack, account), limit=limit, as_json=as_json)
+    history.log(DatasetOptions.of(dataset, stack, account), limit=limit, as_json=as_json)
 
 
 @click_command.command("diff")
@@ -59,9 +59,9 @@ def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> N
 def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: bool) -> None:
     """Files that differ between the reference BEFORE and that of DATASET; by default from the commit before it."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.diff(Question.of(dataset, stack, account), before, as_json=as_json)
+    history.diff(DatasetOptions.of(dataset, stack, account), before, as_json=as_json)
 
 
 @click_command.command("files")
@@ -75,9 +75,9 @@ def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) 
     In a PATTERN, * is any text, also over several folders, and ? is one character. Quote it for the shell.
     """
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.files(Question.of(dataset, stack, account), pattern, as_json=as_json)
+    history.files(DatasetOptions.of(dataset, stack, account), pattern, as_json=as_json)
 
 
 @click_command.command("put")
@@ -105,10 +105,10 @@ def _put(
     dataset lacks is transferred. What others commit meanwhile is kept.
     """
     from cli.commands.data import transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
-    transfer.put(Question.of(dataset, stack, account), source, {**about, "at": at, "add": add})
+    transfer.put(DatasetOptions.of(dataset, stack, account), source, {**about, "at": at, "add": add})
 
 
 @click_command.command("get")
@@ -121,9 +121,9 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
     Files that DST has already are not transferred; others there stay.
     """
     from cli.commands.data import transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    transfer.get(Question.of(dataset, stack, account), target)
+    transfer.get(DatasetOptions.of(dataset, stack, account), target)
 
 
 @click_command.command("branch")
@@ -135,9 +135,9 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
 def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bool, as_json: bool) -> None:
     """Create the branch NAME of a DATASET at its reference; without NAME, list branches and labels."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.branch(Question.of(dataset, stack, account), name, delete=delete, as_json=as_json)
+    history.branch(DatasetOptions.of(dataset, stack, account), name, delete=delete, as_json=as_json)
 
 
 @click_command.command("label")
@@ -149,9 +149,9 @@ def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bo
 def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete: bool) -> None:
     """Label the commit that a DATASET's reference names. Retention keeps labeled versions."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.label(Question.of(dataset, stack, account), name, move=move, delete=delete)
+    history.label(DatasetOptions.of(dataset, stack, account), name, move=move, delete=delete)
 
 
 @click_command.command("rollback")
@@ -162,10 +162,10 @@ def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete
 def _rollback(dataset: str, stack: str, account: str, branch: str, message: str, author: str | None) -> None:
     """Make the version that a DATASET's reference names the newest again, as a commit of its own."""
     from cli.commands.data import history, transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
-    history.rollback(Question.of(dataset, stack, account), about)
+    history.rollback(DatasetOptions.of(dataset, stack, account), about)
 
 
 @click_command.command("collect")
@@ -180,6 +180,6 @@ def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
     may go on meanwhile; one that is hit by it fails and can be repeated.
     """
     from cli.commands.data import collect
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    collect.run(Question.of(dataset, stack, account), now=now)
+    collect.run(DatasetOptions.of(dataset, stack, account), now=now)

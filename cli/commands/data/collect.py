@@ -6,25 +6,25 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.commands.data import remote
-from cli.commands.data.remote import Question, Remote
+from cli.commands.data.remote import DatasetOptions, Remote
 from components.base import quantities
 from components.base.plural import counted
 from core import terminal
 from core.errors import UserError
 
 
-def run(question: Question, *, now: bool) -> None:
+def run(opts: DatasetOptions, *, now: bool) -> None:
     """Deletes it, and says how much that was."""
-    if question.reference:
-        raise UserError(f"{question.dataset}@{question.reference}: collect takes a whole dataset; remove the reference")
-    with remote.opened(question, read_only=False) as dataset:
-        collect(dataset, question, terminal.console(), now=now)
+    if opts.reference:
+        raise UserError(f"{opts.dataset}@{opts.reference}: collect takes a whole dataset; remove the reference")
+    with remote.opened(opts, read_only=False) as dataset:
+        collect(dataset, opts, terminal.console(), now=now)
 
 
-def collect(dataset: Remote, question: Question, console: Console, *, now: bool) -> None:
+def collect(dataset: Remote, opts: DatasetOptions, console: Console, *, now: bool) -> None:
     """The same for a dataset in a pod."""
-    deleted = dataset.ask("collect", {**dataset.asked(question.dataset), "now": now})
-    line = f"{question.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
+    deleted = dataset.ask("collect", {**dataset.asked(opts.dataset), "now": now})
+    line = f"{opts.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
     if deleted["versions"]:
         line += f", {counted(deleted['versions'], 'folder')} of versions"
     if not now:

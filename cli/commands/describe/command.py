@@ -29,7 +29,7 @@ _FOLDERS = {"MODEL_DIR": "model", "CHECKPOINT_DIR": "checkpoints", "TENSORBOARD_
 
 
 @dataclass(frozen=True)
-class Described:
+class JobDescription:
     """What is known of a job."""
 
     job: Job
@@ -57,15 +57,15 @@ def run(access: Access, job: str, console: Console, *, as_json: bool) -> None:
         show(found, console, now)
 
 
-def ask(access: Access, job_set: Object, now: datetime) -> Described:
+def ask(access: Access, job_set: Object, now: datetime) -> JobDescription:
     """What a cluster knows of a job."""
     api, about, shown = access.api, job_set["metadata"], JobSet(job_set)
     inside = f"/api/v1/namespaces/{about['namespace']}/pods"
     there = sorted(jobset_api.pods(api, job_set), key=jobset_api.place)
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
-    return Described(
-        listing.one(api, job_set, now),
+    return JobDescription(
+        listing.get_job(api, job_set, now),
         why_command.explained(access, job_set),
         shown.command,
         {name: shown.value(variable) for variable, name in _FOLDERS.items() if shown.value(variable)},
@@ -74,7 +74,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> Described:
     )
 
 
-def show(found: Described, console: Console, now: datetime) -> None:
+def show(found: JobDescription, console: Console, now: datetime) -> None:
     """Everything for people."""
     why_command.show(found.why, console)
     console.print("", table(("", ""), list(_facts(found).items())))
@@ -88,7 +88,7 @@ def show(found: Described, console: Console, now: datetime) -> None:
         console.print(Text(line.rstrip(), no_wrap=True, overflow="crop"))
 
 
-def _facts(found: Described) -> dict[str, str]:
+def _facts(found: JobDescription) -> dict[str, str]:
     job = found.job
     return {
         "job": job.name,

@@ -8,7 +8,7 @@ from pathlib import Path
 from rich.console import Console
 
 from cli.commands.drift import found
-from cli.commands.drift.found import Found
+from cli.commands.drift.found import DriftReport
 from cli.commands.preview import engine, events
 from cli.output import markdown as md
 from components.base.plural import counted
@@ -40,18 +40,18 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
     return DRIFTED if drift.drifted else 0
 
 
-def lines(drift: Found, stack: str) -> list[str]:
+def lines(drift: DriftReport, stack: str) -> list[str]:
     """The report for the terminal."""
     return [*map(str, drift.drifted), *_conclusion(drift, stack)]
 
 
-def markdown(drift: Found, stack: str) -> str:
+def markdown(drift: DriftReport, stack: str) -> str:
     """The report as Markdown."""
     blocks = [f"# Drift of stack `{stack}`", *([md.bullets(map(str, drift.drifted))] if drift.drifted else [])]
     return "\n\n".join([*blocks, *_conclusion(drift, stack)]) + "\n"
 
 
-def _conclusion(drift: Found, stack: str) -> list[str]:
+def _conclusion(drift: DriftReport, stack: str) -> list[str]:
     count = len(drift.drifted)
     what = f"{counted(count, 'resource')} {'differs' if count == 1 else 'differ'}"
     said = [f"{what} from the deployed state; to repair: {advice.repair(stack)}" if count else "No drift."]

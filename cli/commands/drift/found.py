@@ -31,7 +31,7 @@ class Drift:
 
 
 @dataclass(frozen=True)
-class Found:
+class DriftReport:
     """What differs from the deployed state, and what the program would change anyway."""
 
     drifted: tuple[Drift, ...]
@@ -39,7 +39,7 @@ class Found:
     """Resources that an update changes although nobody touched them: the settings or the program are newer."""
 
 
-def of(events: Iterable[Event]) -> Found:
+def of(events: Iterable[Event]) -> DriftReport:
     """The drift in the events of `pulumi preview --refresh`.
 
     A resource whose present state an update would leave as it is does not count: something else owns the difference,
@@ -53,7 +53,7 @@ def of(events: Iterable[Event]) -> Found:
         elif (step := event.get(_PLANNED, {}).get("metadata")) and step["op"] not in _UNCHANGED:
             repaired.add(step["urn"])
     drifted = {urn: drift for urn, step in read.items() if urn in repaired and (drift := _drift(step))}
-    return Found(
+    return DriftReport(
         tuple(sorted(drifted.values(), key=lambda each: (each.type, each.name))), len(repaired - drifted.keys())
     )
 

@@ -14,7 +14,7 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
-from cli.kueue import objects as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from cli.kueue.workloads import Work
 from cli.training_jobs import cancelled, jobset_api, listing, progress
@@ -48,7 +48,7 @@ def run(access: Access, console: Console, *, everything: bool, as_json: bool) ->
 
 def ask(access: Access, now: datetime) -> list[Row]:
     """Every job of the cluster, or of a team."""
-    api, kueue = access.api, queue_facts.KUEUE
+    api, kueue = access.api, queue_objects.KUEUE
     # Side by side: with a thousand jobs, the API server takes most of a second for a long list.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         of_workloads = pool.submit(access.items, kueue, "workloads")
@@ -57,10 +57,12 @@ def ask(access: Access, now: datetime) -> list[Row]:
         of_flavors = pool.submit(api.items, f"{kueue}/resourceflavors")
         of_cancelled = pool.submit(access.cancelled)
         of_places = pool.submit(_places, api, of_queues)
-        works = workloads.works(queue_facts.Facts("", local_queues=of_queues.result(), workloads=of_workloads.result()))
+        works = workloads.works(
+            queue_objects.ClusterObjects("", local_queues=of_queues.result(), workloads=of_workloads.result())
+        )
         job_sets = _job_sets(access, of_metadata.result(), works, pool)
         places = of_places.result()
-    there = listing.jobs(job_sets, works, of_flavors.result(), now)
+    there = listing.list_jobs(job_sets, works, of_flavors.result(), now)
     jobs = listing.in_order([*there, *cancelled.gone(of_cancelled.result(), job_sets)])
     reached = _progress(api, jobs, {one["metadata"]["uid"]: one for one in job_sets})
     return [Row(job, places.get(job.uid), reached.get(job.uid, Progress())) for job in jobs]
@@ -84,7 +86,7 @@ def _places(api: Kube, of_queues: Future[list[Object]]) -> dict[str, tuple[int, 
     """By UID of a waiting job: its place in Kueue's order, from 1, and how many wait in its ClusterQueue."""
     found: dict[str, tuple[int, int]] = {}
     for queue in sorted({each["spec"]["clusterQueue"] for each in of_queues.result()}):
-        order = queue_facts.waiting(api, queue) or []
+        order = queue_objects.waiting(api, queue) or []
         found |= {uid: (place, len(order)) for place, uid in enumerate(order, 1)}
     return found
 

@@ -29,11 +29,11 @@ def click_command(target: str, stack: str, account: str, svg: Path | None, as_js
     tensorplane lineage raw@main~1
     """
     from cli.commands.lineage import command
-    from cli.commands.lineage.command import Form, Question
+    from cli.commands.lineage.command import OutputFormat, VersionOptions
     from core import terminal
     from core.errors import UserError
 
-    form = Form(svg, as_json, openlineage)
+    form = OutputFormat(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:
         raise UserError("--svg, --json, --openlineage: set only one of them")
-    command.run(Question(target, stack, options.context(), account), form, terminal.console())
+    command.run(VersionOptions(target, stack, options.context(), account), form, terminal.console())

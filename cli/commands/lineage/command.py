@@ -18,8 +18,8 @@ from core.errors import UserError
 
 
 @dataclass(frozen=True)
-class Question:
-    """The command's arguments."""
+class VersionOptions:
+    """Which version of a model or a dataset, in which stack."""
 
     target: str
     stack: str
@@ -28,7 +28,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Form:
+class OutputFormat:
     """How the answer is printed: as a tree, unless one of these is set."""
 
     svg: Path | None = None
@@ -38,17 +38,17 @@ class Form:
     """Events of the standard, a line of JSON each."""
 
 
-def run(question: Question, form: Form, console: Console) -> None:
+def run(options: VersionOptions, form: OutputFormat, console: Console) -> None:
     """Asks the volumes, and prints."""
-    resolved = stack_config.load(stack_config.file(question.stack))
-    target = version_paths.from_argument(question.target, resolved)
-    access = Access.of(question.stack, None, question.context)
-    with Pods(access.api, resolved, question.account) as pods:
+    resolved = stack_config.load(stack_config.file(options.stack))
+    target = version_paths.from_argument(options.target, resolved)
+    access = Access.of(options.stack, None, options.context)
+    with Pods(access.api, resolved, options.account) as pods:
         found = graph.of(target, resolved, pods)
-    show(found, question.stack, form, console)
+    show(found, options.stack, form, console)
 
 
-def show(found: Graph, stack: str, form: Form, console: Console) -> None:
+def show(found: Graph, stack: str, form: OutputFormat, console: Console) -> None:
     """Prints a graph, or writes its picture."""
     if form.svg:
         try:

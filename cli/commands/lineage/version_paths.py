@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from cli.commands.cp import paths
-from cli.commands.cp.paths import OnVolume
+from cli.commands.cp.paths import VolumePath
 from core.errors import UserError
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
@@ -33,7 +33,7 @@ class VersionPath:
 def from_argument(text: str, resolved: ResolvedStack) -> VersionPath:
     """What an argument names. A UserError if it is nothing of the stack."""
     name, _, reference = text.partition("@")
-    if isinstance(found := paths.parsed(name), OnVolume):
+    if isinstance(found := paths.parsed(name), VolumePath):
         return VersionPath(name, found.volume, found.path, reference)
     named = [each for each in (_datasets(resolved).get(name), _models(resolved).get(name)) if each]
     if len(named) > 1:
@@ -50,7 +50,7 @@ def from_record(each: Mapping[str, Any], resolved: ResolvedStack) -> VersionPath
     version = str(each.get("commit") or each.get("version") or "")
     if model := each.get("model"):
         found = paths.parsed(str(model))
-        return VersionPath(str(model), found.volume, found.path, version) if isinstance(found, OnVolume) else None
+        return VersionPath(str(model), found.volume, found.path, version) if isinstance(found, VolumePath) else None
     name, declared = str(each.get("dataset")), _datasets(resolved)
     volume, path = each.get("volume"), each.get("path")
     if volume and path:

@@ -37,5 +37,5 @@ def click_command(
     from cli.commands.load import command
     from core import terminal
 
-    asked = command.Asked(target, request_file.read() if request_file else None, rate, seconds, connections)
-    command.run(Access.of(stack, None, options.context()), asked, terminal.console(), as_json=as_json)
+    test = command.LoadOptions(target, request_file.read() if request_file else None, rate, seconds, connections)
+    command.run(Access.of(stack, None, options.context()), test, terminal.console(), as_json=as_json)

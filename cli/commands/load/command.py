@@ -26,7 +26,7 @@ _LOOK_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
-class Asked:
+class LoadOptions:
     """What the user wants."""
 
     target: str
@@ -37,14 +37,14 @@ class Asked:
     connections: int
 
 
-def run(access: Access, asked: Asked, console: Console, *, as_json: bool) -> None:
+def run(access: Access, options: LoadOptions, console: Console, *, as_json: bool) -> None:
     """Runs the test, and prints what it measured; Ctrl-C ends it early. A UserError if the server does not answer
     the request."""
-    found, model = server.one(access, asked.target)
-    body = predict.body(asked.body, None) if asked.body else load.zeros(_inputs(found, model))
+    found, model = server.one(access, options.target)
+    body = predict.body(options.body, None) if options.body else load.zeros(_inputs(found, model))
     # A request that the server refuses is not worth a load test.
     found.ask(model, ":predict", body)
-    plan = load.Plan(model, body, asked.rate, asked.seconds, asked.connections)
+    plan = load.Plan(model, body, options.rate, options.seconds, options.connections)
     with _reached(found) as (host, port, through):
         if through and not as_json:
             console.print(through)

@@ -37,9 +37,9 @@ def click_command(
     """
     from cli.access import Access
     from cli.commands.logs import command
-    from cli.commands.logs.pods import Choice
+    from cli.commands.logs.pods import LogsOptions
     from core import terminal
 
-    choice = Choice(role, index, previous, tail)
+    options = LogsOptions(role, index, previous, tail)
     access = Access.of(stack, team, options.context())
-    command.run(access, job, choice, terminal.console(), follows=follow)
+    command.run(access, job, options, terminal.console(), follows=follow)

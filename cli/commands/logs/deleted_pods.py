@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 
 from cli.api_values import Object
-from cli.commands.logs.pods import Choice
+from cli.commands.logs.pods import LogsOptions
 from cli.training_jobs import reader_pod
 from core.errors import UserError
 from core.kube import Kube
@@ -33,7 +33,7 @@ for path in sorted(pathlib.Path(sys.argv[1]).glob("*.log")):
 """
 
 
-def lines(api: Kube, job_set: Object, choice: Choice) -> dict[tuple[str, int], list[str]]:
+def lines(api: Kube, job_set: Object, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
     """The lines of the last start of each pod's command, or with `previous` of the one before, by role and index.
 
     Empty if the job keeps none: without checkpoints, with a command that is not Python, or before its first start.
@@ -44,9 +44,9 @@ def lines(api: Kube, job_set: Object, choice: Choice) -> dict[tuple[str, int], l
     folder, _, name = run.rpartition("/")
     starts: dict[tuple[str, int], dict[int, list[str]]] = {}
     for file, text in _read(_printed(api, job_set, f"{folder}/logs/{name}")):
-        if (found := _FILE.fullmatch(file)) and _is_chosen(place := (found[1], int(found[2])), choice):
-            starts.setdefault(place, {})[int(found[3])] = text.splitlines()[-(choice.tail or 0) :]
-    wanted = 2 if choice.previous else 1
+        if (found := _FILE.fullmatch(file)) and _is_chosen(place := (found[1], int(found[2])), options):
+            starts.setdefault(place, {})[int(found[3])] = text.splitlines()[-(options.tail or 0) :]
+    wanted = 2 if options.previous else 1
     return {
         place: of_start[sorted(of_start)[-wanted]]
         for place, of_start in sorted(starts.items())
@@ -54,8 +54,8 @@ def lines(api: Kube, job_set: Object, choice: Choice) -> dict[tuple[str, int], l
     }
 
 
-def _is_chosen(place: tuple[str, int], choice: Choice) -> bool:
-    return choice.role in (None, place[0]) and choice.index in (None, place[1])
+def _is_chosen(place: tuple[str, int], options: LogsOptions) -> bool:
+    return options.role in (None, place[0]) and options.index in (None, place[1])
 
 
 def _read(printed: str) -> Iterator[tuple[str, str]]:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.api_values import Object
 from cli.commands.logs import lines, messages, pods
-from cli.commands.logs.pods import Choice
+from cli.commands.logs.pods import LogsOptions
 from cli.commands.logs.source import Source
 from cli.training_jobs import jobset_api
 from core.errors import UserError
@@ -27,17 +27,17 @@ _SETTLE_SECONDS = 3.0
 _Line = tuple[tuple[str, int], str]
 
 
-def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
+def until_end(api: Kube, job_set: Object, options: LogsOptions, console: Console) -> None:
     """Prints lines as they come, then how the job ended. A UserError if it failed."""
     path = jobset_api.path(job_set)
-    followed, ended = Followed(api, choice, console), False
+    followed, ended = Followed(api, options, console), False
     while not ended:
         if (found := api.get(path)) is None:
             raise UserError(f"{job_set['metadata']['name']}: was deleted")
         current = found
         ended = bool(jobset_api.ended(current))
         there = jobset_api.pods(api, current)
-        started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
+        started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
         followed.go_on(map(pods.source, started), lines.wide(map(jobset_api.place, there)))
     followed.settle()
     _tell_end(current, there, console)
@@ -60,8 +60,8 @@ def _model(job_set: Object, there: list[Object]) -> str:
 class Followed:
     """Reads each log on a thread of its own, and prints the lines of all as they come."""
 
-    def __init__(self, api: Kube, choice: Choice, console: Console) -> None:
-        self._api, self._choice, self._console = api, choice, console
+    def __init__(self, api: Kube, options: LogsOptions, console: Console) -> None:
+        self._api, self._choice, self._console = api, options, console
         self._threads: dict[tuple[str, str], threading.Thread] = {}
         self._came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
         self._prefixes = lines.Prefixes(0)

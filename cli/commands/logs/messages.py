@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.api_values import Object
-from cli.commands.logs.pods import Choice
+from cli.commands.logs.pods import LogsOptions
 from cli.training_jobs import jobset_api
 from components.base.plural import none_of
 from driver import failures
@@ -23,10 +23,10 @@ def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
             console.print(Text(line, style="red"))
 
 
-def nothing(job_set: Object, there: Sequence[Object], choice: Choice, why: str) -> str:
+def nothing(job_set: Object, there: Sequence[Object], options: LogsOptions, why: str) -> str:
     """Why there are no lines. `why`: the command that explains the job."""
     name = job_set["metadata"]["name"]
-    if choice.previous:
+    if options.previous:
         return f"{name}: no earlier start of its pods is kept; jobs with `checkpoints` and a Python command keep them"
     if jobset_api.ended(job_set):
         return (

@@ -13,7 +13,7 @@ from stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)
-class Choice:
+class LogsOptions:
     """Which lines of which pods."""
 
     role: str | None = None
@@ -31,17 +31,17 @@ class Choice:
         return {} if self.tail is None else {"tailLines": str(self.tail)}
 
 
-def chosen(pods: Sequence[Object], choice: Choice) -> list[Object]:
+def chosen(pods: Sequence[Object], options: LogsOptions) -> list[Object]:
     """The pods of this choice, by role and index. A UserError if the job has pods, but none of this role or index."""
     roles = sorted({place(pod)[0] for pod in pods})
-    if choice.role and roles and choice.role not in roles:
-        have = f"{', '.join(roles)}{did_you_mean(choice.role, roles)}"
-        raise UserError(f"--role: the job has no role {choice.role}; it has {have}")
-    found = [pod for pod in pods if not choice.role or place(pod)[0] == choice.role]
+    if options.role and roles and options.role not in roles:
+        have = f"{', '.join(roles)}{did_you_mean(options.role, roles)}"
+        raise UserError(f"--role: the job has no role {options.role}; it has {have}")
+    found = [pod for pod in pods if not options.role or place(pod)[0] == options.role]
     indices = {place(pod)[1] for pod in found}
-    if choice.index is not None and found and choice.index not in indices:
-        raise UserError(f"--index: no pod has index {choice.index}; the last one is {max(indices)}")
-    found = [pod for pod in found if choice.index is None or place(pod)[1] == choice.index]
+    if options.index is not None and found and options.index not in indices:
+        raise UserError(f"--index: no pod has index {options.index}; the last one is {max(indices)}")
+    found = [pod for pod in found if options.index is None or place(pod)[1] == options.index]
     return sorted(found, key=lambda pod: (place(pod), str(pod["metadata"]["creationTimestamp"])))
 
 

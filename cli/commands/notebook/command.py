@@ -20,9 +20,9 @@ from rich.text import Text
 from cli import temporary_pod, tunnel
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.run import submission, waiting
+from cli.commands.run import create, waiting
 from cli.commands.run.plan import Planned
-from cli.commands.run.size import asked
+from cli.commands.run.size import size_text
 from cli.training_jobs import find, jobset_api
 from components.base.labels import labels
 from components.cost import pods as cost
@@ -129,9 +129,9 @@ def _started(access: Access, resolved: ResolvedStack, name: str, console: Consol
     path = jobset_api.path(wanted.manifest.job_set)
     # One that was idle, or has failed, is there until it is started again.
     access.api.delete(path, propagationPolicy="Foreground")
-    job_set = submission.submit(access.api, wanted).job_set
+    job_set = create.submit(access.api, wanted).job_set
     _keep_token(access, name, job_set)
-    console.print(Text(f"{wanted.run}: {asked(wanted)}"))
+    console.print(Text(f"{wanted.run}: {size_text(wanted)}"))
     return job_set
 
 
@@ -145,7 +145,7 @@ def _keep_token(access: Access, name: str, job_set: Object) -> None:
         "metadata": {"name": secret, "namespace": access.namespace, "labels": labels(name, "notebook")},
         "data": {notebook_manifest.TOKEN_KEY: token},
     }
-    access.api.apply(_secret(access, name), submission.owned(thing, job_set), jobset_api.MANAGER)
+    access.api.apply(_secret(access, name), create.owned(thing, job_set), jobset_api.MANAGER)
 
 
 def _token(access: Access, name: str) -> str:

@@ -37,6 +37,6 @@ def click_command(
 
     if version and label:
         raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")
-    asked = command.Asked(target, version, label)
+    version_options = command.PredictOptions(target, version, label)
     request = command.body(request_file.read(), signature)
-    command.run(Access.of(stack, team, options.context()), asked, request)
+    command.run(Access.of(stack, team, options.context()), version_options, request)

@@ -14,7 +14,7 @@ from core.errors import UserError
 
 
 @dataclass(frozen=True)
-class Asked:
+class PredictOptions:
     """Of which model."""
 
     target: str
@@ -23,17 +23,17 @@ class Asked:
     label: str | None = None
 
 
-def run(access: Access, asked: Asked, request: dict[str, Any]) -> None:
+def run(access: Access, options: PredictOptions, request: dict[str, Any]) -> None:
     """Prints the answer. A UserError with the server's reason if it refuses."""
-    found, model = server.one(access, asked.target)
+    found, model = server.one(access, options.target)
     # The canary's pods alone serve the version that it tries.
     tried = found.rollout.kept.candidate if found.rollout else None
-    canary = asked.version is not None and asked.version == tried
+    canary = options.version is not None and options.version == tried
     try:
-        answer = found.ask(model, f"{_which(asked)}:predict", request, canary=canary)
+        answer = found.ask(model, f"{_which(options)}:predict", request, canary=canary)
     except UserError:
-        if asked.version and (served := _served(found, model)) and asked.version not in served:
-            reason = f"{found.name}/{model} does not serve version {asked.version}"
+        if options.version and (served := _served(found, model)) and options.version not in served:
+            reason = f"{found.name}/{model} does not serve version {options.version}"
             raise UserError(f"--version: {reason}; choose one of {', '.join(map(str, served))}") from None
         raise
     print(json.dumps(answer))
@@ -49,11 +49,11 @@ def _served(of: Server, model: str) -> list[int]:
     return sorted(available, reverse=True)
 
 
-def _which(asked: Asked) -> str:
+def _which(options: PredictOptions) -> str:
     """The part of the path that chooses a version."""
-    if asked.version:
-        return f"/versions/{asked.version}"
-    return f"/labels/{quote(asked.label, safe='')}" if asked.label else ""
+    if options.version:
+        return f"/versions/{options.version}"
+    return f"/labels/{quote(options.label, safe='')}" if options.label else ""
 
 
 def body(text: bytes, signature: str | None) -> dict[str, Any]:

@@ -22,8 +22,8 @@ def click_command(target: str, stack: str, account: str, again: bool) -> None:
     tensorplane reproduce digits-server
     tensorplane reproduce models:/vision/train@3
     """
-    from cli.commands.lineage.command import Question
+    from cli.commands.lineage.command import VersionOptions
     from cli.commands.reproduce import command
     from core import terminal
 
-    command.run(Question(target, stack, options.context(), account), terminal.console(), again=again)
+    command.run(VersionOptions(target, stack, options.context(), account), terminal.console(), again=again)

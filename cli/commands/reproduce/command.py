@@ -11,34 +11,34 @@ from rich.text import Text
 from cli import stack_config
 from cli.access import Access
 from cli.commands.lineage import graph, version_paths
-from cli.commands.lineage.command import Question
+from cli.commands.lineage.command import VersionOptions
 from cli.commands.lineage.graph import Node
 from cli.commands.lineage.version_paths import VersionPath
 from cli.commands.lineage.volumes import Pods, Volumes
 from cli.commands.logs import follow
-from cli.commands.logs.pods import Choice
+from cli.commands.logs.pods import LogsOptions
 from cli.commands.reproduce import comparison, recipe
-from cli.commands.run import plan, submitting, waiting
+from cli.commands.run import plan, submission, waiting
 from cli.commands.run.command import told
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
-from cli.commands.run.request import Job
+from cli.commands.run.request import JobRequest
 from core.errors import UserError
 from stack import ResolvedStack
 
 
-def run(question: Question, console: Console, *, again: bool) -> None:
+def run(options: VersionOptions, console: Console, *, again: bool) -> None:
     """Reads the recipe, trains, compares. A UserError if a part of the recipe is gone, or if the models differ."""
-    resolved = stack_config.load(stack_config.file(question.stack))
-    target = version_paths.from_argument(question.target, resolved)
-    access = Access.of(question.stack, None, question.context)
-    with Pods(access.api, resolved, question.account) as pods:
+    resolved = stack_config.load(stack_config.file(options.stack))
+    target = version_paths.from_argument(options.target, resolved)
+    access = Access.of(options.stack, None, options.context)
+    with Pods(access.api, resolved, options.account) as pods:
         node = whole(target, resolved, pods)
     with tempfile.TemporaryDirectory() as folder:
         job = recipe.job(node, Path(folder), built_here=resolved.config.cluster.images.built_here)
-        _trained(question, job, node, console, again=again)
+        _trained(options, job, node, console, again=again)
     made = job.settings["model"]
-    with Pods(access.api, resolved, question.account) as pods:
+    with Pods(access.api, resolved, options.account) as pods:
         # The pods of before may have mounted the volume on another node.
         now = graph.the(VersionPath(job.name, made["volume"], made["path"]), pods, code=True)
     if comparison.differing(node.content, now.content):
@@ -57,24 +57,24 @@ def whole(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Nod
     return node
 
 
-def _trained(question: Question, job: Job, node: Node, console: Console, *, again: bool) -> None:
+def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Console, *, again: bool) -> None:
     """Runs the job to its end, as `tensorplane run` does."""
 
-    def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
+    def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
         found = plan.planned(job, platform, attempt, reproduces=recipe.reproduces(node))
         recipe.check_same(found, node)
         return found
 
-    asked = submitting.Question(job, question.stack, context=question.context, again=again)
-    this = submitting.ready(asked, planned)
+    submit_options = submission.SubmitOptions(job, options.stack, context=options.context, again=again)
+    this = submission.ready(submit_options, planned)
     if this is None:
         raise TypeError("a dry run, which this is not")
-    submitted = submitting.submit(this, told, console)
+    submitted = submission.submit(this, told, console)
     if submitted.came == "finished":
         return
 
     def until_end() -> None:
         waiting.until_admitted(this.access, submitted.job_set, console)
-        follow.until_end(this.access.api, submitted.job_set, Choice(), console)
+        follow.until_end(this.access.api, submitted.job_set, LogsOptions(), console)
 
-    submitting.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=False)
+    submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=False)

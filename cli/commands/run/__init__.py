@@ -51,9 +51,9 @@ def click_command(
     tensorplane run -f job.yaml
     """
     from cli.commands.run import command, request
-    from cli.commands.run.submitting import Question
+    from cli.commands.run.submission import SubmitOptions
     from core import terminal
 
-    job = request.job(name, file, command_line, request.Given.of(given), team=team)
-    question = Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
-    command.run(question, terminal.console())
+    job = request.job(name, file, command_line, request.JobOptions.of(given), team=team)
+    submit_options = SubmitOptions(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
+    command.run(submit_options, terminal.console())

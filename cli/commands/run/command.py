@@ -6,56 +6,56 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.commands.logs import follow
-from cli.commands.logs.pods import Choice
-from cli.commands.run import plan, publication, submission, submitting, waiting
+from cli.commands.logs.pods import LogsOptions
+from cli.commands.run import create, plan, publication, submission, waiting
+from cli.commands.run.create import Came
 from cli.commands.run.plan import Planned
 from cli.commands.run.request import section
-from cli.commands.run.size import asked
-from cli.commands.run.submission import Came
-from cli.commands.run.submitting import Question, Ready
+from cli.commands.run.size import size_text
+from cli.commands.run.submission import Ready, SubmitOptions
 from driver.runs.job_set import JobSet
 
 _AGAIN = "run it once more with --again"
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: SubmitOptions, console: Console) -> None:
     """Submits the job, and follows it unless that is not wanted. A UserError if it is refused, or fails.
 
     Of a run that has finished, only what follows its success is done.
     """
-    this = submitting.ready(question, plan.planned)
+    this = submission.ready(options, plan.planned)
     if this is None:
         return
-    then = section(question.job.training, "onSuccess")
-    if submission.came(this.access.api, this.planned) == "changed" and "command" not in then:
+    then = section(options.job.training, "onSuccess")
+    if create.came(this.access.api, this.planned) == "changed" and "command" not in then:
         if server := then.get("publish"):
-            _publish(this, question, server, console)
+            _publish(this, options, server, console)
             return
         if JobSet(this.planned.manifest.job_set).notes_its_end:
             reason = "has finished, and neither its size nor its queue decides its result"
             console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN}"))
             return
-    submitted = submitting.submit(this, told, console)
+    submitted = submission.submit(this, told, console)
     if submitted.came == "finished":
         return
 
     def until_end() -> None:
         waiting.until_admitted(this.access, submitted.job_set, console)
-        follow.until_end(this.access.api, submitted.job_set, Choice(), console)
+        follow.until_end(this.access.api, submitted.job_set, LogsOptions(), console)
 
-    submitting.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=question.detach)
+    submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=options.detach)
 
 
-def _publish(this: Ready[Planned], question: Question, server: str, console: Console) -> None:
+def _publish(this: Ready[Planned], options: SubmitOptions, server: str, console: Console) -> None:
     """Publishes the model of a run that has finished, which stays as it is."""
     run = this.planned.run
-    job = publication.job(run, question.job.training, server, this.platform)
-    publication.publish(this.access, this.platform, job, run, console, detach=question.detach)
+    job = publication.job(run, options.job.training, server, this.platform)
+    publication.publish(this.access, this.platform, job, run, console, detach=options.detach)
 
 
 def told(planned: Planned, came: Came) -> str:
     """What was submitted, and what it costs."""
-    asks, job_set = asked(planned), JobSet(planned.manifest.job_set)
+    asks, job_set = size_text(planned), JobSet(planned.manifest.job_set)
     resumes = job_set.has_checkpoints
     again = "goes on from its checkpoints" if resumes else "starts again"
     before = "; goes on from its checkpoints if it has any" if resumes else ""

@@ -38,7 +38,7 @@ _SOURCE_OF_ALL = {".": "."}
 
 
 @dataclass(frozen=True)
-class Given:
+class JobOptions:
     """The options of the command line that set the job's settings; None and empty: not given."""
 
     queue: str | None = None
@@ -54,13 +54,13 @@ class Given:
     publish: str | None = None
 
     @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Given:
+    def of(cls, options: Mapping[str, Any]) -> JobOptions:
         """From the values of a command's parameters."""
         return cls(**{field.name: options[field.name] for field in fields(cls)})
 
 
 @dataclass(frozen=True)
-class Job:
+class JobRequest:
     """What is asked for."""
 
     name: str
@@ -78,7 +78,7 @@ class Job:
         """The settings of the training job."""
         return section(self.settings, self.part) if self.part else self.settings
 
-    def with_training(self, **changed: Any) -> Job:
+    def with_training(self, **changed: Any) -> JobRequest:
         """The same with other settings of the training job."""
         settings = {**self.training, **changed}
         return replace(self, settings={**self.settings, self.part: settings} if self.part else settings)
@@ -96,7 +96,9 @@ class Job:
         return ".".join((str(self.file), *key) if self.file else key)
 
 
-def job(name: str | None, file: Path | None, command: Sequence[str], given: Given, *, team: str | None = None) -> Job:
+def job(
+    name: str | None, file: Path | None, command: Sequence[str], given: JobOptions, *, team: str | None = None
+) -> JobRequest:
     """The job. A UserError if neither a command nor a file says what to run, or if the file cannot be read.
 
     `team`: whose job it is; None for the stack's own.
@@ -112,7 +114,7 @@ def job(name: str | None, file: Path | None, command: Sequence[str], given: Give
         settings["command"] = ["python3" if _PYTHON.fullmatch(command[0]) else command[0], *command[1:]]
     named = name or (file.stem if file else _named(command))
     settings = {**completed(named, _with(settings, given), team), "kind": "trainingJob"}
-    return Job(named, settings, folder_of(file), file)
+    return JobRequest(named, settings, folder_of(file), file)
 
 
 def completed(name: str, settings: Mapping[str, Any], team: str | None) -> dict[str, Any]:
@@ -154,7 +156,7 @@ def of_file(file: Path) -> dict[str, Any]:
     return found
 
 
-def _with(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
+def _with(settings: Mapping[str, Any], given: JobOptions) -> dict[str, Any]:
     """The settings with those of the command line, which win."""
     resources = {
         "cpus": given.cpus,
@@ -181,7 +183,7 @@ def _with(settings: Mapping[str, Any], given: Given) -> dict[str, Any]:
     return found
 
 
-def _strategy(stated: Mapping[str, Any], given: Given) -> dict[str, Any] | None:
+def _strategy(stated: Mapping[str, Any], given: JobOptions) -> dict[str, Any] | None:
     if given.workers is None:
         several = not stated and (given.per_worker or 0) > 1
         return {"kind": "mirrored"} if several else dict(stated) or None

@@ -25,7 +25,7 @@ class Size(Protocol):
         """What they cost; None if a price is unknown."""
 
 
-def asked(planned: Size) -> str:
+def size_text(planned: Size) -> str:
     """What a job asks for, and what that costs."""
     gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
     return f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"

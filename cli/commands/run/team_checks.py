@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from cli.commands.run.platform import Platform
-from cli.commands.run.request import Job, section
+from cli.commands.run.request import JobRequest, section
 from components.base.plural import counted
 from components.clusters.embedded import Embedded
 from components.queues.settings import MOST_GRACE
@@ -14,7 +14,7 @@ from core.errors import UserError
 from stack_file.nearest import did_you_mean
 
 
-def faults(job: Job, platform: Platform) -> dict[str, str]:
+def faults(job: JobRequest, platform: Platform) -> dict[str, str]:
     """A line for each mistake, by the place that it names. Remedies are those that a member has."""
     found: dict[str, str] = {}
     for place, problem in _faults(job, platform):
@@ -22,7 +22,7 @@ def faults(job: Job, platform: Platform) -> dict[str, str]:
     return found
 
 
-def _faults(job: Job, platform: Platform) -> Iterator[tuple[str, str]]:
+def _faults(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
     tree, team = platform.settings.tree, platform.team
     queues = platform.queues
     if (queue := job.training.get("queue")) not in queues:
@@ -41,14 +41,14 @@ def _faults(job: Job, platform: Platform) -> Iterator[tuple[str, str]]:
     yield from _packages(job, platform)
 
 
-def _packages(job: Job, platform: Platform) -> Iterator[tuple[str, str]]:
+def _packages(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
     kind = section(platform.settings.tree, "cluster").get("kind", Embedded().kind)
     if job.training.get("packages") and not job.training.get("image") and kind == Embedded().kind:
         have = f"name an image that has the packages with {job.place_of('image')}"
         yield job.place_of("packages"), f"only the stack's own jobs get packages on this cluster; {have} instead"
 
 
-def check_gpus(job: Job, platform: Platform, gpus: int) -> None:
+def check_gpus(job: JobRequest, platform: Platform, gpus: int) -> None:
     """A UserError if a job's pods need more GPUs than the team may hold at a time: not all of them could be created."""
     most = most_gpus(platform)
     if most is not None and gpus > most:
@@ -57,7 +57,7 @@ def check_gpus(job: Job, platform: Platform, gpus: int) -> None:
         raise UserError(f"{place}: {what}; ask for {most} or fewer in all pods together")
 
 
-def check_grace(job: Job, platform: Platform, gpus: int) -> None:
+def check_grace(job: JobRequest, platform: Platform, gpus: int) -> None:
     """A UserError if pods of a team may hold GPUs for too long when they end: the API server would refuse the job."""
     seconds = job.training.get("graceSeconds", 0)
     if platform.team and gpus and seconds > MOST_GRACE:
@@ -71,7 +71,7 @@ def most_gpus(platform: Platform) -> int | None:
     return most
 
 
-def _publish(job: Job, platform: Platform, volumes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+def _publish(job: JobRequest, platform: Platform, volumes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     server = section(job.training, "onSuccess").get("publish")
     servers: Mapping[str, Any] = section(platform.settings.tree, "workloads")
     at = job.place_of("onSuccess", "publish")

@@ -52,7 +52,7 @@ def answers(access: Access, name: str, clock: Callable[[], datetime] = lambda: d
     def answer(chosen: str, stage: str) -> dict[str, Any]:
         now = clock()
         there = workflow.of_name(access, name)
-        runs = listing.runs(there, now)
+        runs = listing.list_runs(there, now)
         found = asker.details(chosen if chosen in [one.name for one in runs] else name, now)
         return {
             "name": found.run.name,

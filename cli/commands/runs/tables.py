@@ -38,7 +38,9 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
     """Ask the cluster, and print."""
     query = {"labelSelector": f"{NAME}={pipeline}"} if pipeline else {}
     now = datetime.now(UTC)
-    found = listing.runs(access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace), **query), now)
+    found = listing.list_runs(
+        access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace), **query), now
+    )
     found = [run for run in found if run.pipeline]
     shown = found if everything else newest(found)
     if as_json:

@@ -11,7 +11,7 @@ _BACKENDS = "volumes.<name>.backend"
 
 
 @dataclass(frozen=True)
-class Place:
+class SettingsPath:
     """A path of keys."""
 
     path: str = _ROOT
@@ -37,8 +37,8 @@ class Place:
         key = re.sub("[A-Z]", lambda capital: f"-{capital[0].lower()}", self.path.partition(".")[0])
         return f"{key}-{self.kind}" if key == "cluster" else key
 
-    def below(self, key: str) -> Place:
+    def below(self, key: str) -> SettingsPath:
         return replace(self, path=key if self.path == _ROOT else f"{self.path}.{key}")
 
-    def of_kind(self, kind: str) -> Place:
+    def of_kind(self, kind: str) -> SettingsPath:
         return replace(self, kind=kind)

@@ -48,14 +48,14 @@ def click_command(
     tensorplane sweep sweep --publish digits
     """
     from cli.access import Access
-    from cli.commands.run.submitting import Question
+    from cli.commands.run.submission import SubmitOptions
     from cli.commands.sweep import asked, command, results
     from cli.commands.sweep import publish as publishing
     from core import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))
-        question = Question(
+        submit_options = SubmitOptions(
             asked.sweep(name, file, team=team),
             stack,
             team,
@@ -64,7 +64,7 @@ def click_command(
             dry_run=dry_run,
             detach=detach,
         )
-        command.run(question, terminal.console())
+        command.run(submit_options, terminal.console())
         return
     if not sweep:
         raise click.UsageError("SWEEP: missing; name a sweep to see its results, or a file to start one with -f")

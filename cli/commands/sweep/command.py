@@ -5,10 +5,10 @@ from __future__ import annotations
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.run import submitting
-from cli.commands.run.size import asked
-from cli.commands.run.submission import Came
-from cli.commands.run.submitting import Question
+from cli.commands.run import submission
+from cli.commands.run.create import Came
+from cli.commands.run.size import size_text
+from cli.commands.run.submission import SubmitOptions
 from cli.commands.sweep import follow, plan, results
 from cli.commands.sweep.plan import Planned
 from components.base.plural import counted
@@ -16,13 +16,13 @@ from driver import sweep_image
 from driver.target import Target
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: SubmitOptions, console: Console) -> None:
     """Submits the sweep, and follows it unless that is not wanted. A UserError if it is refused, or fails."""
-    this = submitting.ready(question, plan.planned)
+    this = submission.ready(options, plan.planned)
     if this is None:
         return
     _provide_image(this.access, this.planned.image)
-    submitted = submitting.submit(this, _told, console)
+    submitted = submission.submit(this, _told, console)
     if submitted.came == "finished":
         if found := follow.of_run(this.access, submitted.job_set):
             results.show(found, console)
@@ -31,7 +31,7 @@ def run(question: Question, console: Console) -> None:
     def until_end() -> None:
         follow.until_end(this.access, submitted.job_set, console)
 
-    submitting.follow(this, until_end, console, hint="See its results", shows="sweep", detach=question.detach)
+    submission.follow(this, until_end, console, hint="See its results", shows="sweep", detach=options.detach)
 
 
 def _provide_image(access: Access, image: str) -> None:
@@ -42,7 +42,7 @@ def _provide_image(access: Access, image: str) -> None:
 
 def _told(planned: Planned, came: Came) -> str:
     """What was submitted, and what it costs."""
-    size = f"{counted(planned.trials, 'trial')}, {planned.parallel} at once, {asked(planned)}"
+    size = f"{counted(planned.trials, 'trial')}, {planned.parallel} at once, {size_text(planned)}"
     what = {
         "new": f"submitted to {planned.namespace}: {size}",
         "there": f"is submitted already: {size}",

@@ -11,7 +11,7 @@ from rich.console import Console
 from cli.access import Access
 from cli.commands.run import publication
 from cli.commands.run.platform import Platform
-from cli.commands.run.request import Job
+from cli.commands.run.request import JobRequest
 from cli.commands.sweep import results
 from cli.commands.sweep.results import Results
 from components.base.labels import NAME, TRIAL
@@ -29,7 +29,9 @@ def run(access: Access, sweep: str, server: str, console: Console) -> None:
     publication.publish(access, platform, job, best, console)
 
 
-def job_of(sweep: str, found: Results, trial: Mapping[str, Any], server: str, platform: Platform) -> tuple[Job, str]:
+def job_of(
+    sweep: str, found: Results, trial: Mapping[str, Any], server: str, platform: Platform
+) -> tuple[JobRequest, str]:
     """The job that publishes, and the run of the best trial. `trial`: its volumes, model and queue."""
     if not found.finished:
         ended = sum(one.state != "open" for one in found.trials)

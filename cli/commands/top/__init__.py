@@ -23,4 +23,4 @@ def click_command(stack: str, history: str, as_json: bool) -> None:
     from cli.commands.top import command
     from core import terminal
 
-    command.run(command.Question(stack, options.context(), history, as_json), terminal.console())
+    command.run(command.TopOptions(stack, options.context(), history, as_json), terminal.console())

@@ -14,7 +14,7 @@ from rich.text import Text
 from cli import cluster_api
 from cli.commands.top import history as queue_history
 from cli.commands.top import plot, rows, tables
-from cli.kueue import objects as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from core.errors import UserError
 from driver.stack_settings import StackSettings
@@ -28,7 +28,7 @@ SEEN = (
 
 
 @dataclass(frozen=True)
-class Question:
+class TopOptions:
     """The command's arguments."""
 
     stack: str
@@ -38,22 +38,22 @@ class Question:
     as_json: bool = False
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: TopOptions, console: Console) -> None:
     """Asks the stack's cluster, and prints."""
-    hours = _hours(question.hours)
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
+    hours = _hours(options.hours)
+    target = Target.of(options.context, stack=options.stack)
+    settings = StackSettings(options.stack, target.home)
     settings.source()
-    facts = queue_facts.gather(cluster_api.reached(target), settings.namespace)
-    works, now = workloads.works(facts), datetime.now(UTC)
-    found = rows.of(facts, works)
+    objects = queue_objects.gather(cluster_api.reached(target), settings.namespace)
+    works, now = workloads.works(objects), datetime.now(UTC)
+    found = rows.of(objects, works)
     shown = {queue.cluster_queue for queue in found.queues}
     seen = [work for work in works if work.cluster_queue in shown]
     points = queue_history.history(seen, now - timedelta(hours=hours), now)
-    if question.as_json:
-        print(json.dumps(plain(found, points if hours else [], facts.notes), indent=2))
+    if options.as_json:
+        print(json.dumps(plain(found, points if hours else [], objects.notes), indent=2))
         return
-    show(found, points if hours else [], facts.notes, console)
+    show(found, points if hours else [], objects.notes, console)
 
 
 def show(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence[str], console: Console) -> None:

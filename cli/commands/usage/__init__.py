@@ -20,4 +20,4 @@ def click_command(stack: str, month: str | None, as_json: bool) -> None:
     from cli.commands.usage import command
     from core import terminal
 
-    command.run(command.Question(stack, options.context(), month, as_json), terminal.console())
+    command.run(command.UsageOptions(stack, options.context(), month, as_json), terminal.console())

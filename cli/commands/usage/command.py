@@ -31,7 +31,7 @@ _NOTE = "Times are UTC. Estimates are at the list prices of the deployed stack; 
 
 
 @dataclass(frozen=True)
-class Question:
+class UsageOptions:
     """The command's arguments."""
 
     stack: str
@@ -40,17 +40,17 @@ class Question:
     as_json: bool = False
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: UsageOptions, console: Console) -> None:
     """Asks the stack's cluster, and prints. A UserError if the stack records no usage."""
-    month = question.month or f"{datetime.now(UTC):%Y-%m}"
+    month = options.month or f"{datetime.now(UTC):%Y-%m}"
     if month != _ALL and not _MONTH.fullmatch(month):
         raise UserError(f"--month: {month!r} is not a month; set one such as {datetime.now(UTC):%Y-%m}, or all")
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
+    target = Target.of(options.context, stack=options.stack)
+    settings = StackSettings(options.stack, target.home)
     settings.source()
     found = recorded(cluster_api.reached(target), settings)
     shown = [row for row in found if month in (_ALL, row.month)]
-    if question.as_json:
+    if options.as_json:
         print(json.dumps([asdict(row) for row in shown], indent=2))
     else:
         show(shown, month, console)

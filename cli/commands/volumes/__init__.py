@@ -42,7 +42,7 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
     from cli.commands.volumes import command
     from core import terminal
 
-    command.run(command.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
+    command.run(command.VolumesOptions(stack, options.context(), name, as_json, bring_back), terminal.console())
 
 
 @click_command.command("mount")
@@ -58,4 +58,4 @@ def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> N
     """
     from cli.commands.volumes import mount
 
-    print(mount.run(mount.Question(name, path, stack, options.context(), account, read_only)))
+    print(mount.run(mount.MountOptions(name, path, stack, options.context(), account, read_only)))

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cli import cluster_api
 from cli.commands.volumes import leftovers, rows, tables
-from cli.commands.volumes import objects as volume_facts
+from cli.commands.volumes import objects as volume_objects
 from core.errors import UserError
 from driver import advice, missing_claims
 from driver.stack_settings import StackSettings
@@ -20,7 +20,7 @@ from stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)
-class Question:
+class VolumesOptions:
     """The command's arguments."""
 
     stack: str
@@ -31,34 +31,34 @@ class Question:
     bring_back: bool = False
 
 
-def run(question: Question, console: Console) -> None:
+def run(options: VolumesOptions, console: Console) -> None:
     """Asks the stack's cluster, and prints."""
-    target = Target.of(question.context, stack=question.stack)
-    settings = StackSettings(question.stack, target.home)
+    target = Target.of(options.context, stack=options.stack)
+    settings = StackSettings(options.stack, target.home)
     settings.source()
-    facts = volume_facts.gather(cluster_api.reached(target), settings.namespace)
-    if question.bring_back:
-        wanted = leftovers.brought_back(facts, question.name or "")
+    objects = volume_objects.gather(cluster_api.reached(target), settings.namespace)
+    if options.bring_back:
+        wanted = leftovers.brought_back(objects, options.name or "")
         # For `kubectl apply -f -`, so lines must not be wrapped.
         print(dumping.dumped_all(wanted), end="")
         return
     declared = settings.section("volumes")
-    volumes = rows.volumes(facts, declared)
+    volumes = rows.volumes(objects, declared)
     names = {f"{settings.namespace}/{name}" for name in declared}
-    left = leftovers.leftovers(facts, names, stack=question.stack, context=question.context)
+    left = leftovers.leftovers(objects, names, stack=options.stack, context=options.context)
     now = datetime.now(UTC)
-    if question.name is not None:
-        volumes, left = [_named(volumes, question.name, settings.namespace)], []
-    if question.as_json:
-        print(json.dumps(tables.plain(volumes, left, facts.notes, now), indent=2, default=_text))
-    elif question.name is not None:
+    if options.name is not None:
+        volumes, left = [_named(volumes, options.name, settings.namespace)], []
+    if options.as_json:
+        print(json.dumps(tables.plain(volumes, left, objects.notes, now), indent=2, default=_text))
+    elif options.name is not None:
         console.print(tables.one_volume(volumes[0], now))
     else:
-        console.print(tables.overview(volumes, left, facts.notes, now))
-        lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in facts.claims}]
-        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, facts.volumes, question.stack):
+        console.print(tables.overview(volumes, left, objects.notes, now))
+        lacking = [name for name in declared if name not in {one["metadata"]["name"] for one in objects.claims}]
+        for line in missing_claims.fault_lines(declared, settings.namespace, lacking, objects.volumes, options.stack):
             console.print(line, soft_wrap=True, markup=False, highlight=False)
-        for line in tables.commands(left, advice.refresh(question.stack, question.context)):
+        for line in tables.commands(left, advice.refresh(options.stack, options.context)):
             console.print(line, soft_wrap=True, markup=False)
 
 

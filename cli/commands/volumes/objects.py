@@ -15,7 +15,7 @@ _REPLICATION = "/apis/volsync.backube/v1alpha1"
 
 
 @dataclass(frozen=True)
-class Facts:
+class VolumeObjects:
     """The data of the tables."""
 
     claims: Sequence[Object] = ()
@@ -38,7 +38,7 @@ class Facts:
     """What could not be read."""
 
 
-def gather(api: Kube, namespace: str) -> Facts:
+def gather(api: Kube, namespace: str) -> VolumeObjects:
     """Ask a cluster. What the user may not read is left out, with a note."""
     lists = Lists(api)
     inside = f"namespaces/{namespace}"
@@ -47,7 +47,7 @@ def gather(api: Kube, namespace: str) -> Facts:
     contents = lists.read(f"{_SNAPSHOTS}/volumesnapshotcontents")
     # After their contents, so that a snapshot taken meanwhile does not look like a leftover.
     all_snapshots = lists.read(f"{_SNAPSHOTS}/volumesnapshots")
-    return Facts(
+    return VolumeObjects(
         claims=claims,
         volumes=lists.read("/api/v1/persistentvolumes") or [],
         pods=pods,

@@ -14,11 +14,11 @@ from rich.text import Text
 from cli.access import Access
 from cli.api_values import Object
 from cli.commands.why import deployed, verdict
-from cli.commands.why.answer import Answer, Asked
-from cli.kueue import objects as queue_facts
+from cli.commands.why.answer import Answer, Observed
+from cli.kueue import objects as queue_objects
 from cli.kueue import quota_tree, workloads
 from cli.output.tables import table
-from cli.training_jobs.find import named
+from cli.training_jobs.find import get_job_set
 from core.kube import Kube
 from driver import advice
 from driver.stack_settings import STACK
@@ -61,12 +61,12 @@ def ask(
 ) -> Answer:
     """The answer of a cluster. `declared`: the workloads of the settings of `stack`."""
     # A job without a queue can fail too, also on a cluster without Kueue.
-    facts = queue_facts.gather(api, namespace, also=job.rpartition("/")[0], needs_kueue=False)
-    job_set = named(facts.job_sets, facts.namespace, job, declared, stack, context)
-    works = workloads.works(facts)
+    objects = queue_objects.gather(api, namespace, also=job.rpartition("/")[0], needs_kueue=False)
+    job_set = get_job_set(objects.job_sets, objects.namespace, job, declared, stack, context)
+    works = workloads.works(objects)
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
-    details = queue_facts.details(api, job_set, work.cluster_queue if work else None)
-    room = quota_tree.of(facts, works)
+    details = queue_objects.details(api, job_set, work.cluster_queue if work else None)
+    room = quota_tree.of(objects, works)
     deploy, refresh = advice.deploy(stack, context), advice.refresh(stack, context)
-    found = verdict.answer(Asked(job_set, work, works, facts, details, room, datetime.now(UTC), deploy, refresh))
-    return replace(found, notes=tuple(facts.notes))
+    found = verdict.answer(Observed(job_set, work, works, objects, details, room, datetime.now(UTC), deploy, refresh))
+    return replace(found, notes=tuple(objects.notes))

@@ -41,6 +41,8 @@ def example(pipeline: Pipelines, tmp_path_factory: pytest.TempPathFactory) -> Ex
     """The example of images, without any yet."""
     drawn = tmp_path_factory.mktemp("drawn")
     runpy.run_path(str(PROJECT / "examples" / "image-classification" / "sheets.py"))["main"](drawn)
-    held_out = cp_command.Question(str(drawn / "held-out.jsonl"), "data:held-out/digits.jsonl", pipeline.access.stack)
+    held_out = cp_command.CopyOptions(
+        str(drawn / "held-out.jsonl"), "data:held-out/digits.jsonl", pipeline.access.stack
+    )
     cp_command.copy(pipeline.access.api, pipeline.resolved, held_out, Console(quiet=True))
     return Example(pipeline, drawn)

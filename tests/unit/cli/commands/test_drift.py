@@ -8,7 +8,7 @@ import pytest
 
 from cli.commands.drift import command as drift_command
 from cli.commands.drift import found
-from cli.commands.drift.found import Found
+from cli.commands.drift.found import DriftReport
 from tests.hosts.preview_events import SECRET
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -82,7 +82,7 @@ def test_no_secret_is_shown() -> None:
 
 
 def test_the_report_of_a_stack_without_drift_says_so() -> None:
-    assert drift_command.markdown(Found((), 0), "prod") == "# Drift of stack `prod`\n\nNo drift.\n"
+    assert drift_command.markdown(DriftReport((), 0), "prod") == "# Drift of stack `prod`\n\nNo drift.\n"
 
 
 def test_the_report_lists_what_has_drifted_and_the_command_for_the_stack() -> None:

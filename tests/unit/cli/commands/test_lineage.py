@@ -20,7 +20,7 @@ import stack
 from cli.commands.data import remote
 from cli.commands.lineage import command as lineage
 from cli.commands.lineage import graph, openlineage, picture, text, version_paths
-from cli.commands.lineage.command import Form
+from cli.commands.lineage.command import OutputFormat
 from cli.commands.lineage.graph import Graph, Node
 from components.base.settings import Settings
 from core.errors import UserError
@@ -288,17 +288,17 @@ def test_programs_get_every_fact(
     resolved: ResolvedStack, volumes: _Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw, clean = _chain(volumes)
-    lineage.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(as_json=True), Console())
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "models:/digits@2"
     by_id = {each["id"]: each for each in found["versions"]}
     assert by_id["models:/digits@2"]["inputs"] == ["models:/digits@1", f"data:/kept/clean@{clean}"]
     assert by_id["models:/digits@2"]["record"]["settings"]["env"] == {"EPOCHS": "2"}
     assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
-    lineage.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(tmp_path / "lineage.svg"), Console())
     assert "written" in capsys.readouterr().out
     with pytest.raises(UserError, match="No such file or directory"):
-        lineage.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
+        lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(tmp_path / "no" / "x.svg"), Console())
 
 
 def test_the_picture_has_each_version_once(resolved: ResolvedStack, volumes: _Folders) -> None:

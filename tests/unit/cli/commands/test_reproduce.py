@@ -23,7 +23,7 @@ from cli.commands.reproduce import comparison, recipe
 from cli.commands.run import plan, request
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
-from cli.commands.run.request import Given, Job
+from cli.commands.run.request import JobOptions, JobRequest
 from components.base.settings import Settings
 from core.errors import UserError
 from tensorplane import code_archive, content, lineage, provenance
@@ -59,8 +59,8 @@ class _Folders:
         ]
 
 
-def _job(mine: Path, **changed: Any) -> Job:
-    given = Given(queue="training", volumes=("models", "data:/data:ro"), variables=("EPOCHS=3",))
+def _job(mine: Path, **changed: Any) -> JobRequest:
+    given = JobOptions(queue="training", volumes=("models", "data:/data:ro"), variables=("EPOCHS=3",))
     job = request.job("digits", None, ["python", "train.py", "--wide"], given)
     return replace(job, folder=mine, settings={**job.settings, **changed})
 
@@ -88,7 +88,7 @@ def _version(root: Path) -> Node:
     return reproduce.whole(version_paths.from_argument("models:/digits@3", resolved), resolved, _Folders(root))
 
 
-def _again(node: Node, folder: Path) -> tuple[Job, Planned]:
+def _again(node: Node, folder: Path) -> tuple[JobRequest, Planned]:
     job = recipe.job(node, folder, built_here=True)
     return job, plan.planned(job, _PLATFORM, reproduces=recipe.reproduces(node))
 

@@ -18,7 +18,7 @@ from cli.commands.top import command as top
 from cli.commands.top import history, plot, rows
 from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
-from cli.kueue.objects import Facts, gather
+from cli.kueue.objects import ClusterObjects, gather
 from components.catalog import GPU_RESOURCE
 from core.errors import UserError
 from tests.support.goldens import GOLDEN
@@ -28,7 +28,7 @@ FACTS, _ = recorded("kueue_waiting")
 WORKS = queue_work.works(FACTS)
 
 
-def borrowing(facts: Facts) -> Facts:
+def borrowing(facts: ClusterObjects) -> ClusterObjects:
     """The recording with A100s of production at research's jobs instead."""
     workloads = copy.deepcopy(list(facts.workloads))
     for one in workloads:
@@ -55,7 +55,7 @@ def test_the_recording_is_shown_as_recorded(width: int) -> None:
 )
 def test_without_queues_it_says_why_there_is_no_table(notes: list[str], line: str) -> None:
     output = io.StringIO()
-    top.show(rows.of(Facts("ml"), []), [Point(NOW, 0, 0)], notes, Console(file=output, width=80))
+    top.show(rows.of(ClusterObjects("ml"), []), [Point(NOW, 0, 0)], notes, Console(file=output, width=80))
     assert output.getvalue().startswith(line)
 
 
@@ -149,7 +149,7 @@ def work(created: int, gpus: int = 4, ran: int = 0, **since: int) -> queue_work.
             ],
         },
     }
-    return queue_work.works(Facts("n", workloads=[thing]))[0]
+    return queue_work.works(ClusterObjects("n", workloads=[thing]))[0]
 
 
 def shape(*works: queue_work.Work) -> list[tuple[int, int, int]]:
@@ -193,7 +193,7 @@ def test_programs_get_every_fact() -> None:
 @pytest.mark.parametrize("hours", ["x", "-1", "1e9", "nan"])
 def test_hours_that_are_none_are_one_line(hours: str) -> None:
     with pytest.raises(UserError, match=f"--history: '{hours}' is not a number of hours"):
-        top.run(top.Question("dev", hours=hours), Console())
+        top.run(top.TopOptions("dev", hours=hours), Console())
 
 
 class Api:

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cli.commands.usage import command as usage_command
 from cli.commands.usage import rows
-from cli.commands.usage.command import Question
+from cli.commands.usage.command import UsageOptions
 from components.base.price import Usd
 from core.errors import UserError
 from driver.stack_settings import StackSettings
@@ -79,4 +79,4 @@ def test_without_a_record_it_says_when_there_is_one(tmp_path: Path) -> None:
 @pytest.mark.parametrize("month", ["november", "2026-13", "2026"])
 def test_a_month_that_is_none_is_refused(month: str) -> None:
     with pytest.raises(UserError, match=f"--month: '{month}' is not a month; set one such as "):
-        usage_command.run(Question("dev", month=month), Console())
+        usage_command.run(UsageOptions("dev", month=month), Console())

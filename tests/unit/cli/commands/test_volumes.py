@@ -18,7 +18,7 @@ from cli.api_values import Object
 from cli.commands.volumes import command as volumes
 from cli.commands.volumes import leftovers, rows, tables
 from cli.commands.volumes import objects as volume_facts
-from cli.commands.volumes.objects import Facts
+from cli.commands.volumes.objects import VolumeObjects
 from cli.output import times
 from components.base import quantities
 from core.errors import UserError
@@ -91,7 +91,7 @@ def _pod(name: str, *claims: str, phase: str = "Running") -> Object:
     }
 
 
-FACTS = Facts(
+FACTS = VolumeObjects(
     claims=[
         _claim("scratch", "pv-scratch", storage_class="fast", phase="Pending"),
         _claim("models", "pv-models", storage_class="tensorplane-embedded", size="2Gi"),
@@ -142,7 +142,7 @@ def _rows() -> dict[str, rows.Volume]:
     return {one.name: one for one in rows.volumes(FACTS, SETTINGS)}
 
 
-def _printed(facts: Facts = FACTS, width: int = 190) -> str:
+def _printed(facts: VolumeObjects = FACTS, width: int = 190) -> str:
     drawn = io.StringIO()
     console = Console(width=width, file=drawn)
     left = leftovers.leftovers(facts)
@@ -273,9 +273,9 @@ def test_programs_get_every_fact() -> None:
 
 
 def test_a_cluster_without_any_of_it_says_so() -> None:
-    assert _printed(Facts()) == "No volumes.\n"
+    assert _printed(VolumeObjects()) == "No volumes.\n"
     assert (
-        _printed(replace(Facts(), notes=["GET /api: forbidden"]))
+        _printed(replace(VolumeObjects(), notes=["GET /api: forbidden"]))
         == "No volumes.\ncould not read: GET /api: forbidden\n"
     )
 

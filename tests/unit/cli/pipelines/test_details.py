@@ -100,7 +100,7 @@ def test_the_last_run_in_which_a_stage_worked_tells_how_long_it_takes() -> None:
     idle = workflow(
         {"count": Ran(0, 2, summary={"parts": 1, "unchanged": 1})}, name="texts-2", phase="Succeeded", end=2
     )
-    run, *others = listing.runs([SECOND, idle, FIRST], at(130))
+    run, *others = listing.list_runs([SECOND, idle, FIRST], at(130))
     found = eta.last(run, others, "count")
     assert found
     assert found.seconds == 100

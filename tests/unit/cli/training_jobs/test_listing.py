@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.kueue import workloads
-from cli.kueue.objects import Facts
+from cli.kueue.objects import ClusterObjects
 from cli.training_jobs import durations, listing
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
@@ -66,8 +66,8 @@ def work(name: str, *, reserved: float | None = None, before: int = 0) -> dict[s
 
 
 def _jobs(job_sets: list[dict[str, Any]], works: list[dict[str, Any]]) -> list[listing.Job]:
-    found = workloads.works(Facts("ml", workloads=works))
-    return listing.jobs(job_sets, found, [FLAVOR], NOW)
+    found = workloads.works(ClusterObjects("ml", workloads=works))
+    return listing.list_jobs(job_sets, found, [FLAVOR], NOW)
 
 
 def test_a_running_job_has_its_flavor_and_the_gpu_hours_of_all_admissions() -> None:
@@ -131,8 +131,8 @@ def _admitted(hours: float) -> dict[str, Any]:
 def test_the_cost_so_far_is_that_of_the_gpus_it_has_kept_from_others(
     flavor: dict[str, Any], cost: tuple[float, float] | None
 ) -> None:
-    works = workloads.works(Facts("ml", workloads=[_admitted(hours=2)]))
-    (job,) = listing.jobs([job_set("a-1", ready=1)], works, [flavor], NOW)
+    works = workloads.works(ClusterObjects("ml", workloads=[_admitted(hours=2)]))
+    (job,) = listing.list_jobs([job_set("a-1", ready=1)], works, [flavor], NOW)
     assert (job.usd and (job.usd.low, job.usd.high)) == cost
 
 
@@ -153,5 +153,7 @@ def test_the_next_run_is_expected_to_last_as_long_as_the_latest_that_finished() 
         job_set("a-3", ("Failed", 0.5)),
         job_set("b-1", ready=1),
     ]
-    works = workloads.works(Facts("ml", workloads=[work("a-1", reserved=9), work("a-2", reserved=3, before=1800)]))
+    works = workloads.works(
+        ClusterObjects("ml", workloads=[work("a-1", reserved=9), work("a-2", reserved=3, before=1800)])
+    )
     assert durations.of(sets, works) == {"a": 2.5 * 3600}

@@ -8,7 +8,7 @@ import pytest
 
 import stack
 from cli.commands.check import guarantees
-from cli.commands.check.guarantees import Facts, Promise
+from cli.commands.check.guarantees import GpuGuarantees, Guarantee
 from components.base.settings import Settings
 from stack import ResolvedStack
 
@@ -30,12 +30,14 @@ def resolved(gpus: dict[str, dict[str, int]], **more: Any) -> ResolvedStack:
     return stack.load(Settings({key: value for key, value in tree.items() if value is not None}))
 
 
-def told(config: ResolvedStack, *others: Promise, nodes: tuple[tuple[dict[str, str], int], ...] = ()) -> list[str]:
-    return [str(fault).removeprefix("tensorplane:") for fault in guarantees.faults(config, Facts(nodes, others))]
+def told(config: ResolvedStack, *others: Guarantee, nodes: tuple[tuple[dict[str, str], int], ...] = ()) -> list[str]:
+    return [
+        str(fault).removeprefix("tensorplane:") for fault in guarantees.problems(config, GpuGuarantees(nodes, others))
+    ]
 
 
 def test_what_others_leave_is_the_most() -> None:
-    theirs = Promise("tensorplane-vision", L4, 6)
+    theirs = Guarantee("tensorplane-vision", L4, 6)
     assert told(resolved({"train": {"l4": 8}}), theirs) == [
         "queues.train.gpus.l4: promises 8 GPUs, but of the cluster's 8, tensorplane-vision promises 6; "
         "lower it to 2, or lower the quotas there"
@@ -44,7 +46,11 @@ def test_what_others_leave_is_the_most() -> None:
 
 
 def test_promises_of_several_are_added_and_named() -> None:
-    theirs = [Promise("tensorplane-a", L4, 2), Promise("tensorplane-a", L4, 2), Promise("ClusterQueue batch", {}, 4)]
+    theirs = [
+        Guarantee("tensorplane-a", L4, 2),
+        Guarantee("tensorplane-a", L4, 2),
+        Guarantee("ClusterQueue batch", {}, 4),
+    ]
     assert told(resolved({"train": {"l4": 1}}), *theirs) == [
         "queues.train.gpus.l4: promises 1 GPU, but of the cluster's 8, ClusterQueue batch promises 4, "
         "tensorplane-a promises 4; remove it, or lower the quotas there"
@@ -53,13 +59,13 @@ def test_promises_of_several_are_added_and_named() -> None:
 
 def test_own_queues_share_what_is_left_in_order() -> None:
     config = resolved({"first": {"l4": 3}, "second": {"l4": 3}})
-    (line,) = told(config, Promise("tensorplane-vision", L4, 4))
+    (line,) = told(config, Guarantee("tensorplane-vision", L4, 4))
     assert line.startswith("queues.second.gpus.l4: promises 3 GPUs")
     assert "lower it to 1, or" in line
 
 
 def test_other_nodes_do_not_count() -> None:
-    assert told(resolved({"train": {"l4": 8}}), Promise("tensorplane-vision", T4, 8)) == []
+    assert told(resolved({"train": {"l4": 8}}), Guarantee("tensorplane-vision", T4, 8)) == []
 
 
 def test_without_others_the_settings_alone_decide() -> None:
@@ -69,7 +75,7 @@ def test_without_others_the_settings_alone_decide() -> None:
 def test_nodes_of_other_groups_count_too() -> None:
     """Each stack may describe its own groups of the cluster."""
     nodes = tuple((dict(L4), 4) for _ in range(4))
-    theirs = Promise("tensorplane-vision", L4, 8)
+    theirs = Guarantee("tensorplane-vision", L4, 8)
     assert told(resolved({"train": {"l4": 8}}), theirs, nodes=nodes) == []
     (line,) = told(resolved({"train": {"l4": 8}}), theirs, nodes=nodes[:3])
     assert "of the cluster's 12" in line
@@ -78,7 +84,7 @@ def test_nodes_of_other_groups_count_too() -> None:
 
 def test_without_node_groups_the_nodes_are_counted() -> None:
     config = resolved({"train": {"any": 3}}, nodeGroups=None)
-    theirs = Promise("tensorplane-vision", L4, 2)
+    theirs = Guarantee("tensorplane-vision", L4, 2)
     (line,) = told(config, theirs, nodes=((L4, 4),))
     assert line.startswith("queues.train.gpus.any: promises 3 GPUs, but of the cluster's 4,")
     assert told(config, theirs) == [], "groups that are scaled to zero have an unknown number"
@@ -121,8 +127,8 @@ NODES: list[dict[str, Any]] = [
 
 
 def test_facts_are_of_queues_that_are_not_the_stacks_own() -> None:
-    facts = Facts.of(Api(), OURS)  # type: ignore[arg-type]
-    assert facts.promises == (Promise("tensorplane-dev-2", L4, 3), Promise("ClusterQueue batch", {}, 1000))
+    facts = GpuGuarantees.of(Api(), OURS)  # type: ignore[arg-type]
+    assert facts.of_others == (Guarantee("tensorplane-dev-2", L4, 3), Guarantee("ClusterQueue batch", {}, 1000))
     assert facts.nodes == ((L4, 4),)
 
 
@@ -133,10 +139,10 @@ def test_facts_are_of_queues_that_are_not_the_stacks_own() -> None:
 )
 def test_no_other_stack_is_asked_for(more: dict[str, Any]) -> None:
     api = Api()
-    assert list(guarantees.live(resolved({"train": {"l4": 8}}, **more), api)) == []  # type: ignore[arg-type]
+    assert list(guarantees.problems_in_cluster(resolved({"train": {"l4": 8}}, **more), api)) == []  # type: ignore[arg-type]
     assert api.asked == []
 
 
 def test_live_facts_decide() -> None:
-    (fault,) = guarantees.live(resolved({"train": {"l4": 8}}), Api())  # type: ignore[arg-type]
+    (fault,) = guarantees.problems_in_cluster(resolved({"train": {"l4": 8}}), Api())  # type: ignore[arg-type]
     assert fault.path == ("queues", "train", "gpus", "l4")

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from cli.commands.cp import command as cp
 from cli.commands.cp import transfer
-from cli.commands.cp.paths import OnVolume
+from cli.commands.cp.paths import VolumePath
 from core.errors import UserError
 
 
@@ -47,7 +47,7 @@ class _End:
 
 
 def _copy(volume: Path, target: Path) -> None:
-    cp._download(_End(volume), OnVolume("data", "raw"), target, Console())  # type: ignore[arg-type]
+    cp._download(_End(volume), VolumePath("data", "raw"), target, Console())  # type: ignore[arg-type]
 
 
 def test_names_that_the_file_system_takes_for_one_are_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,26 +8,26 @@ import pytest
 
 from cli.commands.cp import command as cp
 from cli.commands.cp import paths
-from cli.commands.cp.paths import OnVolume
+from cli.commands.cp.paths import VolumePath
 from core.errors import UserError
 
 
 @pytest.mark.parametrize(
     ("text", "found"),
     [
-        ("models:/digits/1", OnVolume("models", "digits/1")),
-        ("models:digits", OnVolume("models", "digits")),
-        ("models:/digits//./1/", OnVolume("models", "digits/1", into=True)),
-        ("models:", OnVolume("models", "", into=True)),
-        ("models:/", OnVolume("models", "", into=True)),
-        ("models:/a:b", OnVolume("models", "a:b")),
+        ("models:/digits/1", VolumePath("models", "digits/1")),
+        ("models:digits", VolumePath("models", "digits")),
+        ("models:/digits//./1/", VolumePath("models", "digits/1", into=True)),
+        ("models:", VolumePath("models", "", into=True)),
+        ("models:/", VolumePath("models", "", into=True)),
+        ("models:/a:b", VolumePath("models", "a:b")),
         ("models", Path("models")),
         ("./models:/digits", Path("models:/digits")),
         ("/data/a:b", Path("/data/a:b")),
         ("C:/data", Path("C:/data")),
     ],
 )
-def test_a_path_before_a_colon_is_of_this_machine_if_it_has_a_slash(text: str, found: OnVolume | Path) -> None:
+def test_a_path_before_a_colon_is_of_this_machine_if_it_has_a_slash(text: str, found: VolumePath | Path) -> None:
     assert paths.parsed(text) == found
 
 
@@ -39,12 +39,12 @@ def test_no_path_leads_out_of_a_volume(text: str) -> None:
 
 def test_with_a_slash_at_its_end_the_copy_keeps_its_name(tmp_path: Path) -> None:
     into, named = paths.parsed("models:/data/"), paths.parsed("models:/data")
-    assert isinstance(into, OnVolume)
-    assert isinstance(named, OnVolume)
-    assert paths.target(tmp_path / "photos", into, "") == OnVolume("models", "data/photos")
-    assert paths.target(tmp_path / "photos", named, "") == OnVolume("models", "data")
+    assert isinstance(into, VolumePath)
+    assert isinstance(named, VolumePath)
+    assert paths.target(tmp_path / "photos", into, "") == VolumePath("models", "data/photos")
+    assert paths.target(tmp_path / "photos", named, "") == VolumePath("models", "data")
     assert paths.local_target(named, f"{tmp_path}/") == tmp_path / "data"
-    assert paths.local_target(OnVolume("models", ""), f"{tmp_path}/") == tmp_path / "models"
+    assert paths.local_target(VolumePath("models", ""), f"{tmp_path}/") == tmp_path / "models"
     assert paths.local_target(named, f"{tmp_path}/new") == tmp_path / "new"
     assert paths.local_target(named, ".") == Path("data")
     with pytest.raises(UserError, match="is no folder; create it first"):
@@ -52,7 +52,7 @@ def test_with_a_slash_at_its_end_the_copy_keeps_its_name(tmp_path: Path) -> None
 
 
 def test_one_of_both_is_on_a_volume(tmp_path: Path) -> None:
-    volume = OnVolume("models", "a")
+    volume = VolumePath("models", "a")
     assert cp._volume(volume, tmp_path) == cp._volume(tmp_path, volume) == volume
     with pytest.raises(UserError, match="both paths of this machine; write one of them as VOLUME:/PATH"):
         cp._volume(tmp_path, tmp_path)

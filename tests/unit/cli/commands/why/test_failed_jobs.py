@@ -8,8 +8,8 @@ import pytest
 
 from cli.commands.why import command as why
 from cli.commands.why import verdict
-from cli.commands.why.answer import Asked
-from cli.kueue.objects import Details, Facts
+from cli.commands.why.answer import Observed
+from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import Room
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
@@ -18,13 +18,13 @@ from workloads.pods.mounts import Mountable
 
 
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
-    facts = Facts("ml")
-    asked = Asked(
+    facts = ClusterObjects("ml")
+    asked = Observed(
         job_set_of("Failed", restarts=3, restartsCountTowardsMax=1),
         None,
         (),
         facts,
-        Details([pod_of(**exited(1, TRACEBACK))]),
+        JobObjects([pod_of(**exited(1, TRACEBACK))]),
         Room({}, {}, ()),
         NOW,
     )
@@ -65,7 +65,7 @@ def test_why_needs_no_kueue() -> None:
 
 
 def test_why_tells_what_nothing_ends() -> None:
-    asked = Asked(job_set_of(), None, (), Facts("ml"), Details([unpulled()]), Room({}, {}, ()), NOW)
+    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), Room({}, {}, ()), NOW)
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
@@ -77,7 +77,9 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     running = pod_of()
     running["spec"] = {"nodeName": "node"}
     running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    asked = Asked(job_set_of(restarts=1), None, (), Facts("ml"), Details([running]), Room({}, {}, ()), NOW)
+    asked = Observed(
+        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), Room({}, {}, ()), NOW
+    )
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
@@ -89,7 +91,9 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
         volumes={"models": None},
         checkpoints={"volume": "models"},
     ).job_set
-    asked = Asked({**kept, "status": {"restarts": 2}}, None, (), Facts("ml"), Details([]), Room({}, {}, ()), NOW)
+    asked = Observed(
+        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), Room({}, {}, ()), NOW
+    )
     assert verdict.answer(asked).lines[-2:] == (
         "It was restarted 2 times (0 count against maxRestarts).",
         "How the start before ended: tensorplane logs trial-7 --previous.",
