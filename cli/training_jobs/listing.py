@@ -1,10 +1,10 @@
-"""All training jobs that a person may see, with their state, place in the queue, progress and cost."""
+"""Training jobs that a person may see: state, place in the queue, progress, cost, and how long the last run took."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Literal
 
 from cli.api_values import Object, moment
@@ -12,9 +12,12 @@ from cli.kueue import prices, workloads
 from cli.kueue.objects import KUEUE, ClusterObjects, condition
 from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
+from cli.training_jobs import listing
+from components import versions
 from components.base.labels import NAME
 from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
+from core.errors import UserError
 from core.kube import Kube
 
 State = Literal["waiting", "starting", "running", "stopping", "finished", "failed", "cancelled"]
@@ -151,3 +154,28 @@ def held_seconds(job_set: Object, work: Work | None, until: datetime) -> float:
 
 def _time(then: datetime | None) -> float:
     return then.timestamp() if then else 0
+
+
+def last_durations(api: Kube, namespace: str) -> dict[str, float]:
+    """Seconds by job, of the jobs of a namespace; empty if the cluster does not answer."""
+    try:
+        job_sets = api.items(f"/apis/{versions.JOBSET_API}/namespaces/{namespace}/jobsets")
+        works = workloads.works(ClusterObjects("", workloads=api.items(f"{KUEUE}/namespaces/{namespace}/workloads")))
+    except UserError:
+        return {}
+    return durations_of(job_sets, works)
+
+
+def durations_of(job_sets: Iterable[Object], works: Iterable[workloads.Work]) -> dict[str, float]:
+    """The same, of these JobSets and Workloads."""
+    by_owner = {work.owner: work for work in works}
+    found: dict[str, tuple[datetime, float]] = {}
+    for job_set in job_sets:
+        about, work = job_set["metadata"], by_owner.get(job_set["metadata"]["uid"])
+        state, ended = listing.state_and_end(job_set, work)
+        if state != "finished":
+            continue
+        end = ended or datetime.min.replace(tzinfo=UTC)
+        name = (about.get("labels") or {}).get(NAME, about["name"])
+        found[name] = max(found.get(name, (end, 0.0)), (end, listing.held_seconds(job_set, work, end)))
+    return {name: seconds for name, (_, seconds) in found.items()}

@@ -18,7 +18,7 @@ _QUEUES = f"/apis/{versions.KUEUE_API}/namespaces/{{}}/localqueues"
 _JOB_SETS = f"/apis/{versions.JOBSET_API}"
 
 
-def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
+def problems(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
     """A fault per missing queue or volume; one alone if the platform is not there at all."""
     platform, known = resolved.config.platform, resolved.platform
     if not platform or not resolved.workloads:

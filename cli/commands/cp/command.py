@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 from rich.text import Text
 
-from cli import merged_files, stack_config, temporary_pod
+from cli import stack_config, temporary_pod
 from cli.access import Access
 from cli.commands.cp import paths, plan, transfer, volume_pod
 from cli.commands.cp.paths import VolumePath
@@ -139,7 +139,7 @@ def _download(end: _PodEnd, source: VolumePath, target: Path, console: Console) 
         program.finish()
         with _on_this_machine():
             files = (each["path"] for each in there if each["kind"] == transfer.FILE)
-            merged = list(merged_files.faults(target, files))
+            merged = list(paths.merged_files(target, files))
         if merged:
             raise UserError(*merged)
 

@@ -1,11 +1,15 @@
-"""What SRC and DST name: a path of this machine, or VOLUME:/PATH."""
+"""What SRC and DST name: a path of this machine, or VOLUME:/PATH. Also names that are one file on this machine."""
 
 from __future__ import annotations
 
+import os
 import re
+import unicodedata
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from components.base.problems import legible
 from core.errors import UserError
 
 _ON_VOLUME = re.compile(r"([a-z0-9][a-z0-9-]*):(.*)", re.DOTALL)
@@ -58,3 +62,17 @@ def local_target(source: VolumePath, text: str) -> Path:
     if not wanted.parent.is_dir():
         raise UserError(f"{text}: {wanted.parent} is no folder; create it first")
     return wanted
+
+
+def merged_files(folder: Path, paths: Iterable[str]) -> Iterator[str]:
+    """A line for each two of these files of a folder that are one, of which the second has replaced the first. Raises
+    OSError where a file is missing.
+    """
+    seen: dict[str, str] = {}
+    for path in paths:
+        other = seen.setdefault(unicodedata.normalize("NFC", path).casefold(), path)
+        about = (folder / path).stat() if other != path else None
+        # With several names, such as hard links made here, they have one content.
+        if about and about.st_nlink == 1 and os.path.samestat(about, (folder / other).stat()):
+            problem = f"are one file in {legible(str(folder))}, whose file system takes these names for the same"
+            yield f"{legible(other)} and {legible(path)}: {problem}; copy them to another one"

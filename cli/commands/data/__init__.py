@@ -179,7 +179,7 @@ def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
     version has are deleted whatever their age, such as what a commit that was killed has left on a full volume. Commits
     may go on meanwhile; one that is hit by it fails and can be repeated.
     """
-    from cli.commands.data import collect
+    from cli.commands.data import history
     from cli.commands.data.remote import DatasetOptions
 
-    collect.run(DatasetOptions.of(dataset, stack, account), now=now)
+    history.collect_from(DatasetOptions.of(dataset, stack, account), now=now)

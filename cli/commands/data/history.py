@@ -1,4 +1,4 @@
-"""What a dataset's history says: commits, differences, branches, labels."""
+"""A dataset's history: commits, differences, branches, labels; and deleting what no version has."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cli.commands.data import remote
-from cli.commands.data.remote import DatasetOptions
+from cli.commands.data.remote import DatasetOptions, Remote
 from cli.commands.data.transfer import SHORT
 from cli.output.tables import table
 from components.base import quantities
+from components.base.plural import counted
 from components.base.problems import legible
 from core import terminal
 from core.errors import UserError
@@ -166,3 +168,22 @@ def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
 def _say(opts: DatasetOptions, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
     where = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
     terminal.console().print(Text(f"{opts.dataset}@{name}: {where}"), soft_wrap=True)
+
+
+def collect_from(opts: DatasetOptions, *, now: bool) -> None:
+    """Deletes it, and says how much that was."""
+    if opts.reference:
+        raise UserError(f"{opts.dataset}@{opts.reference}: collect takes a whole dataset; remove the reference")
+    with remote.opened(opts, read_only=False) as dataset:
+        collect(dataset, opts, terminal.console(), now=now)
+
+
+def collect(dataset: Remote, opts: DatasetOptions, console: Console, *, now: bool) -> None:
+    """The same for a dataset in a pod."""
+    deleted = dataset.ask("collect", {**dataset.asked(opts.dataset), "now": now})
+    line = f"{opts.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
+    if deleted["versions"]:
+        line += f", {counted(deleted['versions'], 'folder')} of versions"
+    if not now:
+        line += "; what was written or read in the last 24 hours stays (--now deletes what no kept version has)"
+    console.print(Text(line), soft_wrap=True)

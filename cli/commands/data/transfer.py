@@ -11,7 +11,6 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli import merged_files
 from cli.commands.cp import paths
 from cli.commands.cp.paths import VolumePath
 from cli.commands.data import local, remote
@@ -118,7 +117,7 @@ def checkout(dataset: Remote, opts: DatasetOptions, target: Path, console: Conso
             for path, file in wanted.items():
                 _receive(program, target, path, file)
             program.finish()
-        if merged := list(merged_files.faults(target, files)):
+        if merged := list(paths.merged_files(target, files)):
             raise UserError(*merged)
     except OSError as error:
         raise UserError(f"{error.filename or target}: {error.strerror or error}") from None

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from rich.console import Console
 
-from cli.commands.drift import found
-from cli.commands.drift.found import DriftReport
-from cli.commands.preview import engine, events
+from cli.commands.preview import engine, events, property_path
 from cli.output import markdown as md
 from components.base.plural import counted
 from core.errors import UserError
 from driver import advice
+from driver.runs.steps import Event
 
 DRIFTED = 3
 """The exit code if something has drifted; 2 is that of a wrong usage."""
@@ -33,7 +34,7 @@ def run(stack: str, context: str, file: Path, console: Console) -> int:
         raise UserError(f"drift of stack {stack} is not known: its cloud cannot be asked ({'; '.join(needed)})")
     if streamed.failed:
         raise UserError(*(known.faults or tuple(risk.text for risk in known.risks)))
-    drift = found.of(streamed.events)
+    drift = drift_of(streamed.events)
     for line in lines(drift, stack):
         console.print(line, markup=False, highlight=False, soft_wrap=True)
     file.write_text(markdown(drift, stack))
@@ -72,3 +73,79 @@ def _up(stack: str) -> str:
 
 def _preview(stack: str) -> str:
     return advice.make("preview", stack)
+
+
+_READ, _PLANNED = "resOutputsEvent", "resourcePreEvent"
+_UNCHANGED = frozenset({"same", "read", "refresh"})
+_SECRETS = frozenset({"data", "stringData"})
+
+
+@dataclass(frozen=True)
+class Drift:
+    """One resource that is not as it was deployed."""
+
+    type: str
+    name: str
+    changes: tuple[tuple[str, str, str], ...] = ()
+    """Path, deployed value and present value of each property; empty if the resource was deleted."""
+
+    def __str__(self) -> str:
+        thing = f"{self.type.rpartition(':')[2]} {self.name}"
+        if not self.changes:
+            return f"{thing} was deleted"
+        return f"{thing} was changed: {'; '.join(f'{path} {_change(old, new)}' for path, old, new in self.changes)}"
+
+
+@dataclass(frozen=True)
+class DriftReport:
+    """What differs from the deployed state, and what the program would change anyway."""
+
+    drifted: tuple[Drift, ...]
+    undeployed: int
+    """Resources that an update changes although nobody touched them: the settings or the program are newer."""
+
+
+def drift_of(events: Iterable[Event]) -> DriftReport:
+    """The drift in the events of `pulumi preview --refresh`.
+
+    A resource whose present state an update would leave as it is does not count: something else owns the difference,
+    such as an autoscaler.
+    """
+    read: dict[str, Mapping[str, Any]] = {}
+    repaired: set[str] = set()
+    for event in events:
+        if (step := event.get(_READ, {}).get("metadata")) and step["op"] == "refresh":
+            read[step["urn"]] = step
+        elif (step := event.get(_PLANNED, {}).get("metadata")) and step["op"] not in _UNCHANGED:
+            repaired.add(step["urn"])
+    drifted = {urn: drift for urn, step in read.items() if urn in repaired and (drift := _drift(step))}
+    return DriftReport(
+        tuple(sorted(drifted.values(), key=lambda each: (each.type, each.name))), len(repaired - drifted.keys())
+    )
+
+
+def _drift(step: Mapping[str, Any]) -> Drift | None:
+    old, new = (step.get(state) for state in ("old", "new"))
+    if old is None or not old.get("custom"):
+        return None
+    token, name = str(step["type"]), str(step["urn"]).rpartition("::")[2]
+    if new is None:
+        return Drift(token, name)
+    changes = tuple(_changes(token, old.get("inputs") or {}, new.get("inputs") or {}))
+    return Drift(token, name, changes) if changes else None
+
+
+def _changes(token: str, old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    for path, _ in property_path.differences(dict(old), dict(new)):
+        if path.startswith("__"):
+            continue
+        hidden = token.endswith(":Secret") and path.split(".")[0].split("[")[0] in _SECRETS
+        before, after = (property_path.find(state, path) for state in (old, new))
+        shown = (property_path.SECRET,) * 2 if hidden else (property_path.text(before), property_path.text(after))
+        yield path, *shown
+
+
+def _change(old: str, new: str) -> str:
+    if not new:
+        return f"{old} was removed"
+    return f"{old} → {new}" if old else f"{new} was added"

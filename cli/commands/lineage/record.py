@@ -1,13 +1,12 @@
-"""What a version records of its origin, in lines for people. Pure."""
+"""What a version records of its origin, in lines for people; entries of another form than the documented one. Pure."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.commands.lineage import forms
 from cli.commands.lineage.graph import SHORT, Node
 from components.base import quantities
 from components.base.plural import counted
@@ -18,7 +17,7 @@ def lines(node: Node) -> list[str]:
     """The lines of a node: what it is and when it was made, by what, and how."""
     if node.problem:
         return [node.problem]
-    known, others = forms.split(node.record)
+    known, others = split_record(node.record)
     made = [*(_of_commit(node) if node.kind == "dataset" else _of_model(node)), *_by_what(known), *_how(known)]
     return [legible(line) for line in [*made, *(f"{key} {value}" for key, value in others.items())]]
 
@@ -102,3 +101,28 @@ def _amount(value: Any) -> str:
 
 def _pairs(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
+
+
+_MAPS = ("data", "metrics", "params", "parts", "reproduces", "settings", "versions")
+_COLLECTIONS = ("volumes", "streams")
+
+
+def split_record(record: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The entries that are as the library's `lineage.py` documents them, and the others, without those that say
+    nothing.
+    """
+    known = {key: value for key, value in record.items() if _is_documented(key, value)}
+    return known, {key: value for key, value in record.items() if key not in known and value is not None}
+
+
+def _is_documented(key: str, value: Any) -> bool:
+    if key in _MAPS and not isinstance(value, Mapping):
+        return False
+    if key == "settings":
+        strategy = value.get("strategy", {"kind": ""})
+        return isinstance(value.get("env", {}), Mapping) and isinstance(strategy, Mapping) and "kind" in strategy
+    if key == "data":
+        return all(isinstance(value.get(each, ()), Collection) for each in _COLLECTIONS)
+    if key == "parts":
+        return "parts" in value and all(isinstance(count, int) for count in value.values())
+    return key != "steps" or isinstance(value, int)

@@ -11,8 +11,7 @@ from rich.console import Console
 
 from cli.api_values import Object
 from cli.commands.logs import lines, messages, pods
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.logs.source import Source
+from cli.commands.logs.pods import LogsOptions, Source
 from cli.training_jobs import jobset_api
 from core.errors import UserError
 from core.kube import Kube

@@ -14,9 +14,8 @@ from cli.access import Access
 from cli.api_values import Object
 from cli.commands.logs import deleted_pods, lines, pods
 from cli.commands.logs.follow import Followed
-from cli.commands.logs.pods import LogsOptions
-from cli.commands.logs.source import Source
-from cli.pipelines import listing, steps, workflow
+from cli.commands.logs.pods import LogsOptions, Source
+from cli.pipelines import listing, workflow
 from cli.pipelines import pods as of_pipelines
 from cli.pipelines.listing import StageRun
 from cli.pipelines.pods import PodOfStage
@@ -82,7 +81,7 @@ def named(access: Access, target: str) -> Stage | None:
 
 def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
     """Prints why parts failed, then the lines that there are. A UserError if there are none."""
-    there, said = of_pipelines.of(access.api, stage.run, stage.name), steps.said(stage.run, stage.name)
+    there, said = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
     if there:
         _check(options, stage, [*(one.place for one in there), *said])
     chosen = [one for one in there if _matches(one.place, options)]
@@ -98,8 +97,8 @@ def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -
     found = {**of_steps, **of_pods}
     if not found:
         raise UserError(_nothing(access, stage, options, there))
-    lines.show(dict(sorted(found.items(), key=lambda item: steps.order(item[0]))), console)
-    if not of_pods and stage.facts and stage.facts.done and options.role not in steps.ONLY:
+    lines.show(dict(sorted(found.items(), key=lambda item: workflow.line_order(item[0]))), console)
+    if not of_pods and stage.facts and stage.facts.done and options.role not in workflow.ONE_TIME_STEPS:
         console.print(Text(_nothing(access, stage, options, there), style="yellow"), soft_wrap=True)
 
 
@@ -115,7 +114,7 @@ def follow(access: Access, stage: Stage, options: LogsOptions, console: Console)
         there = of_pipelines.of(access.api, run, stage.name)
         # A part that nobody has worked on yet is no mistake in --index.
         chosen = [one for one in there if _matches(one.place, options)]
-        said = steps.said(run, stage.name)
+        said = workflow.step_messages(run, stage.name)
         followed.tell({place: text for place, text in said.items() if _matches(place, options)})
         wide = lines.wide([*said, *(one.place for one in there)])
         followed.go_on([source for one in chosen for source in _sources(one)], wide)
@@ -141,12 +140,12 @@ def _sources(one: PodOfStage) -> list[Source]:
 
 def _check(options: LogsOptions, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
     """A UserError if none of these places has this role or index."""
-    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=steps.order)))
+    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=workflow.line_order)))
     if options.role and options.role not in roles:
         remedy = f"choose one of {', '.join(roles)}{did_you_mean(options.role, roles)}"
         raise UserError(f"--role: {stage.title} has no pod of role {options.role}; {remedy}")
     if not any(_matches(place, options) for place in places):
-        have = sorted({index for role, index in places if role not in steps.ONLY})
+        have = sorted({index for role, index in places if role not in workflow.ONE_TIME_STEPS})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
         raise UserError(f"--index: {stage.title} has no pod of index {options.index}; {worked}")
 
@@ -154,7 +153,7 @@ def _check(options: LogsOptions, stage: Stage, places: Sequence[tuple[str, int]]
 def _matches(place: tuple[str, int], options: LogsOptions) -> bool:
     role, index = place
     return options.role in (None, role) and (
-        options.index is None or (role not in steps.ONLY and index == options.index)
+        options.index is None or (role not in workflow.ONE_TIME_STEPS and index == options.index)
     )
 
 

@@ -20,9 +20,9 @@ from rich.text import Text
 from cli import temporary_pod, tunnel
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.run import create, waiting
+from cli.commands.run import create, submission
 from cli.commands.run.plan import Planned
-from cli.commands.run.size import size_text
+from cli.commands.run.submission import size_text
 from cli.training_jobs import find, jobset_api
 from components.base.labels import labels
 from components.cost import pods as cost
@@ -79,7 +79,7 @@ def opened(
     """The address on this machine with the notebook's token, as long as the context lasts, and the path of its JobSet
     in the API."""
     job_set = _started(access, resolved, name, console)
-    waiting.until_admitted(access, job_set, console)
+    submission.until_admitted(access, job_set, console)
     pod = _pod(access, job_set)
     with tunnel.opened(access.api, pod, notebook_manifest.PORT, port) as local:
         url = f"http://{tunnel.HOST}:{local}"

@@ -18,7 +18,7 @@ from cli.commands.lineage.volumes import Pods, Volumes
 from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
 from cli.commands.reproduce import comparison, recipe
-from cli.commands.run import plan, submission, waiting
+from cli.commands.run import plan, submission
 from cli.commands.run.command import told
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
@@ -74,7 +74,7 @@ def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Cons
         return
 
     def until_end() -> None:
-        waiting.until_admitted(this.access, submitted.job_set, console)
+        submission.until_admitted(this.access, submitted.job_set, console)
         follow.until_end(this.access.api, submitted.job_set, LogsOptions(), console)
 
     submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=False)

@@ -7,12 +7,11 @@ from rich.text import Text
 
 from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
-from cli.commands.run import create, plan, publication, submission, waiting
+from cli.commands.run import create, plan, publication, submission
 from cli.commands.run.create import Came
 from cli.commands.run.plan import Planned
 from cli.commands.run.request import section
-from cli.commands.run.size import size_text
-from cli.commands.run.submission import Ready, SubmitOptions
+from cli.commands.run.submission import Ready, SubmitOptions, size_text
 from driver.runs.job_set import JobSet
 
 _AGAIN = "run it once more with --again"
@@ -40,7 +39,7 @@ def run(options: SubmitOptions, console: Console) -> None:
         return
 
     def until_end() -> None:
-        waiting.until_admitted(this.access, submitted.job_set, console)
+        submission.until_admitted(this.access, submitted.job_set, console)
         follow.until_end(this.access.api, submitted.job_set, LogsOptions(), console)
 
     submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=options.detach)

@@ -15,7 +15,7 @@ from rich.console import Console
 from cli.access import Access
 from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
-from cli.commands.run import create, plan, submission, waiting
+from cli.commands.run import create, plan, submission
 from cli.commands.run.create import Came
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
@@ -72,7 +72,7 @@ def publish(
     job_set = submission.submit(this, told, console).job_set
 
     def until_end() -> None:
-        waiting.until_admitted(access, job_set, console)
+        submission.until_admitted(access, job_set, console)
         follow.until_end(access.api, job_set, LogsOptions(), console)
         # Its pod would keep the volume's claim from being deleted with the stack.
         access.api.delete(jobset_api.path(job_set), propagationPolicy="Foreground")

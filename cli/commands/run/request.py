@@ -11,7 +11,6 @@ from typing import Any
 
 import yaml
 
-from cli.commands.run import outputs
 from components.base.names import shorten
 from core.errors import UserError
 
@@ -123,7 +122,7 @@ def completed(name: str, settings: Mapping[str, Any], team: str | None) -> dict[
     Those of a team's job are below a folder of the team, because other teams may have jobs of the same name.
     """
     found = {"files": _SOURCE_OF_ALL, "strategy": {"kind": "single"}, **settings}
-    return outputs.placed(name, found, team)
+    return with_outputs(name, found, team)
 
 
 def folder_of(file: Path | None) -> Path:
@@ -218,3 +217,26 @@ def _named(command: Sequence[str]) -> str:
     words = [word for word in command if not word.startswith("-")]
     stem = PurePosixPath(next((word for word in words if word.endswith(".py")), words[0] if words else "job")).stem
     return shorten(re.sub(r"[^a-z0-9]+", "-", stem.lower()).strip("-") or "job", 20)
+
+
+def with_outputs(name: str, settings: Mapping[str, Any], team: str | None) -> dict[str, Any]:
+    """A job's settings with folders on the first volume that its pods may write to.
+
+    A team's are below a folder of the team: with the same name and files, jobs of others have the same runs, and would
+    resume from its checkpoints. Folders that the settings name stay.
+    """
+    found, below = dict(settings), f"{team}/" if team else ""
+    if volume := _first_writable(settings.get("volumes")):
+        found.setdefault("model", {"volume": volume, "path": f"{below}{name}"})
+        found.setdefault("checkpoints", {"volume": volume})
+        found.setdefault("tensorboard", {"volume": volume})
+    for key in ("checkpoints", "tensorboard"):
+        if team and isinstance(place := found.get(key), Mapping):
+            found[key] = {"path": f"{below}{key}", **place}
+    return found
+
+
+def _first_writable(volumes: Any) -> str | None:
+    if not isinstance(volumes, Mapping):
+        return None  # which the check of the settings reports
+    return next((name for name, of in volumes.items() if not (isinstance(of, Mapping) and of.get("readOnly"))), None)

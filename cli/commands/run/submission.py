@@ -11,10 +11,15 @@ from rich.console import Console
 from rich.text import Text
 
 from cli.access import Access
+from cli.api_values import Object
 from cli.commands.run import create
 from cli.commands.run.create import Came, Planned, Submitted
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest
+from cli.commands.why import command as why_command
+from cli.output.numbers import unit_price
+from components.base.plural import counted
+from components.base.price import Usd
 from core.errors import UserError
 from stack_file import dumping
 
@@ -103,3 +108,50 @@ def follow(
         console.print(Text(f"\n{this.planned.run} goes on. {hint}: {this.command(shows)}"), soft_wrap=True)
         console.print(Text(f"Stop it: {this.command('cancel')}"), soft_wrap=True)
         raise SystemExit(130) from None
+
+
+class Size(Protocol):
+    """What is submitted asks for."""
+
+    @property
+    def pods(self) -> int:
+        """All of its pods."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all of them."""
+
+    @property
+    def hourly(self) -> Usd | None:
+        """What they cost; None if a price is unknown."""
+
+
+def size_text(planned: Size) -> str:
+    """What a job asks for, and what that costs."""
+    gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
+    return f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
+
+
+def _price(hourly: Usd | None) -> str:
+    if hourly is None:
+        return "price unknown"
+    low, high = unit_price(hourly.low), unit_price(hourly.high)
+    return f"about ${low} per hour" if low == high else f"about ${low} to ${high} per hour"
+
+
+_LOOK_SECONDS = 1.0
+
+
+def until_admitted(access: Access, job_set: Object, console: Console) -> None:
+    """Prints why it waits, whenever that changes and has not passed a moment later."""
+    told = before = ""
+    while True:
+        found = why_command.explained(access, job_set)
+        if found.state not in ("waiting", "stuck"):
+            return
+        now = "\n".join([*found.lines, *found.after])
+        if now == before and now != told:
+            why_command.show(found, console)
+            told = now
+        before = now
+        time.sleep(_LOOK_SECONDS)

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from cli import tunnel
 from cli.access import Access
-from cli.commands.runs import facts, picture
+from cli.commands.runs import page_content
 from cli.commands.runs.ask import Asker
 from cli.commands.runs.show import summary
 from cli.output.times import age
@@ -59,11 +59,13 @@ def answers(access: Access, name: str, clock: Callable[[], datetime] = lambda: d
             "state": found.run.state,
             "ended": found.run.state in workflow.ENDS,
             "summary": summary(found, now),
-            "picture": picture.svg(found, chosen=stage),
+            "picture": page_content.picture_of(found, chosen=stage),
             "stages": [
                 {
                     "name": one.run.stage,
-                    "facts": facts.of(one, found, access.command(f"logs {found.run.name}/{one.run.stage}")),
+                    "facts": page_content.stage_details(
+                        one, found, access.command(f"logs {found.run.name}/{one.run.stage}")
+                    ),
                 }
                 for one in found.stages
             ],

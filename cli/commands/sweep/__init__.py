@@ -50,7 +50,7 @@ def click_command(
     from cli.access import Access
     from cli.commands.run.submission import SubmitOptions
     from cli.commands.sweep import asked, command, results
-    from cli.commands.sweep import publish as publishing
+    from cli.commands.sweep import command as publishing
     from core import terminal
 
     if file:
@@ -73,7 +73,7 @@ def click_command(
         raise click.UsageError("--json: shows results, and --publish publishes; remove one of them")
     access = Access.of(stack, team, options.context())
     if publish:
-        publishing.run(access, sweep, publish, terminal.console())
+        publishing.publish_best(access, sweep, publish, terminal.console())
     else:
         results.run(access, sweep, terminal.console(), as_json=as_json)
 

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli import cluster_api
 from cli.commands.top import history as queue_history
-from cli.commands.top import plot, rows, tables
+from cli.commands.top import rows, tables
 from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from core.errors import UserError
@@ -64,7 +64,7 @@ def show(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence
         console.print(Text(f"could not read: {note}", style="yellow"))
     if points and found.queues:
         console.print()
-        for line in plot.draw(points, console.width):
+        for line in queue_history.draw_history(points, console.width):
             console.print(Text(line, no_wrap=True, overflow="crop"))
         console.print(Text(SEEN, style="dim"))
 

@@ -1,14 +1,15 @@
-"""Who has which accelerators now: by flavor, by queue, and by namespace."""
+"""Who has which accelerators now: by flavor, by queue, and by namespace; and nodes that are about to be lost."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.lost_nodes import devices, leaving
 from agents.quota_return.nodes import why_unschedulable
 from cli.api_values import Object
-from cli.commands.top import troubles
+from cli.commands.why.answer import resource_name
 from cli.kueue import quota_tree, unqueued, workloads
 from cli.kueue.objects import ClusterObjects, condition
 from cli.kueue.quota_tree import Room
@@ -107,7 +108,7 @@ def of(objects: ClusterObjects, works: Sequence[Work]) -> Top:
         tuple(_queue(name, objects, works) for name in shown),
         tuple(share for name in shown for share in _shares(name, resources, objects, room)),
         tuple(_namespace(name, objects, works, resources, held) for name in _namespaces(objects, works, shown)),
-        tuple(troubles.lines(node for flavor in resources for node in _nodes(flavor, objects))),
+        tuple(node_troubles(node for flavor in resources for node in _nodes(flavor, objects))),
     )
 
 
@@ -208,3 +209,17 @@ def _namespace(
     states = Counter(work.state for work in inside)
     wanted = sum(work.gpus for work in inside if work.state == "waiting")
     return Namespace(name, dict(used), states["running"], states["admitted"], states["waiting"], wanted)
+
+
+def node_troubles(nodes: Iterable[Object]) -> Iterator[str]:
+    """A sentence for each trouble. The number of ready nodes shows which are cordoned."""
+    for node in nodes:
+        name = node["metadata"]["name"]
+        found = leaving.announcement(node)
+        if found and not node["spec"].get("unschedulable"):
+            yield f"Node {name} {found.words}."
+        for resource, each in devices.of_node(node).items():
+            if broken := each.there - each.healthy:
+                verb, them = ("is", "it") if broken == 1 else ("are", "them")
+                what = f"{broken} of {each.there} {resource_name(resource)} of node {name}"
+                yield f"{what} {verb} unhealthy: no pod gets {them}."

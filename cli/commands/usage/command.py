@@ -1,24 +1,26 @@
-"""What the cluster recorded, shown."""
+"""What the cluster recorded: GPU-hours by month, team, queue and flavor, with an estimate of their cost."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 
 from rich.console import Console
 from rich.text import Text
 
-from agents.usage.record import PREFIX
+from agents.usage.record import PREFIX, Record
 from cli import cluster_api
-from cli.commands.usage import rows
-from cli.commands.usage.rows import Row
+from cli.api_values import Object
+from cli.kueue import prices, workloads
 from cli.kueue.objects import KUEUE
+from cli.kueue.prices import Prices
 from cli.output.numbers import spent
 from cli.output.tables import table
 from components.base.labels import COMPONENT
+from components.base.price import Usd
 from core.errors import UserError
 from core.kube import Kube
 from driver.stack_settings import StackSettings
@@ -66,7 +68,7 @@ def recorded(api: Kube, settings: StackSettings) -> list[Row]:
         raise UserError(f"{reason}; it does once a stack with queues that have GPUs is deployed")
     teams = settings.section("teams").items()
     names = {(args or {}).get("namespace") or name: name for name, args in teams}
-    return rows.of(records, api.items(f"{KUEUE}/resourceflavors"), names)
+    return usage_rows(records, api.items(f"{KUEUE}/resourceflavors"), names)
 
 
 def show(found: Sequence[Row], month: str, console: Console) -> None:
@@ -78,7 +80,52 @@ def show(found: Sequence[Row], month: str, console: Console) -> None:
         (row.month, row.team or "-", row.queue, row.flavor, f"{row.gpu_hours:,.1f}", spent(row.usd)) for row in found
     ]
     if len(found) > 1:
-        hours, usd = rows.total(found)
+        hours, usd = total(found)
         cells.append(("together", "", "", "", f"{hours:,.1f}", spent(usd)))
     console.print(table(_HEADINGS, cells, right=("GPU-hours", "estimate")))
     console.print(Text(_NOTE, style="dim"))
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the jobs of one queue and namespace held of one flavor in a month."""
+
+    month: str
+    """As 2026-11, in UTC."""
+    team: str | None
+    """None for the stack's own namespace."""
+    queue: str
+    flavor: str
+    gpu_hours: float
+    usd: Usd | None
+    """An estimate at list prices; None if the price of the flavor is unknown."""
+
+
+def usage_rows(records: Sequence[Object], flavors: Sequence[Object], teams: Mapping[str, str]) -> list[Row]:
+    """From the agent's ConfigMaps and the ResourceFlavors. `teams`: names by namespace."""
+    names, costs = workloads.flavor_names(flavors), prices.of(flavors)
+    return sorted(
+        (row for one in records for row in _rows(one, names, costs, teams)),
+        key=lambda row: (row.month, row.team or "", row.queue, row.flavor),
+    )
+
+
+def _rows(one: Object, names: Mapping[str, str], costs: Prices, teams: Mapping[str, str]) -> Iterator[Row]:
+    team = teams.get(str(one["metadata"]["name"]).removeprefix(PREFIX))
+    for month, queues in Record.read(one.get("data") or {}).usage.items():
+        for queue, held in queues.items():
+            for flavor, seconds in held.items():
+                hours = seconds / 3600
+                yield Row(month, team, queue, names.get(flavor, flavor), round(hours, 3), _cost(hours, flavor, costs))
+
+
+def _cost(hours: float, flavor: str, costs: Prices) -> Usd | None:
+    each = [node.usd / node.accelerators for node in costs.get(flavor, ()) if node.accelerators]
+    return Usd(min(each), max(each)) * hours if each else None
+
+
+def total(rows: Sequence[Row]) -> tuple[float, Usd | None]:
+    """GPU-hours of all rows, and their cost; None if one is unknown."""
+    known = [row.usd for row in rows if row.usd]
+    usd = sum(known, Usd(0, 0)) if len(known) == len(rows) else None
+    return sum(row.gpu_hours for row in rows), usd

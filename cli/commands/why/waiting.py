@@ -9,7 +9,7 @@ from dataclasses import replace
 from cli.commands.why import returned_quota
 from cli.commands.why.answer import SHOWN, Answer, Observed, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
-from cli.kueue import flavor_nodes, workloads
+from cli.kueue import flavor_fit, workloads
 from cli.kueue.objects import Condition, JobObjects, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
@@ -38,7 +38,7 @@ def waiting(observed: Observed, work: Work) -> Answer:
         return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
     if work.cluster_queue not in observed.room.queues:
         return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
-    missing = short(work, observed.room, observed.objects.flavors, flavor_nodes.without_nodes(observed.objects))
+    missing = short(work, observed.room, observed.objects.flavors, flavor_fit.without_nodes(observed.objects))
     if missing is None:
         message = work.reserved.message or "Kueue has not looked at it yet"
         room = (
@@ -70,7 +70,7 @@ def _told_short(observed: Observed, work: Work, found: Answer, missing: Short) -
         return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
     admits = _admits(observed, work, possible, flavors) if possible else ()
     # Kueue prefers the idle quota of a flavor without nodes to another that it would have to reclaim.
-    is_reclaimed = flavor_nodes.passed_over(observed.objects.flavors).issuperset(missing.without_nodes)
+    is_reclaimed = flavor_fit.passed_over(observed.objects.flavors).issuperset(missing.without_nodes)
     reclaimed = (line for option in possible if is_reclaimed for line in _reclaimed(work, option, flavors))
     after = (*admits, *reclaimed, *idle, *_tainted(missing, flavors))
     return replace(found, headings=headings if rows else (), rows=rows, after=after)
@@ -78,7 +78,7 @@ def _told_short(observed: Observed, work: Work, found: Answer, missing: Short) -
 
 def _without_nodes(observed: Observed, missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
     """The flavors that take no part until one of their nodes takes pods."""
-    found, out = flavor_nodes.without_nodes(observed.objects), flavor_nodes.passed_over(observed.objects.flavors)
+    found, out = flavor_fit.without_nodes(observed.objects), flavor_fit.passed_over(observed.objects.flavors)
     for flavor in missing.without_nodes:
         why = f": {some(found[flavor])}" if found[flavor] else ""
         then = "the job does not get it until one does" if flavor in out else "Kueue does not pass it over yet"

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import stack
 from cli.commands.cp.paths import VolumePath
-from cli.commands.data import collect, history, remote, transfer
+from cli.commands.data import history, remote, transfer
 from cli.commands.data.remote import DatasetOptions, Remote
 from components.base.settings import Settings
 from components.datasets.settings import DatasetArgs
@@ -379,13 +379,13 @@ def test_what_no_version_has_is_deleted(
     _put(dataset, folder, capsys)
     here = Dataset(dataset.root)
     left = here.content(here.keep(io.BytesIO(bytes(4096))))
-    collect.collect(dataset, _QUESTION, Console(), now=False)
+    history.collect(dataset, _QUESTION, Console(), now=False)
     assert capsys.readouterr().out == (
         "digits: deleted 0 B: 0 contents; what was written or read in the last 24 hours stays "
         "(--now deletes what no kept version has)\n"
     )
     monkeypatch.setattr(retention, "_ENTERED_SECONDS", 0.0)
-    collect.collect(dataset, _QUESTION, Console(), now=True)
+    history.collect(dataset, _QUESTION, Console(), now=True)
     assert capsys.readouterr().out == "digits: deleted 4 KiB: 1 content\n"
     assert not left.exists()
     assert not list(here.damaged())
@@ -393,4 +393,4 @@ def test_what_no_version_has_is_deleted(
 
 def test_one_version_alone_is_not_collected() -> None:
     with pytest.raises(UserError, match="digits@main~1: collect takes a whole dataset; remove the reference"):
-        collect.run(replace(_QUESTION, reference="main~1"), now=True)
+        history.collect_from(replace(_QUESTION, reference="main~1"), now=True)

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from cli.commands.drift import command
 from cli.commands.drift import command as drift_command
-from cli.commands.drift import found
-from cli.commands.drift.found import DriftReport
+from cli.commands.drift.command import DriftReport
 from tests.hosts.preview_events import SECRET
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -31,7 +31,7 @@ def _planned(operation: str, token: str = _DEPLOYMENT, name: str = "server") -> 
 
 
 def _said(*events: Event) -> list[str]:
-    return drift_command.lines(found.of(events), "dev")
+    return drift_command.lines(command.drift_of(events), "dev")
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_the_report_of_a_stack_without_drift_says_so() -> None:
 
 
 def test_the_report_lists_what_has_drifted_and_the_command_for_the_stack() -> None:
-    drift = found.of([_read({"a": 1}, None), _planned("create")])
+    drift = command.drift_of([_read({"a": 1}, None), _planned("create")])
     assert drift_command.markdown(drift, "prod") == (
         "# Drift of stack `prod`\n\n- Deployment server was deleted\n\n"
         "1 resource differs from the deployed state; to repair: make up STACK=prod REFRESH=1\n"

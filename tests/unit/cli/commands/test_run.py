@@ -16,7 +16,7 @@ import stack_file
 from cli.access import Access
 from cli.commands.logs import follow
 from cli.commands.run import command as run_command
-from cli.commands.run import create, plan, request, submission, waiting
+from cli.commands.run import create, plan, request, submission
 from cli.commands.run.create import Came
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobOptions
@@ -318,7 +318,7 @@ class TestFinished:
     def api(self, mine: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
         api = Api()
         monkeypatch.setattr(Access, "of", lambda *_: Access(cast(Kube, api), "tensorplane-dev", stack="dev"))
-        monkeypatch.setattr(waiting, "until_admitted", lambda *_: None)
+        monkeypatch.setattr(submission, "until_admitted", lambda *_: None)
         monkeypatch.setattr(follow, "until_end", lambda *_: None)
         self.run()
         api.end("Completed")

@@ -17,7 +17,7 @@ from cli.commands.preview.report import Components, Report
 from cli.commands.preview.sections import preemption
 from cli.commands.preview.sections import queues as queues_section
 from cli.commands.tiers import command as tiers
-from cli.commands.tiers import drawing, tables, text
+from cli.commands.tiers import drawing, tables
 from cli.commands.tiers import rows as tier_rows
 from components.node_groups import fleet
 from components.node_groups.cluster_properties import Site
@@ -103,7 +103,7 @@ def test_machines_outside_the_catalog_count_as_cores_and_gpus() -> None:
         "a": {"cpus": 4, "memoryGib": 8, "gpus": {"any": 2}},
         "b": {"mayBorrow": {"cpu": 4, "any": 1}},
     }
-    assert list(text.rows([], tier_rows.tiers(registered(queues, {})))) == [
+    assert list(tables.tier_rows([], tier_rows.tiers(registered(queues, {})))) == [
         ("a", "normal", "-", "1", "cpu", "4 cores", "0"),
         ("", "", "", "2", "any", "2", "0"),
         ("b", "normal", "-", "1", "cpu", "0", "4 cores from a"),
@@ -116,7 +116,7 @@ def test_teams_get_what_their_queues_have_together() -> None:
         "a": {"gpus": {"t4": 2}, "mayBorrow": {"t4": 1}, "teams": ["x", "y"]},
         "b": {"gpus": {"t4": 4}, "teams": ["y"]},
     }
-    headings, *rows = text.team_rows(tier_rows.tiers(registered(queues)))
+    headings, *rows = tables.team_rows(tier_rows.tiers(registered(queues)))
     assert headings == ("team", "cpu", "t4", "a100-80gb", "h100-80gb", "queues")
     assert rows == [("x", "never", "2 + 1", "never", "never", "a"), ("y", "never", "6", "never", "never", "a, b")]
 
@@ -127,7 +127,7 @@ def test_a_team_never_gets_more_than_there_is() -> None:
         "research": {"gpus": {"h100-80gb": 8}, "mayBorrow": {"h100-80gb": 24}, "teams": ["vision", "speech"]},
         "production": {"gpus": {"h100-80gb": 24}, "lends": {"h100-80gb": 24}, "teams": ["vision"]},
     }
-    shown = {team: row for team, *row in text.team_rows(tier_rows.tiers(registered(queues, groups)))[1:]}
+    shown = {team: row for team, *row in tables.team_rows(tier_rows.tiers(registered(queues, groups)))[1:]}
     assert shown == {"speech": ["never", "8 + 24", "research"], "vision": ["never", "32", "production, research"]}
 
 
@@ -138,14 +138,16 @@ def test_a_team_borrows_what_others_lend_and_no_more() -> None:
         "c": {"gpus": {"t4": 4}, "lends": {"t4": 3}},
         "d": {"gpus": {"t4": 2}, "cohort": "none"},
     }
-    (row,) = text.team_rows(tier_rows.tiers(registered(queues)))[1:]
+    (row,) = tables.team_rows(tier_rows.tiers(registered(queues)))[1:]
     assert row[2] == "2 + 3"
 
 
 def test_of_many_lenders_and_teams_some_are_named() -> None:
     queues = {name: {"gpus": {"t4": 1}} for name in "bcdefg"}
     rows = list(
-        text.rows([], tier_rows.tiers(registered({**queues, "a": {"mayBorrow": {"t4": 1}, "teams": [*"uvwxyz"]}})))
+        tables.tier_rows(
+            [], tier_rows.tiers(registered({**queues, "a": {"mayBorrow": {"t4": 1}, "teams": [*"uvwxyz"]}}))
+        )
     )
     assert rows[0][2] == "u, v, w, x and 2 more"
     assert rows[0][-1] == "1 from b, c, d, e and 2 more"
@@ -154,7 +156,7 @@ def test_of_many_lenders_and_teams_some_are_named() -> None:
 def test_a_change_shows_what_was() -> None:
     before = registered({"a": {"gpus": {"t4": 2}, "priority": "high"}, "gone": {"gpus": {"h100-80gb": 1}}})
     after = registered({"a": {"gpus": {"a100-80gb": 2, "t4": 4}}, "new": {"gpus": {"h100-80gb": 1}}})
-    rows = list(text.rows(tier_rows.tiers(before), tier_rows.tiers(after)))
+    rows = list(tables.tier_rows(tier_rows.tiers(before), tier_rows.tiers(after)))
     assert rows == [
         ("a", "high → normal", "-", "1", "t4", "2 → 4", "0"),
         ("", "", "", "never → 2", "a100-80gb", "0 → 2", "0"),
@@ -164,7 +166,7 @@ def test_a_change_shows_what_was() -> None:
         ("gone (deleted)", "normal", "-", "1", "h100-80gb", "1", "0"),
         ("", "", "", "never", "cpu, t4, a100-80gb", "0", "0"),
     ]
-    kinds = list(text.flavor_rows(tier_rows.flavors(before), tier_rows.flavors(after)))
+    kinds = list(tables.flavor_rows(tier_rows.flavors(before), tier_rows.flavors(after)))
     assert ("t4", "8", "2 → 4", "6 → 4") in kinds
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 
 from agents.lost_nodes import leaving
 from cli.commands.top import command as top
-from cli.commands.top import history, plot, rows
+from cli.commands.top import history, rows
 from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
 from cli.kueue.objects import ClusterObjects, gather
@@ -118,7 +118,7 @@ def test_a_flavor_without_labels_has_the_nodes_of_no_other() -> None:
 
 
 def test_without_gpus_only_waiting_jobs_are_drawn() -> None:
-    drawn = "\n".join(plot.draw([Point(NOW - timedelta(hours=1), 2, 0), Point(NOW, 2, 0)], 80))
+    drawn = "\n".join(history.draw_history([Point(NOW - timedelta(hours=1), 2, 0), Point(NOW, 2, 0)], 80))
     assert "GPUs in use" not in drawn
     assert "jobs waiting" in drawn
 

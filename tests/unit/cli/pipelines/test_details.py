@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands.runs import facts
+from cli.commands.runs import page_content
 from cli.pipelines import details, eta, listing, stage_spec
 from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details, Stage
@@ -69,7 +69,7 @@ def test_a_stage_that_publishes_has_no_program_and_says_where() -> None:
     found = stage_spec.of(run, "report")
     assert (found.image, found.command, found.publishes_to) == ("", (), "digits-server")
     assert [one.path for one in found.inputs.values()] == ["/data/counts", "/in/vectors"]
-    labels = dict(facts.of(_stage(_details(run), "report"), _details(run), "logs"))
+    labels = dict(page_content.stage_details(_stage(_details(run), "report"), _details(run), "logs"))
     assert labels["Publishes to"] == "digits-server"
     assert "Image" not in labels
 

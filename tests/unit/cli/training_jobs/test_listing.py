@@ -10,7 +10,7 @@ import pytest
 
 from cli.kueue import workloads
 from cli.kueue.objects import ClusterObjects
-from cli.training_jobs import durations, listing
+from cli.training_jobs import listing
 
 NOW = datetime(2026, 11, 25, 12, 0, tzinfo=UTC)
 FLAVOR = {"metadata": {"name": "tp-t4"}, "spec": {"nodeLabels": {"tensorplane.dev/flavor": "t4"}}}
@@ -156,4 +156,4 @@ def test_the_next_run_is_expected_to_last_as_long_as_the_latest_that_finished() 
     works = workloads.works(
         ClusterObjects("ml", workloads=[work("a-1", reserved=9), work("a-2", reserved=3, before=1800)])
     )
-    assert durations.of(sets, works) == {"a": 2.5 * 3600}
+    assert listing.durations_of(sets, works) == {"a": 2.5 * 3600}

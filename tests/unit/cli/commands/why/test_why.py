@@ -17,7 +17,7 @@ from cli.commands.why import answer as why_answer
 from cli.commands.why import command as why_command
 from cli.commands.why import pods as why_pods
 from cli.commands.why import shortage, verdict, waiting
-from cli.kueue import flavor_match, quota_tree, unqueued
+from cli.kueue import flavor_fit, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
 from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.workloads import Pods
@@ -230,7 +230,7 @@ def test_a_flavor_lets_in_what_selects_and_tolerates_it() -> None:
 
     def inside(*, selector: dict[str, str] | None = None, terms: tuple[Any, ...] = (), tolerates: bool = True) -> bool:
         pods = Pods("worker", 1, {}, selector or {}, (exists,) if tolerates else (), terms)
-        return flavor_match.lets_in(flavor, pods, {"card", "shared"})
+        return flavor_fit.lets_in(flavor, pods, {"card", "shared"})
 
     assert inside()
     assert not inside(tolerates=False)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.preview import price_notes, shares, words
+from cli.commands.preview import cost_notes, words
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import cost
@@ -33,7 +33,7 @@ def test_the_note_lists_machines_by_basis_and_date() -> None:
     cpu, old, new = _group("m7i.2xlarge", "2024-10-10"), _group("g4dn.xlarge"), _group("p5.48xlarge")
     spot = _group("g6.xlarge", "2025-06-28", spot=True)
     report = _report(cpu=(cpu, cpu), more=(cpu, cpu), old=(old, old), new=(new, new), spot=({}, spot))
-    assert price_notes.text(report) == (
+    assert cost_notes.price_note(report) == (
         f"{ESTIMATES} List prices on demand: m7i.2xlarge of 2024-10-10; p5.48xlarge, g4dn.xlarge of 2026-01-21. "
         "Spot prices, which change daily: g6.xlarge of 2025-06-28."
     )
@@ -41,13 +41,13 @@ def test_the_note_lists_machines_by_basis_and_date() -> None:
 
 def test_a_price_that_the_catalog_changed_has_both_dates() -> None:
     report = _report(new=(_group("p5.48xlarge", "2026-01-21"), _group("p5.48xlarge", "2026-07-20", usd=3.0)))
-    assert price_notes.text(report).endswith("demand: p5.48xlarge of 2026-01-21; p5.48xlarge of 2026-07-20.")
+    assert cost_notes.price_note(report).endswith("demand: p5.48xlarge of 2026-01-21; p5.48xlarge of 2026-07-20.")
 
 
 def test_a_price_without_a_record_has_an_unknown_date_and_a_missing_price_none() -> None:
     unrecorded = events.group("none", "m7i.large", (0, 4), hourlyUsdMax=1.0)
     report = _report(a=(unrecorded, {}), b=({}, _group("p6-b200.48xlarge", "", None)), c=(_group(None), {}))
-    assert price_notes.text(report) == f"{ESTIMATES} List prices on demand: m7i.large of an unknown date."
+    assert cost_notes.price_note(report) == f"{ESTIMATES} List prices on demand: m7i.large of an unknown date."
 
 
 ON_DEMAND, SPOT = _group("g4dn.xlarge"), _group("g4dn.xlarge", "2025-06-28", 1.0, spot=True)
@@ -86,7 +86,7 @@ def test_the_nodes_of_a_job_are_named_with_their_spot_prices() -> None:
         },
         pods_after=(Pods("tensorplane:index:TrainingJob", "digits", "digits", "research", gpus=1),),
     )
-    (line,) = shares.lines(report)
+    (line,) = cost_notes.training_shares(report)
     assert line.startswith("digits: its share of its nodes, which cost per hour and node: old $0.50 (spot); while ")
 
 

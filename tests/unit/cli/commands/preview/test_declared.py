@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from cli.commands.preview import contents
+from cli.commands.preview import declared
 
 CLAIM, CLASS = "kubernetes:core/v1:PersistentVolumeClaim", "kubernetes:storage.k8s.io/v1:StorageClass"
-PERSISTENT: contents.Resource = ("kubernetes:core/v1:PersistentVolume", {})
+PERSISTENT: declared.Resource = ("kubernetes:core/v1:PersistentVolume", {})
 END = "kubernetes:volsync.backube/v1alpha1:ReplicationDestination"
 SNAPSHOT = {"kind": "VolumeSnapshot", "name": "monday"}
 
 
-def _claim(**spec: Any) -> contents.Resource:
+def _claim(**spec: Any) -> declared.Resource:
     return CLAIM, {"spec": spec}
 
 
@@ -31,14 +31,14 @@ def _claim(**spec: Any) -> contents.Resource:
         ([(CLAIM, {"spec": "hidden"})], ""),
     ],
 )
-def test_a_volume_starts_with_its_source(resources: list[contents.Resource], says: str) -> None:
-    assert contents.start(resources) == says
+def test_a_volume_starts_with_its_source(resources: list[declared.Resource], says: str) -> None:
+    assert declared.volume_origin(resources) == says
 
 
 def test_resources_belong_to_the_volume_that_is_their_parent() -> None:
     urn = "urn:pulumi:dev::tensorplane::tensorplane:index:Volume"
     step = {"op": "create", "urn": f"{urn}${CLASS}::dev-a", "type": CLASS, "new": {"parent": f"{urn}::a"}}
-    assert contents.volume_of(step) == "a"
-    assert contents.volume_of({**step, "urn": f"{urn}${CLAIM}::a", "type": CLAIM, "new": {"inputs": {}}}) == "a"
-    assert contents.volume_of({**step, "op": "delete"}) == ""
-    assert contents.volume_of({**step, "urn": f"urn:pulumi:dev::tensorplane::{CLASS}::dev-a"}) == ""
+    assert declared.volume_of(step) == "a"
+    assert declared.volume_of({**step, "urn": f"{urn}${CLAIM}::a", "type": CLAIM, "new": {"inputs": {}}}) == "a"
+    assert declared.volume_of({**step, "op": "delete"}) == ""
+    assert declared.volume_of({**step, "urn": f"urn:pulumi:dev::tensorplane::{CLASS}::dev-a"}) == ""
