@@ -16,7 +16,7 @@ from rich.text import Text
 
 from core.errors import UserError
 from core.kube import Kube
-from core.progress import duration
+from core.times import elapsed
 from driver.watch import MODEL_SERVER, TRAINING_JOB, Outputs
 
 Image = Sequence[Sequence[float]]
@@ -167,6 +167,6 @@ def times(durations: dict[str, float], total: float) -> Table:
     table.add_column("stage")
     table.add_column("took", justify="right")
     for name, seconds in durations.items():
-        table.add_row(name, duration(seconds))
-    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
+        table.add_row(name, elapsed(seconds))
+    table.add_row("[bold]all[/bold]", f"[bold]{elapsed(total)}[/bold]")
     return table

@@ -16,6 +16,7 @@ from rich.text import Text
 from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
+from core import times
 from core.fitted_table import FittedTable
 from core.kube import Kube
 from driver import agent_states, failures
@@ -222,9 +223,5 @@ def condition(thing: Object, kind: str) -> bool:
 
 
 def age(thing: Object, now: datetime.datetime) -> str:
-    """Its age, in the largest unit."""
-    seconds = int((now - datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"])).total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} s"
+    """For how long it has existed."""
+    return times.age(datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"]), now)

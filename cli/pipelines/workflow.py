@@ -10,7 +10,6 @@ from typing import Any
 from agents.steps.waiting import nodes as nodes
 from cli.access import Access
 from cli.api_values import Object, moment
-from cli.pipelines import workflow
 from components.base.labels import NAME
 from core.errors import UserError
 from stack_file.nearest import did_you_mean
@@ -150,10 +149,10 @@ _STEPS_AFTER = ("keep", "commit")
 def step_messages(run: Object, stage: str) -> dict[tuple[str, int], str]:
     """By step and the number of the part, 0 for those that are taken once, in their order."""
     found = {}
-    for node in workflow.nodes(run).values():
-        step, text = workflow.step_of(node, stage), node.get("message")
+    for node in nodes(run).values():
+        step, text = step_of(node, stage), node.get("message")
         if step in (*ONE_TIME_STEPS, *_STEPS_AFTER) and text and node["phase"] == "Succeeded":
-            found[step, int(workflow.given(node, "item") or 0)] = str(text)
+            found[step, int(given(node, "item") or 0)] = str(text)
     return dict(sorted(found.items(), key=lambda item: line_order(item[0])))
 
 

@@ -12,7 +12,6 @@ from cli.kueue import prices, workloads
 from cli.kueue.objects import KUEUE, ClusterObjects, condition
 from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
-from cli.training_jobs import listing
 from components import versions
 from components.base.labels import NAME
 from components.base.price import Usd
@@ -172,10 +171,10 @@ def durations_of(job_sets: Iterable[Object], works: Iterable[workloads.Work]) ->
     found: dict[str, tuple[datetime, float]] = {}
     for job_set in job_sets:
         about, work = job_set["metadata"], by_owner.get(job_set["metadata"]["uid"])
-        state, ended = listing.state_and_end(job_set, work)
+        state, ended = state_and_end(job_set, work)
         if state != "finished":
             continue
         end = ended or datetime.min.replace(tzinfo=UTC)
         name = (about.get("labels") or {}).get(NAME, about["name"])
-        found[name] = max(found.get(name, (end, 0.0)), (end, listing.held_seconds(job_set, work, end)))
+        found[name] = max(found.get(name, (end, 0.0)), (end, held_seconds(job_set, work, end)))
     return {name: seconds for name, (_, seconds) in found.items()}

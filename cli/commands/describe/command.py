@@ -18,10 +18,10 @@ from cli.commands.why import command as why_command
 from cli.commands.why.answer import Answer
 from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
-from cli.output.times import age
 from cli.training_jobs import curves, jobset_api, listing
 from cli.training_jobs.curves import Point
 from cli.training_jobs.listing import Job
+from core.times import age
 from driver.runs.job_set import JobSet
 from driver.status_tables import pod_state
 

@@ -21,9 +21,9 @@ from cli.access import Access
 from cli.commands.runs import page_content
 from cli.commands.runs.ask import Asker
 from cli.commands.runs.show import summary
-from cli.output.times import age
 from cli.pipelines import listing, workflow
 from core.errors import UserError
+from core.times import age
 
 _POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 """The page needs nothing of any other host, and no other page may frame it."""

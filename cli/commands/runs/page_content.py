@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from cli.commands.runs.show import price, why_not_begun
 from cli.output import dag
 from cli.output.dag import MARGIN, Box
-from cli.output.times import duration
 from cli.pipelines.details import Details, Stage
+from core.times import duration
 
 Fact = tuple[str, str]
 """Label and text."""

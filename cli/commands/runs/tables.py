@@ -14,11 +14,11 @@ from rich.text import Text
 from cli.access import Access
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
-from cli.output.times import age, duration
 from cli.pipelines import listing
 from cli.pipelines.listing import Run, StageRun
 from components.base.labels import NAME
 from components.base.plural import counted
+from core.times import age, duration
 from workloads.pipeline import run as pipeline_run
 
 _NEWEST = 5

@@ -92,7 +92,7 @@ def _plot(title: str, points: Sequence[Point], values: Sequence[int], width: int
         plot.yticks(sorted({0, most // 2, most}))
         plot.xticks(*_ticks(points[0].at, points[-1].at))
 
-    yield from (line.rstrip() for line in plots.lines(width, _HEIGHT, draw_history))
+    yield from (line.rstrip() for line in plots.lines(width, _HEIGHT, draw))
 
 
 def _steps(moments: Sequence[datetime], values: Sequence[int]) -> tuple[list[float], list[int]]:

@@ -12,10 +12,10 @@ from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from cli.output.texts import first
-from cli.output.times import age
 from components.base.plural import counted
 from components.base.quantities import size
 from components.catalog import GPU_RESOURCE
+from core.times import age
 
 SHOWN = 4
 """Maximum names in a sentence."""

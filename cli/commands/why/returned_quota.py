@@ -9,7 +9,7 @@ from cli.api_values import moment
 from cli.commands.why.answer import Answer, Observed
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
-from cli.output.times import age
+from core.times import age
 
 
 def reason(work: Work) -> str:

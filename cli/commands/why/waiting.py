@@ -13,8 +13,8 @@ from cli.kueue import flavor_fit, workloads
 from cli.kueue.objects import Condition, JobObjects, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
-from cli.output.times import age
 from components.catalog import GPU_RESOURCE
+from core.times import age
 
 _PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
 _BY_REASON = {

@@ -19,8 +19,8 @@ from cli.commands.volumes import command as volumes
 from cli.commands.volumes import leftovers, rows, tables
 from cli.commands.volumes import objects as volume_facts
 from cli.commands.volumes.objects import VolumeObjects
-from cli.output import times
 from components.base import quantities
+from core import times
 from core.errors import UserError
 from tests.support.goldens import GOLDEN as FOLDER
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from cli.output.times import age, duration
+from core.times import age, duration, elapsed
 
 _UNITS = {"s": 1, "min": 60, "h": 3600, "d": 86400}
 _NOW = datetime(2026, 11, 29, tzinfo=UTC)
@@ -29,3 +29,10 @@ def test_a_stage_of_a_run_takes_no_longer_than_the_run_is_old(seconds: float) ->
 
 def test_a_clock_that_is_behind_shows_nothing_yet() -> None:
     assert age(_NOW + timedelta(seconds=5), _NOW) == duration(-5) == "0 s"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"), [(0.44, "0.4 s"), (12.3, "12 s"), (59.6, "1 min 0 s"), (309.2, "5 min 9 s")]
+)
+def test_the_time_of_a_step_is_in_seconds(seconds: float, said: str) -> None:
+    assert elapsed(seconds) == said

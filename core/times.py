@@ -1,4 +1,4 @@
-"""Times for people."""
+"""Ages and durations for people."""
 
 from __future__ import annotations
 
@@ -20,3 +20,13 @@ def duration(seconds: float) -> str:
     whole = max(int(seconds), 0)
     unit, length = next((each for each in _UNITS if whole >= 2 * each[1]), _UNITS[-1])
     return f"{whole // length} {unit}"
+
+
+def elapsed(seconds: float) -> str:
+    """How long a step took, in seconds: `0.4 s`, `12 s`, `5 min 9 s`."""
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    if seconds < 59.5:
+        return f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s"
