@@ -13,6 +13,7 @@ from cli import cluster_api
 from cli.api_values import Object
 from cli.training_jobs import cancelled, find, jobset_api
 from cli.training_jobs.listing import Job
+from components.base import jobset_paths
 from core.errors import UserError
 from core.kube import NO_KUBECONFIG, Kube
 from driver import advice
@@ -90,7 +91,7 @@ class Access:
 
     def job_sets(self) -> list[Object]:
         """The JobSets of the cluster, for a team those of its namespace."""
-        return self.items(jobset_api.JOB_SETS, "jobsets")
+        return self.items(jobset_paths.JOB_SETS, "jobsets")
 
     def cancelled(self) -> list[Job]:
         """Jobs that were cancelled lately; none if the user may not read of them."""

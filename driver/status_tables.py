@@ -13,6 +13,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from components.base import jobset_paths
 from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
@@ -26,7 +27,6 @@ from driver.service_urls import urls
 
 Object = dict[str, Any]
 
-_JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
 _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _LEAST = ("version", "cluster queue", "program", "since", "restarts", "age", "memory", "port", "ready")
@@ -63,7 +63,7 @@ def gather(api: Kube) -> Facts:
         volumes=api.items("/api/v1/persistentvolumes"),
         services=api.items("/api/v1/services"),
         policies=api.items("/apis/networking.k8s.io/v1/networkpolicies"),
-        job_sets=api.items(_JOB_SETS),
+        job_sets=api.items(f"{jobset_paths.JOB_SETS}/jobsets"),
         agents=agent_states.gather(api),
         queues=api.items(f"{kueue}/localqueues") if kueue else [],
         workloads=api.items(f"{kueue}/workloads") if kueue else [],

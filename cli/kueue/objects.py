@@ -9,12 +9,12 @@ from datetime import datetime
 from cli.api_values import Object, moment
 from cli.cluster_api import Lists
 from components import versions
+from components.base import jobset_paths
 from components.base.labels import JOB_SET_NAME
 from core.errors import UserError
 from core.kube import Kube
 
 KUEUE = f"/apis/{versions.KUEUE_API}"
-_JOBSETS = f"/apis/{versions.JOBSET_API}"
 _VISIBILITY = f"/apis/{versions.KUEUE_VISIBILITY_API}"
 
 
@@ -96,7 +96,7 @@ def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = Tru
         workloads=workloads,
         nodes=read("/api/v1/nodes"),
         pods=read("/api/v1/pods", fieldSelector="status.phase!=Succeeded,status.phase!=Failed"),
-        job_sets=[one for each in inside for one in read(f"{_JOBSETS}/namespaces/{each}/jobsets")],
+        job_sets=[one for each in inside for one in read(jobset_paths.in_namespace(each))],
         notes=lists.notes,
     )
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from cli.api_values import Object
 from cli.pipelines import workflow
 from cli.training_jobs import jobset_api
+from components.base import jobset_paths
 from components.base.labels import NAME
 from core.kube import Kube
 
@@ -78,7 +79,7 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
     """The JobSets of a stage that is a job: one for each part."""
     about = run["metadata"]
     job = f"{workflow.pipeline_of(run)}-{stage}"
-    there = api.items(f"{jobset_api.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=f"{NAME}={job}")
+    there = api.items(jobset_paths.in_namespace(about["namespace"]), labelSelector=f"{NAME}={job}")
     return [
         one for one in there if about["uid"] in (owner["uid"] for owner in one["metadata"].get("ownerReferences") or ())
     ]

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from cli.api_values import Object
 from cli.kueue.objects import condition
-from components import versions
+from components.base import jobset_paths
 from components.base.labels import COMPONENT, JOB_SET_NAME
 from core.kube import Kube
 from workloads.sweep.controller_objects import CONTROLLER
 
-JOB_SETS = f"/apis/{versions.JOBSET_API}"
-"""Path of the API's group."""
 MANAGER = "tensorplane"
 """Value of the label `managed-by` on the objects of jobs that `tensorplane run` creates."""
 _ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
@@ -20,8 +18,7 @@ _ENDS = {"Completed": "finished", "Failed": "failed"}
 
 def path(job_set: Object) -> str:
     """The path of a JobSet, by its metadata."""
-    about = job_set["metadata"]
-    return f"{JOB_SETS}/namespaces/{about['namespace']}/jobsets/{about['name']}"
+    return jobset_paths.of(job_set["metadata"]["namespace"], job_set["metadata"]["name"])
 
 
 def ended(job_set: Object) -> str:

@@ -12,7 +12,7 @@ from cli.kueue import prices, workloads
 from cli.kueue.objects import KUEUE, ClusterObjects, condition
 from cli.kueue.prices import Prices
 from cli.kueue.workloads import Work
-from components import versions
+from components.base import jobset_paths
 from components.base.labels import NAME
 from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
@@ -158,7 +158,7 @@ def _time(then: datetime | None) -> float:
 def last_durations(api: Kube, namespace: str) -> dict[str, float]:
     """Seconds by job, of the jobs of a namespace; empty if the cluster does not answer."""
     try:
-        job_sets = api.items(f"/apis/{versions.JOBSET_API}/namespaces/{namespace}/jobsets")
+        job_sets = api.items(jobset_paths.in_namespace(namespace))
         works = workloads.works(ClusterObjects("", workloads=api.items(f"{KUEUE}/namespaces/{namespace}/workloads")))
     except UserError:
         return {}

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from components.base import jobset_paths
 from components.base.labels import JOB_SET_NAME
 from core.errors import UserError
 from core.kube import Kube
 
-_JOB_SET = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/{}/jobsets/{}"
 _LINES = "2000"
 # Log lines of tensorplane's library (`runtime/tensorplane/loop.py`). Before its first save, a pod's start step counts.
 _SAVED = re.compile(r"^tensorplane: saved=(\d+)$", re.MULTILINE)
@@ -36,7 +36,7 @@ def of(api: Kube, namespace: str, run: str, writer: str) -> Progress | None:
 
 
 def _asked(api: Kube, namespace: str, run: str, writer: str) -> Progress:
-    job_set = api.get(_JOB_SET.format(namespace, run)) or {}
+    job_set = api.get(jobset_paths.of(namespace, run)) or {}
     conditions = (job_set.get("status") or {}).get("conditions") or ()
     if any(one["type"] == "Completed" and one["status"] == "True" for one in conditions):
         return Progress(finished=True)

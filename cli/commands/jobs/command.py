@@ -20,6 +20,7 @@ from cli.kueue.workloads import Work
 from cli.training_jobs import cancelled, jobset_api, listing, progress
 from cli.training_jobs.listing import Job
 from cli.training_jobs.progress import Progress
+from components.base import jobset_paths
 from core.kube import Kube
 
 _ENDED = 20
@@ -52,7 +53,7 @@ def ask(access: Access, now: datetime) -> list[Row]:
     # Side by side: with a thousand jobs, the API server takes most of a second for a long list.
     with ThreadPoolExecutor(_AT_ONCE) as pool:
         of_workloads = pool.submit(access.items, kueue, "workloads")
-        of_metadata = pool.submit(access.metadata, jobset_api.JOB_SETS, "jobsets")
+        of_metadata = pool.submit(access.metadata, jobset_paths.JOB_SETS, "jobsets")
         of_queues = pool.submit(access.items, kueue, "localqueues")
         of_flavors = pool.submit(api.items, f"{kueue}/resourceflavors")
         of_cancelled = pool.submit(access.cancelled)

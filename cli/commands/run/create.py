@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol
 from cli.api_values import Object
 from cli.training_jobs import cancelled, jobset_api
 from components import versions
+from components.base import jobset_paths
 from components.base.labels import DOMAIN, MANAGED_BY, NAME
 from core.errors import UserError
 from core.kube import Kube
@@ -16,7 +17,7 @@ from core.kube import Kube
 _SETTINGS = f"{DOMAIN}/settings"
 """Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
 _PATHS = {
-    "JobSet": (jobset_api.JOB_SETS, "jobsets"),
+    "JobSet": (jobset_paths.JOB_SETS, "jobsets"),
     "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
     "ConfigMap": ("/api/v1", "configmaps"),
     "ServiceAccount": ("/api/v1", "serviceaccounts"),
@@ -88,7 +89,7 @@ def check_none_runs(api: Kube, planned: Planned) -> None:
     """A UserError if another run of the same job has not ended."""
     about = planned.objects[0]["metadata"]
     labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.MANAGER}"
-    for one in api.items(f"{jobset_api.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
+    for one in api.items(jobset_paths.in_namespace(about["namespace"]), labelSelector=labels):
         if not jobset_api.ended(one):
             raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
