@@ -40,6 +40,6 @@ def click_command(
     from cli.commands.logs.pods import LogsOptions
     from core import terminal
 
-    options = LogsOptions(role, index, previous, tail)
+    wanted = LogsOptions(role, index, previous, tail)
     access = Access.of(stack, team, options.context())
-    command.run(access, job, options, terminal.console(), follows=follow)
+    command.run(access, job, wanted, terminal.console(), follows=follow)
