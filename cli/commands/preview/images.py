@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from itertools import chain
 
 from cli.commands.preview import property_path, rows
-from cli.commands.preview.report import KIND_NAMES, OURS, Facts, Report
+from cli.commands.preview.kinds import KIND_NAMES
+from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.aggregated import Together, names
 from cli.output.texts import bold
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.property_path import BETWEEN
-from components.base import outputs
 from driver.acknowledged import Risk
 from plugins.cloud_models.coverage import Coverage
 
@@ -151,24 +150,3 @@ class Report:
     def registered(self, component: str) -> Mapping[str, tuple[Facts, Facts]]:
         """The components of a type, such as `Queue`, by name: before and after the update."""
         return self.components.get(f"{OURS}{component}", {})
-
-
-KIND_NAMES = {
-    outputs.CLUSTER: "cluster",
-    outputs.CONTROLLER: "controller",
-    outputs.GPU_RUNTIME: "GPU runtime",
-    outputs.MODEL_SERVER: "model server",
-    outputs.NAMESPACE: "namespace",
-    outputs.NODE_GROUP: "node group",
-    outputs.NOTEBOOK: "notebook",
-    outputs.PIPELINE: "pipeline",
-    outputs.QUEUE: "queue",
-    outputs.RECORDER: "recorder",
-    outputs.SCORER: "scorer",
-    outputs.STREAM: "stream",
-    outputs.SWEEP: "sweep",
-    outputs.TENSORBOARD: "TensorBoard",
-    outputs.TRAINING_JOB: "training job",
-    outputs.VOLUME: "volume",
-}
-"""Others are parts of these."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
 from cli.commands.preview import cost_notes, gates, property_path
-from cli.commands.preview.report import KIND_NAMES, OURS, Facts, Report
+from cli.commands.preview.kinds import KIND_NAMES
+from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from cli.output.texts import bold
 from components.base import outputs

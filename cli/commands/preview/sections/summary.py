@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
+from cli.commands.preview.kinds import KIND_NAMES
 from cli.commands.preview.property_path import end
-from cli.commands.preview.report import KIND_NAMES, OPERATIONS, OURS, Change, Report
+from cli.commands.preview.report import OPERATIONS, OURS, Change, Report
 from cli.commands.preview.sections import policies
 from cli.output.escaping import line
 from cli.output.texts import bold, first
