@@ -35,15 +35,15 @@ class Box:
     """Names of the boxes that it waits for."""
     colors: tuple[str, str] = ("#f6f8fa", "#8c959f")
     """Of its fill and its border."""
-    title: str = ""
-    """Shown instead of its name."""
-    more: Sequence[str] = ()
-    """Further lines, which only the tooltip has room for."""
     sign: str = ""
     """Before its name."""
     dashed: bool = False
     attributes: Mapping[str, str] | None = None
     """Of the group that draws it."""
+    title: str = ""
+    """Shown instead of its name."""
+    more: Sequence[str] = ()
+    """Further lines, which only the tooltip has room for."""
 
 
 @dataclass(frozen=True)
