@@ -16,9 +16,9 @@ from pathlib import Path
 from bench import instance, waiting
 from bench.figure import Figure, Measured
 from bench.instance import Running
-from cli.commands.run import asked, plan
-from cli.commands.run.asked import Given
+from cli.commands.run import plan, request
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobOptions
 from components import versions
 from core.errors import UserError
 from toolchain import launchers
@@ -76,7 +76,7 @@ def _first_line() -> Measured:
 def _many_jobs() -> Measured:
     """The whole command, with a thousand jobs in a queue."""
     with _person() as (bench, folder):
-        job = asked.job("many", None, ("python", "-c", "pass"), Given(queue="training"))
+        job = request.job("many", None, ("python", "-c", "pass"), JobOptions(queue="training"))
         job_set = plan.planned(job, Platform.of_stack("dev")).manifest.job_set
         namespace = job_set["metadata"]["namespace"]
         for number in range(_JOBS):

@@ -25,8 +25,8 @@ from bench import endless_gang, instance, memory, simulated_fleet, waiting
 from bench.figure import Figure, Measured
 from bench.instance import Running
 from cli.commands.run import plan
-from cli.commands.run.asked import Job
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobRequest
 from components import lost_nodes
 from components.base.labels import NAME
 from components.base.settings import Settings
@@ -227,7 +227,7 @@ class _Nodes:
 def _start_jobs(bench: Running, folder: Path) -> None:
     """Jobs as `tensorplane run` makes them, each a gang of its own."""
     settings = Settings(copy.deepcopy(dict(_SECTIONS)))
-    planned = plan.planned(Job("many", _JOB, folder), Platform(_STACK, settings))
+    planned = plan.planned(JobRequest("many", _JOB, folder), Platform(_STACK, settings))
     job_set, *others = planned.objects
     at = simulated_fleet.api()
     (of_role,) = job_set["spec"]["replicatedJobs"]

@@ -22,7 +22,7 @@ import toolchain
 from bench import instance, waiting
 from bench.figure import Figure, Measured
 from cli.commands.data import remote
-from cli.commands.data.remote import Question
+from cli.commands.data.remote import DatasetOptions
 from cli.pipelines.workflow import nodes, step_of
 from components.base import names
 from components.base.settings import Settings
@@ -95,7 +95,7 @@ class Deployed:
 
     def commit(self, files: Mapping[str, bytes], changed: Mapping[str, bytes] | None = None) -> dict[str, Any]:
         """A version with these files, as it is committed on the volume. `changed`: those that are sent, or all."""
-        question = Question("numbers", "", "dev", "", "default")
+        question = DatasetOptions("numbers", "", "dev", "", "default")
         sent = files if changed is None else changed
         about = {path: [names.digest(content, 64), len(content), False] for path, content in files.items()}
         args = self.resolved.config.datasets["numbers"]

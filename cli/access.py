@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from cli.api_values import Object
-from cli.jobs import cancelled, in_cluster, named
-from cli.jobs.listed import Job
+from cli.training_jobs import cancelled, find, jobset_api
+from cli.training_jobs.listing import Job
+from components.base import jobset_paths
 from core import kubeconfig
 from core.errors import UserError
 from core.kube import Kube
@@ -72,23 +73,23 @@ class Access:
         any. A UserError if there is none.
         """
         there = self.job_sets()
-        running = [one for one in there if not in_cluster.ended(one)]
-        if alive and (found := named.newest(running, self.namespace, name)):
+        running = [one for one in there if not jobset_api.ended(one)]
+        if alive and (found := find.newest(running, self.namespace, name)):
             return found
-        if found := named.newest(there, self.namespace, name):
+        if found := find.newest(there, self.namespace, name):
             return found
         if name not in self.declared and (kept := cancelled.newest(self.cancelled(), self.namespace, name)):
             when = f"{kept.ended:%Y-%m-%d %H:%M:%S} UTC"
             raise UserError(f"{kept.run}: was cancelled at {when}; to continue it, run the command that has started it")
         if not self.team:
-            return named.named(there, self.namespace, name, self.declared, self.stack, self.context)
-        names = sorted({named.shown(one, self.namespace) for one in there})
+            return find.get_job_set(there, self.namespace, name, self.declared, self.stack, self.context)
+        names = sorted({find.shown(one, self.namespace) for one in there})
         have = f"{', '.join(names) or 'none'}{did_you_mean(name, names)}"
         raise UserError(f"{name}: team {self.team} has no such job; it has {have}")
 
     def job_sets(self) -> list[Object]:
         """The JobSets of the cluster, for a team those of its namespace."""
-        return self.items(in_cluster.JOB_SETS, "jobsets")
+        return self.items(jobset_paths.JOB_SETS, "jobsets")
 
     def cancelled(self) -> list[Job]:
         """Jobs that were cancelled lately; none if the user may not read of them."""

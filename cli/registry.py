@@ -1,6 +1,6 @@
 """The commands: every module and package in `cli/commands`.
 
-`cli/commands/NAME.py` or `cli/commands/NAME/__init__.py` has `command`, a Click command. `tensorplane --help` imports
+`cli/commands/NAME.py` or `cli/commands/NAME/__init__.py` has `click_command`. `tensorplane --help` imports
 them all, so what a command depends on is imported when it runs: importing the stack takes a second.
 """
 
@@ -23,8 +23,8 @@ def names() -> list[str]:
 def load(name: str) -> click.Command:
     """Import a command. A module cannot have the name of a keyword of Python, so that of `import` is `import_`."""
     module = f"{name}_" if keyword.iskeyword(name) else name
-    command: click.Command = importlib.import_module(f"{commands.__name__}.{module}").command
-    return command
+    click_command: click.Command = importlib.import_module(f"{commands.__name__}.{module}").click_command
+    return click_command
 
 
 class Commands(click.Group):

@@ -9,8 +9,8 @@ import time
 from collections.abc import Iterator
 
 from cli.api_values import Object
-from cli.jobs import in_cluster
-from cli.kueue.facts import condition
+from cli.kueue.objects import condition
+from cli.training_jobs import jobset_api
 from core.errors import UserError
 from core.kube import Kube
 from driver.status_tables import pod_state
@@ -29,7 +29,7 @@ def running(api: Kube, pod: Object) -> Iterator[Object]:
     path = f"{pods_of(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
     with _ended_by_sigterm():
         try:
-            api.apply(path, pod, in_cluster.MANAGER)
+            api.apply(path, pod, jobset_api.MANAGER)
             yield ready(api, path)
         finally:
             api.delete(path, gracePeriodSeconds="0")

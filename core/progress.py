@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from core.step import Step
+from core.times import elapsed
 
 HEARTBEAT_SECONDS = 30.0
 """Seconds between two lines of a running step in plain mode, so that a CI log does not look hung."""
@@ -84,7 +85,7 @@ class Progress:
         with self._lock:
             self._running.pop(step.name, None)
             left = list(dict.fromkeys([*self._running, *self._waiting]))
-        took = duration(step.seconds)
+        took = elapsed(step.seconds)
         if self._live:
             self.console.print(f"{mark} {escape(step.name):<24} [dim]{took}[/dim]")
         else:
@@ -101,7 +102,7 @@ class Progress:
             for step in steps:
                 note, done, total = step.state()
                 far = f" ({done:.0f} of {total:.0f})" if total else ""
-                self._print(step.name, f"{duration(step.seconds)}, {note or 'running'}{far}")
+                self._print(step.name, f"{elapsed(step.seconds)}, {note or 'running'}{far}")
 
     def _table(self) -> RenderableType:
         with self._lock:
@@ -115,20 +116,10 @@ class Progress:
         for step in steps:
             note, done, total = step.state()
             bar: RenderableType = ProgressBar(total=total, completed=done, width=20) if total else Text("")
-            table.add_row(_SPINNER, Text(step.name), duration(step.seconds), bar, Text(note.replace("\t", " ")))
+            table.add_row(_SPINNER, Text(step.name), elapsed(step.seconds), bar, Text(note.replace("\t", " ")))
         if not waiting:
             return table
         return Group(table, Text(f"left: {', '.join(waiting)}", style="dim", no_wrap=True, overflow="ellipsis"))
 
 
 _SPINNER = Spinner("dots")
-
-
-def duration(seconds: float) -> str:
-    """Seconds for people: `0.4 s`, `12 s`, `5 min 9 s`."""
-    if seconds < 10:
-        return f"{seconds:.1f} s"
-    if seconds < 59.5:
-        return f"{seconds:.0f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s"

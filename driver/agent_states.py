@@ -11,6 +11,7 @@ from components.agent.health import OUTAGES, RENEWED, lease_name
 from components.base.labels import AGENT
 from core.errors import UserError
 from core.kube import Kube
+from core.times import age
 
 Object = dict[str, Any]
 
@@ -127,14 +128,8 @@ def _of_cron_job(cron_job: Object, now: datetime.datetime) -> State:
 
 
 def ago(then: datetime.datetime | None, now: datetime.datetime) -> str:
-    """How long ago that was, in the largest unit; `never` without a time."""
-    if then is None:
-        return "never"
-    seconds = max(int((now - then).total_seconds()), 0)
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit} ago"
-    return f"{seconds} s ago"
+    """How long ago that was; `never` without a time."""
+    return f"{age(then, now)} ago" if then else "never"
 
 
 def _place(thing: Object) -> tuple[str, str]:

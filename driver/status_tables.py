@@ -13,9 +13,11 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from components.base import jobset_paths
 from components.base.labels import ACCELERATOR, JOB_SET_NAME, NO_ACCELERATOR, SIMULATED, SIMULATED_VALUE
 from components.base.quantities import GIB, amount
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE
+from core import times
 from core.fitted_table import FittedTable
 from core.kube import Kube
 from driver import agent_states
@@ -24,7 +26,6 @@ from driver.runs import failures, published
 
 Object = dict[str, Any]
 
-_JOB_SETS = "/apis/jobset.x-k8s.io/v1alpha2/jobsets"
 _QUEUES = "/apis/kueue.x-k8s.io"
 _RUN_COLUMNS = ("namespace", "run", "state", "restarts", "age", "result")
 _LEAST = ("version", "cluster queue", "program", "since", "restarts", "age", "memory", "port", "ready")
@@ -62,7 +63,7 @@ def gather(api: Kube) -> ClusterObjects:
         volumes=api.items("/api/v1/persistentvolumes"),
         services=api.items("/api/v1/services"),
         policies=api.items("/apis/networking.k8s.io/v1/networkpolicies"),
-        job_sets=api.items(_JOB_SETS),
+        job_sets=api.items(f"{jobset_paths.JOB_SETS}/jobsets"),
         agents=agent_states.gather(api),
         queues=api.items(f"{kueue}/localqueues") if kueue else [],
         workloads=api.items(f"{kueue}/workloads") if kueue else [],
@@ -222,12 +223,8 @@ def condition(thing: Object, kind: str) -> bool:
 
 
 def age(thing: Object, now: datetime.datetime) -> str:
-    """Its age, in the largest unit."""
-    seconds = int((now - datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"])).total_seconds())
-    for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
-        if seconds >= length:
-            return f"{seconds // length} {unit}"
-    return f"{seconds} s"
+    """For how long it has existed."""
+    return times.age(datetime.datetime.fromisoformat(thing["metadata"]["creationTimestamp"]), now)
 
 
 def urls(services: list[Object], nodes: list[Object], *, routed: bool) -> list[tuple[str, ...]]:

@@ -21,9 +21,10 @@ from core import terminal
 from core.errors import UserError
 from core.kube import Kube
 from core.paths import PROJECT
-from core.progress import Progress, duration
+from core.progress import Progress
 from core.step import Step
 from core.tasks import Task, run_all
+from core.times import elapsed
 from driver import claims, command_lines, digits_demo, next_steps, watch
 from driver.requirements import Requirements
 from driver.stack_settings import STACK, StackSettings
@@ -226,8 +227,8 @@ def _times(durations: dict[str, float], total: float) -> Table:
     table.add_column("stage")
     table.add_column("took", justify="right")
     for name, seconds in durations.items():
-        table.add_row(name, duration(seconds))
-    table.add_row("[bold]all[/bold]", f"[bold]{duration(total)}[/bold]")
+        table.add_row(name, elapsed(seconds))
+    table.add_row("[bold]all[/bold]", f"[bold]{elapsed(total)}[/bold]")
     return table
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from components.base import jobset_paths
 from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
 from components.base.plural import counted
 from core.errors import UserError
@@ -105,7 +106,7 @@ def raise_for_failed_jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK
 
 
 def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
-    job_set = api.get(_path(namespace, run))
+    job_set = api.get(jobset_paths.of(namespace, run))
     if job_set is None:
         gone = f"training job {run}: its JobSet was deployed, but no longer exists in the cluster."
         return [gone, f"  {failures.how_to_restore(command_lines.refresh(stack))}"]
@@ -126,7 +127,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
     runs = {each["jobSet"]: _namespace(each, outputs) for each in jobs}
     starting, failing = _Patience(_START_SECONDS), _Patience(_PULL_SECONDS)
     while True:
-        active = {run: at for run, at in runs.items() if _is_active(api.get(_path(at, run)) or {})}
+        active = {run: at for run, at in runs.items() if _is_active(api.get(jobset_paths.of(at, run)) or {})}
         pods = {run: _pods(api, at, run) for run, at in active.items()}
         reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
         faults = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
@@ -176,7 +177,7 @@ def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STAC
     while True:
         if failure := _failure(api, outputs.job_namespace, outputs.job_set, stack):
             raise UserError(*failure)
-        job_set = api.get(_path(outputs.job_namespace, outputs.job_set)) or {}
+        job_set = api.get(jobset_paths.of(outputs.job_namespace, outputs.job_set)) or {}
         if _condition(job_set, "Completed"):
             return
         pods = _pods(api, outputs.job_namespace, outputs.job_set)
@@ -191,10 +192,6 @@ def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STAC
                 f"{command_lines.make('status', stack)}, and run the same command to follow it again"
             )
         time.sleep(_POLL_SECONDS)
-
-
-def _path(namespace: str, run: str) -> str:
-    return f"/apis/jobset.x-k8s.io/v1alpha2/namespaces/{namespace}/jobsets/{run}"
 
 
 def wait_for_serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:

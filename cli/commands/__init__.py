@@ -1,1 +1,1 @@
-"""One module or package a command; `cli.registry` finds them. See `cli.command.Command`."""
+"""A module or package for each command, which `cli.registry` finds."""

@@ -15,13 +15,13 @@ from cli import options
 if TYPE_CHECKING:
     from cli.access import Access
     from cli.api_values import Object
-    from cli.jobs.listed import Job
+    from cli.training_jobs.listing import Job
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     """Delete the JobSet of a job that has not ended, and say what stays. A UserError if it has ended."""
     from cli.access import Access
-    from cli.jobs import in_cluster, named
+    from cli.training_jobs import find, jobset_api
     from core.errors import UserError
     from driver import command_lines
     from driver.runs.job_set import JobSet
@@ -29,15 +29,15 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     access = Access.of(stack, team, context)
     job_set = access.job(job, alive=True)
     about = job_set["metadata"]
-    if word := in_cluster.ended(job_set):
+    if word := jobset_api.ended(job_set):
         raise UserError(f"{about['name']}: has {word} already, so there is nothing to cancel")
     delete(access, job_set)
-    if in_cluster.is_sweep(job_set):
+    if jobset_api.is_sweep(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
     told = f"{about['name']}: {stopped(job_set)}"
     if not access.team and not _waits(job_set) and (kept := JobSet(job_set).kept_lines):
         told += f"\nIts lines are kept: {access.command(f'cp {kept} .')}"
-    name = named.shown(job_set, access.namespace)
+    name = find.shown(job_set, access.namespace)
     declared = access.declared.get(name)
     if isinstance(declared, Mapping) and declared.get("kind") == "notebook":
         told += f"\nStart it again with: {access.command(f'notebook {name}')}"
@@ -49,12 +49,12 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
 
 def delete(access: Access, job_set: Object) -> None:
     """Delete the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
-    from cli.jobs import cancelled, in_cluster
+    from cli.training_jobs import cancelled, jobset_api
     from core.errors import UserError
 
     so_far = _so_far(access, job_set)
     # In the foreground: the JobSet is there, and its GPUs count, until its pods have ended.
-    access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+    access.api.delete(jobset_api.path(job_set), propagationPolicy="Foreground")
     if so_far:
         with contextlib.suppress(UserError):  # it is cancelled all the same
             cancelled.note(access.api, so_far)
@@ -62,12 +62,12 @@ def delete(access: Access, job_set: Object) -> None:
 
 def _so_far(access: Access, job_set: Object) -> Job | None:
     """What `jobs` lists of it, as of now; None if the user may not read it."""
-    from cli.jobs import listed
+    from cli.training_jobs import listing
     from core.errors import UserError
 
     now = datetime.now(UTC)
     with contextlib.suppress(UserError):
-        return replace(listed.one(access.api, job_set, now), ended=now)
+        return replace(listing.get_job(access.api, job_set, now), ended=now)
     return None
 
 
@@ -95,7 +95,7 @@ def _waits(job_set: Object) -> bool:
 @click.argument("job")
 @options.stack
 @options.team
-def command(job: str, stack: str, team: str | None) -> None:
+def click_command(job: str, stack: str, team: str | None) -> None:
     """Stop a training job. It may wait or run; its checkpoints stay.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.

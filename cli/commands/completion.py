@@ -11,7 +11,7 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command("completion")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
-def command(context: click.Context, shell: str) -> None:
+def click_command(context: click.Context, shell: str) -> None:
     """Completion of commands, options and stacks, for a shell.
 
     In ~/.bashrc: eval "$(tensorplane completion bash)"; in ~/.zshrc the same with zsh. For fish: tensorplane completion

@@ -8,11 +8,11 @@ from cli import options
 
 
 @click.group("export", short_help="Pipelines as specs of Pachyderm.")
-def command() -> None:
+def click_command() -> None:
     """Files for other systems, made of a stack's settings."""
 
 
-@command.command("pachyderm")
+@click_command.command("pachyderm")
 @click.argument("pipelines", metavar="[PIPELINE]...", nargs=-1)
 @options.stack
 def _pachyderm(pipelines: tuple[str, ...], stack: str) -> None:

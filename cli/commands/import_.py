@@ -10,11 +10,11 @@ from cli import options
 
 
 @click.group("import", short_help="Settings made of pipelines of Pachyderm.")
-def command() -> None:
+def click_command() -> None:
     """Settings made of other systems' files."""
 
 
-@command.command("pachyderm")
+@click_command.command("pachyderm")
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @options.stack
 @click.option("--name", help="Name of the pipeline (default: that of its last stage).")

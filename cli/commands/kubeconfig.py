@@ -88,7 +88,7 @@ def write(text: str, file: Path) -> None:
 @options.stack
 @click.option("--team", metavar="TEAM", help="For the members of this team: its namespace, and what they may do there.")
 @click.option("--output", type=Path, metavar="FILE", help="File to write, readable only by its owner (mode 0600).")
-def command(stack: str, team: str | None, output: Path | None) -> None:
+def click_command(stack: str, team: str | None, output: Path | None) -> None:
     """The kubeconfig of a stack's cluster."""
     from core.errors import UserError
 

@@ -9,7 +9,7 @@ from cli import options
 
 @click.command("status")
 @options.stack
-def command(stack: str) -> None:
+def click_command(stack: str) -> None:
     """Nodes, pods, volumes, queues and URLs of a stack's cluster."""
     from driver import status
 

@@ -26,6 +26,6 @@ def unlock(stack: str, context: str) -> str:
 
 @click.command("unlock")
 @options.stack
-def command(stack: str) -> None:
+def click_command(stack: str) -> None:
     """Remove the lock that a killed `pulumi` left on a stack."""
     print(unlock(stack, options.context()))

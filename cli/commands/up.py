@@ -10,7 +10,7 @@ from cli import options
 @click.command("up")
 @options.stack
 @options.policies
-def command(stack: str, policies: str) -> int:
+def click_command(stack: str, policies: str) -> int:
     """Deploy a stack, with its embedded cluster if it has one."""
     from driver import exit_codes, up
     from driver.update.policy_pack import Policies

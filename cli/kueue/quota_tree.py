@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from cli.api_values import Object
-from cli.kueue.facts import Facts
+from cli.kueue.objects import ClusterObjects
 from cli.kueue.workloads import Work
 from components.base.quantities import amount
 
@@ -135,10 +135,10 @@ class Room:
         return max(0, kept - taken) + above
 
 
-def of(facts: Facts, works: Sequence[Work]) -> Room:
+def of(objects: ClusterObjects, works: Sequence[Work]) -> Room:
     """The quota tree of a cluster."""
-    queues = {one["metadata"]["name"]: _node(one, "cohortName") for one in facts.cluster_queues}
-    cohorts = {one["metadata"]["name"]: _node(one, "parentName") for one in facts.cohorts}
+    queues = {one["metadata"]["name"]: _node(one, "cohortName") for one in objects.cluster_queues}
+    cohorts = {one["metadata"]["name"]: _node(one, "parentName") for one in objects.cohorts}
     # A cohort exists as soon as it is named.
     for node in (*queues.values(), *list(cohorts.values())):
         if node.around is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from cli.kueue.facts import Facts
+from cli.kueue.objects import ClusterObjects
 from cli.kueue.workloads import requests
 from components.admission.gpu_guard import ADMITTED
 from components.base.labels import FLAVOR
@@ -25,11 +25,13 @@ class Held:
     gpus: int
 
 
-def of(facts: Facts) -> list[Held]:
+def of(objects: ClusterObjects) -> list[Held]:
     """All of them, the most GPUs first."""
-    flavors = {node["metadata"]["name"]: (node["metadata"].get("labels") or {}).get(FLAVOR, "") for node in facts.nodes}
+    flavors = {
+        node["metadata"]["name"]: (node["metadata"].get("labels") or {}).get(FLAVOR, "") for node in objects.nodes
+    }
     found: dict[tuple[str, str, str], int] = defaultdict(int)
-    for pod in _unqueued(facts):
+    for pod in _unqueued(objects):
         about, spec = pod["metadata"], pod["spec"]
         account = spec.get("serviceAccountName") or "default"
         owner = about["name"] if account == "default" else account
@@ -38,9 +40,9 @@ def of(facts: Facts) -> list[Held]:
     return sorted(held, key=lambda one: (-one.gpus, one.namespace, one.owner))
 
 
-def _unqueued(facts: Facts) -> Iterator[Object]:
+def _unqueued(objects: ClusterObjects) -> Iterator[Object]:
     """Scheduled pods with GPUs that no queue admitted."""
-    for pod in facts.pods:
+    for pod in objects.pods:
         admitted = ADMITTED in (pod["metadata"].get("labels") or {})
         if pod["spec"].get("nodeName") and not admitted and requests(pod["spec"]).get(GPU_RESOURCE):
             yield pod

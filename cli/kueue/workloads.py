@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Literal
 
 from cli.api_values import Object, moment
-from cli.kueue.facts import Condition, Facts, condition
+from cli.kueue.objects import ClusterObjects, Condition, condition
 from components.base.labels import FLAVOR, NAME, PART_OF, QUEUE_LABEL, TENSORPLANE
 from components.base.quantities import amount
 from components.catalog import GPU_RESOURCE
@@ -102,10 +102,12 @@ class Work:
         return self.name if self.namespace == namespace else f"{self.namespace}/{self.name}"
 
 
-def works(facts: Facts) -> list[Work]:
+def works(objects: ClusterObjects) -> list[Work]:
     """The Workloads of all queues."""
-    leads = {(q["metadata"]["namespace"], q["metadata"]["name"]): q["spec"]["clusterQueue"] for q in facts.local_queues}
-    return [_work(thing, leads) for thing in facts.workloads]
+    leads = {
+        (q["metadata"]["namespace"], q["metadata"]["name"]): q["spec"]["clusterQueue"] for q in objects.local_queues
+    }
+    return [_work(thing, leads) for thing in objects.workloads]
 
 
 def _work(thing: Object, leads: Mapping[tuple[str, str], str]) -> Work:

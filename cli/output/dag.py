@@ -1,4 +1,4 @@
-"""Steps that wait for others as a picture in SVG: what a step waits for is left of it. Pure."""
+"""A graph in layers as a picture in SVG, such as steps that wait for others: what one waits for is left of it. Pure."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from statistics import fmean
 from cli.output.escaping import visible
 
 _WIDTH, _GAP, _BETWEEN, MARGIN = 240, 60, 18, 20
-"""Of a box; between layers; between boxes of a layer; around all. In pixels."""
+"""Of a box by default; between layers; between boxes of a layer; around all. In pixels."""
 _HEAD, _LINE, _FOOT = 28, 17, 9
 _LANE = 10
 """Height of the place of an arrow that passes a layer."""
 _NAME_LETTERS, _LETTERS = 26, 34
-"""Of a name and of a line; longer ones are shortened."""
+"""Of a name and of a line in a box of that width; longer ones are shortened."""
 _SWEEPS = 4
 _GRAY, _TEXT, _DARK = "#57606a", "#424a53", "#1f2328"
 
@@ -40,6 +40,10 @@ class Box:
     dashed: bool = False
     attributes: Mapping[str, str] | None = None
     """Of the group that draws it."""
+    title: str = ""
+    """Shown instead of its name."""
+    more: Sequence[str] = ()
+    """Further lines, which only the tooltip has room for."""
 
 
 @dataclass(frozen=True)
@@ -55,21 +59,26 @@ class Drawing:
 class _Place:
     x: float
     y: float
+    width: float
     height: float
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width
 
     @property
     def middle(self) -> float:
         return self.y + self.height / 2
 
 
-def draw(boxes: Sequence[Box], *, top: float = 0) -> Drawing:
+def draw(boxes: Sequence[Box], *, top: float = 0, box_width: int = _WIDTH) -> Drawing:
     """The boxes and the arrows between them, from this height on. Names that no box has draw no arrow."""
     by_name = {box.name: box for box in boxes}
     columns = _ordered(_layers(by_name), by_name)
-    places, lanes = _places(columns, by_name, top)
+    places, lanes = _places(columns, by_name, top, box_width)
     arrows = [line for box in boxes for line in _arrows(box, places, lanes)]
     drawn = [line for box in boxes for line in _box(box, places[box.name])]
-    width = MARGIN * 2 + len(columns) * (_WIDTH + _GAP) - _GAP
+    width = MARGIN * 2 + len(columns) * (box_width + _GAP) - _GAP
     drawn_at = [*places.values(), *itertools.chain(*lanes.values())]
     height = max((place.y + place.height for place in drawn_at), default=top) - top
     return Drawing((*arrows, *drawn), width, height)
@@ -100,15 +109,17 @@ def heading(text: str, y: float) -> str:
 def _layers(boxes: Mapping[str, Box]) -> dict[str, int]:
     """How many boxes are before each, on the longest way."""
     found: dict[str, int] = {}
-
-    def depth(name: str, below: frozenset[str]) -> int:
-        if name not in found:
-            before = [each for each in boxes[name].after if each in boxes and each not in below]
-            found[name] = 1 + max((depth(each, below | {name}) for each in before), default=-1)
-        return found[name]
-
     for name in boxes:
-        depth(name, frozenset({name}))
+        # Not recursive: a chain may be longer than Python's stack.
+        way: dict[str, None] = {} if name in found else {name: None}
+        while way:
+            one = next(reversed(way))
+            before = [each for each in boxes[one].after if each in boxes and each not in way]
+            if (unknown := next((each for each in before if each not in found), None)) is not None:
+                way[unknown] = None
+            else:
+                found[one] = 1 + max((found[each] for each in before), default=-1)
+                del way[one]
     return found
 
 
@@ -135,7 +146,7 @@ def _ordered(layers: Mapping[str, int], boxes: Mapping[str, Box]) -> list[list[_
 
 
 def _places(
-    columns: Sequence[Sequence[_Slot]], boxes: Mapping[str, Box], top: float
+    columns: Sequence[Sequence[_Slot]], boxes: Mapping[str, Box], top: float, width: int
 ) -> tuple[dict[str, _Place], dict[_Pass, list[_Place]]]:
     """Where each box is, and the lanes of each arrow from left to right."""
     sizes = [[_height(boxes[slot]) if isinstance(slot, str) else _LANE for slot in each] for each in columns]
@@ -145,7 +156,7 @@ def _places(
     for column, (slots, own) in enumerate(zip(columns, sizes, strict=True)):
         y = top + (max(heights) - heights[column]) / 2
         for slot, height in zip(slots, own, strict=True):
-            place = _Place(MARGIN + column * (_WIDTH + _GAP), y, height)
+            place = _Place(MARGIN + column * (width + _GAP), y, width, height)
             if isinstance(slot, str):
                 found[slot] = place
             else:
@@ -155,7 +166,11 @@ def _places(
 
 
 def _height(box: Box) -> float:
-    return _HEAD + _LINE * len(box.lines) + _FOOT
+    return _HEAD + _LINE * len(_shown(box)) + _FOOT
+
+
+def _shown(box: Box) -> list[str]:
+    return [*box.lines, *(["…"] if box.more else [])]
 
 
 def _arrows(box: Box, places: Mapping[str, _Place], lanes: Mapping[_Pass, Sequence[_Place]]) -> Iterator[str]:
@@ -163,11 +178,11 @@ def _arrows(box: Box, places: Mapping[str, _Place], lanes: Mapping[_Pass, Sequen
     sources = sorted(from_the_left, key=lambda each: from_the_left[each][-1].middle)
     for index, source in enumerate(sources):
         end = places[box.name]
-        x, y = places[source].x + _WIDTH, places[source].middle
+        x, y = places[source].right, places[source].middle
         line = f"M{x:.0f} {y:.0f}"
         for lane in from_the_left[source][1:]:
-            line += f"{_bend(x, y, lane.x, lane.middle)}H{lane.x + _WIDTH:.0f}"
-            x, y = lane.x + _WIDTH, lane.middle
+            line += f"{_bend(x, y, lane.x, lane.middle)}H{lane.right:.0f}"
+            x, y = lane.right, lane.middle
         line += _bend(x, y, end.x, end.y + end.height * (index + 1) / (len(sources) + 1))
         yield f'<path d="{line}" fill="none" stroke="{_GRAY}" stroke-width="1.5" marker-end="url(#to)"/>'
 
@@ -181,18 +196,20 @@ def _box(box: Box, place: _Place) -> Iterator[str]:
     fill, stroke = box.colors
     more = "".join(f' {name}="{escape(visible(value))}"' for name, value in (box.attributes or {}).items())
     dashed = ' stroke-dasharray="5 3"' if box.dashed else ""
-    tip = escape("\n".join(map(visible, [box.name, *box.lines])))
+    tip = escape("\n".join(map(visible, [box.name, *box.lines, *box.more])))
     yield f"<g{more}><title>{tip}</title>"
     yield (
-        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{_WIDTH}" height="{place.height:.0f}" rx="6" '
+        f'<rect x="{place.x:.0f}" y="{place.y:.0f}" width="{place.width:.0f}" height="{place.height:.0f}" rx="6" '
         f'fill="{fill}" stroke="{stroke}"{dashed}/>'
     )
     x, y = place.x + 10, place.y + 20
-    name = _short(box.sign + box.name, _NAME_LETTERS)
+    wider = place.width / _WIDTH
+    name = _short(box.sign + (box.title or box.name), round(_NAME_LETTERS * wider))
+    letters = round(_LETTERS * wider)
     yield f'<text x="{x:.0f}" y="{y:.0f}" font-weight="600" fill="{_DARK}">{name}</text>'
-    for index, line in enumerate(box.lines):
+    for index, line in enumerate(_shown(box)):
         down = place.y + _HEAD + _LINE * index + 11
-        yield f'<text x="{x:.0f}" y="{down:.0f}" font-size="12" fill="{_TEXT}">{_short(line, _LETTERS)}</text>'
+        yield f'<text x="{x:.0f}" y="{down:.0f}" font-size="12" fill="{_TEXT}">{_short(line, letters)}</text>'
     yield "</g>"
 
 

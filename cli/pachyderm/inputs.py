@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.pachyderm import datum, variables, without_equal
+from cli.pachyderm import datum, unsupported, variables
 from cli.pachyderm.globs import Glob
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import CronInput, Input, PfsInput
@@ -240,7 +240,7 @@ def _of_outer(pipeline: str, members: Sequence[Leaf]) -> Iterator[Note]:
 
 def _of_leaf(pipeline: str, leaf: Leaf, split: str, *, joined: bool) -> Iterator[Note]:
     """`joined`: whether parts that do not match are left out, because they have no key."""
-    yield from without_equal.of_input(pipeline, leaf.at, leaf.source)
+    yield from unsupported.of_input(pipeline, leaf.at, leaf.source)
     at, glob = f"{leaf.at}.glob", leaf.glob
     if isinstance(leaf.source, CronInput):
         when = leaf.source.spec

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.pachyderm import amounts, command, expansion, inputs, without_equal
+from cli.pachyderm import amounts, command, expansion, inputs, unsupported
 from cli.pachyderm.inputs import PFS, Leaf, Planned
 from cli.pachyderm.names import labels
 from cli.pachyderm.note import Note
@@ -47,7 +47,7 @@ class Converted:
 
 def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
     """The stages of a spec. A UserError if it reads several inputs of one name, or an input that Pachyderm refuses."""
-    made = Converted(notes=list(without_equal.notes(spec)))
+    made = Converted(notes=list(unsupported.notes(spec)))
     if spec.input is None or spec.service is not None or spec.spout is not None or spec.tf_job is not None:
         made.notes.append(_no_stage(spec, repos))
         return made
@@ -55,7 +55,7 @@ def convert(spec: Spec, repos: Repos, choice: Choice) -> Converted:
         raise UserError(*(f"{spec.name}.{line}" for line in wrong))
     transform = spec.transform or Transform()
     made.notes += command.notes(spec)
-    made.notes += without_equal.of_inputs(spec.name, "input", spec.input)
+    made.notes += unsupported.of_inputs(spec.name, "input", spec.input)
     ways = inputs.alternatives(spec.input)
     made.leaves = list(dict.fromkeys(leaf for way in ways for leaf in way))
     made.notes += [note for leaf in made.leaves for note in repos.notes(spec, leaf)]

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from cli.api_values import Object
-from cli.pipelines import described, workflow
+from cli.pipelines import stage_spec, workflow
 from components.base.model import Resources
 from components.base.price import Usd
 from components.catalog import GPU_RESOURCE
@@ -90,12 +90,12 @@ def _ran(run: Object, node: workflow.Node, now: datetime) -> float:
     if node["phase"] in ("Pending", "Running"):
         return (workflow.seconds(node, now) or 0.0) if node["phase"] == "Running" else 0.0
     held = (node.get("resourcesDuration") or {}).get("memory", 0) * _UNIT
-    return float(held / (described.requests(run, node["templateName"]).get("memory", 0) + _EXECUTOR_BYTES))
+    return float(held / (stage_spec.requests(run, node["templateName"]).get("memory", 0) + _EXECUTOR_BYTES))
 
 
 def _pods(run: Object, stage: str, template: str, args: StageArgs | None) -> PodSet:
     """A pod of a template. Which GPUs it has, only the settings say."""
-    asked = described.requests(run, template)
+    asked = stage_spec.requests(run, template)
     sizes = {"cpus": asked.get("cpu", 0.0), "memory_gib": asked.get("memory", 0.0) / _GIB}
     gpus = int(asked.get(GPU_RESOURCE, 0))
     of_program = args.program_resources if args and gpus else Resources()

@@ -8,11 +8,11 @@ from datetime import datetime
 from typing import Any
 
 from cli.api_values import Object
-from cli.pipelines import cost, described, eta, listed, workflow
+from cli.pipelines import cost, eta, listing, stage_spec, workflow
 from cli.pipelines.cost import Cost, Prices
-from cli.pipelines.described import Described
 from cli.pipelines.eta import Ahead
-from cli.pipelines.listed import Run, StageRun
+from cli.pipelines.listing import Run, StageRun
+from cli.pipelines.stage_spec import StageSpec
 from components.base.price import Usd
 
 
@@ -21,7 +21,7 @@ class Stage:
     """A stage of the run."""
 
     run: StageRun
-    about: Described
+    about: StageSpec
     eta_seconds: float | None
     """Until it ends; None where nothing tells, 0 once it has ended."""
     cost: Cost
@@ -77,10 +77,10 @@ class Details:
 
 def of(run: Object, others: Sequence[Object], prices: Prices, now: datetime) -> Details:
     """A run. `others`: further runs of its pipeline, which tell how long its stages take."""
-    (found,) = listed.runs([run], now)
-    earlier = listed.runs(others, now)
-    stages = listed.all_stages(run, found)
-    about = {one.stage: described.of(run, one.stage) for one in stages}
+    (found,) = listing.list_runs([run], now)
+    earlier = listing.list_runs(others, now)
+    stages = listing.all_stages(run, found)
+    about = {one.stage: stage_spec.of(run, one.stage) for one in stages}
     ahead = {
         one.stage: Ahead(one, about[one.stage].after, about[one.stage].parallel, eta.last(found, earlier, one.stage))
         for one in stages

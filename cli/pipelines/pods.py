@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from cli.jobs import in_cluster
 from cli.pipelines import workflow
+from cli.training_jobs import jobset_api
+from components.base import jobset_paths
 from components.base.labels import NAME
 from core.kube import Kube
 
@@ -78,7 +79,7 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
     """The JobSets of a stage that is a job: one for each part."""
     about = run["metadata"]
     job = f"{workflow.pipeline_of(run)}-{stage}"
-    there = api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=f"{NAME}={job}")
+    there = api.items(jobset_paths.in_namespace(about["namespace"]), labelSelector=f"{NAME}={job}")
     return [
         one for one in there if about["uid"] in (owner["uid"] for owner in one["metadata"].get("ownerReferences") or ())
     ]
@@ -87,7 +88,7 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
 def unfinished_jobs(api: Kube, run: Object) -> list[Object]:
     """The JobSets of a run that have not ended."""
     stages = [stage for stage in workflow.stages(run) if _has_job(run, stage)]
-    return [one for stage in stages for one in job_sets(api, run, stage) if not in_cluster.ended(one)]
+    return [one for stage in stages for one in job_sets(api, run, stage) if not jobset_api.ended(one)]
 
 
 def creates_jobs(api: Kube, run: Object) -> bool:
@@ -113,6 +114,6 @@ def _of_jobs(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
     for job_set in found:
         # Of several jobs, the roles are the same.
         before = f"{job_set['metadata']['name'].rpartition('-')[2]}/" if len(found) > 1 else ""
-        for pod in in_cluster.pods(api, job_set):
-            role, index = in_cluster.place(pod)
+        for pod in jobset_api.pods(api, job_set):
+            role, index = jobset_api.place(pod)
             yield PodOfStage(f"{before}{role}", index, pod, of_argo=False)

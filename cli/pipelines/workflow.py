@@ -1,4 +1,4 @@
-"""A run's Workflow as Argo keeps it: its nodes, the stages of its template, and its states in words."""
+"""A run's Workflow as Argo keeps it: its nodes, the stages of its template, its states and what its steps said."""
 
 from __future__ import annotations
 
@@ -138,3 +138,25 @@ def declared(access: Access) -> list[str]:
     """The pipelines of the stack's settings."""
     about = access.declared.items()
     return sorted(name for name, one in about if isinstance(one, Mapping) and one.get("kind") == "pipeline")
+
+
+ONE_TIME_STEPS = ("plan", "commit")
+"""Steps that a stage takes once."""
+_STEPS_AFTER = ("keep", "commit")
+"""Steps after the program."""
+
+
+def step_messages(run: Object, stage: str) -> dict[tuple[str, int], str]:
+    """By step and the number of the part, 0 for those that are taken once, in their order."""
+    found = {}
+    for node in nodes(run).values():
+        step, text = step_of(node, stage), node.get("message")
+        if step in (*ONE_TIME_STEPS, *_STEPS_AFTER) and text and node["phase"] == "Succeeded":
+            found[step, int(given(node, "item") or 0)] = str(text)
+    return dict(sorted(found.items(), key=lambda item: line_order(item[0])))
+
+
+def line_order(place: tuple[str, int]) -> tuple[int, str, int]:
+    """Where the lines of a step, of a part or of a pod of a job come."""
+    role, index = place
+    return (0 if role == "plan" else 2 + _STEPS_AFTER.index(role) if role in _STEPS_AFTER else 1, role, index)

@@ -11,7 +11,7 @@ from urllib.parse import quote
 from cli import temporary_pod
 from cli.access import Access
 from cli.api_values import Object
-from cli.kueue.facts import condition
+from cli.kueue.objects import condition
 from cli.serving import rest, rollout
 from cli.serving.rollout import Rollout
 from components.base.labels import CANARY, COMPONENT, NAME, TRACK

@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Sequence
 
+from core.times import duration
+
 _PREFIX = "tensorplane: "
 _FACT = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S*)')
-_UNITS = (("h", 3600), ("min", 60), ("s", 1))
 
 
 def parse(line: str) -> dict[str, str]:
@@ -33,15 +34,9 @@ def _in_words(report: dict[str, str]) -> str:
         f"step {report.get('step')}" + (f" ({float(percent):.0f} %)" if percent else ""),
         *([f"loss {report['loss']}"] if "loss" in report else []),
         f"{report['steps_per_second']} steps/s",
-        *([f"{_duration(int(eta))} left"] if eta and int(eta) else []),
+        *([f"{duration(int(eta))} left"] if eta and int(eta) else []),
     ]
     return ", ".join(words)
-
-
-def _duration(seconds: int) -> str:
-    """In one unit, of which there are at least two, except for a second."""
-    unit, length = next((each for each in _UNITS if seconds >= 2 * each[1]), _UNITS[-1])
-    return f"{-(-seconds // length)} {unit}"
 
 
 def _value(word: str) -> str:

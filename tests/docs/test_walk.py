@@ -10,7 +10,7 @@ import pytest
 from rich.console import Console
 
 from cli.commands.runs import tables
-from cli.pipelines.listed import Run, StageRun
+from cli.pipelines.listing import Run, StageRun
 from tests.support.documented import Block, blocks
 from tests.support.faults import dev, faults_of
 from tests.support.rendering import PROJECT, settings_of

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from cli import temporary_pod
-from cli.commands.notebook import query as notebook
+from cli.commands.notebook import command as notebook_command
 from cli.commands.runs import start
 from core.kube import Kube
 from core.paths import PROJECT
@@ -41,7 +41,7 @@ def patience() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(watch, "SERVING_SECONDS", PATIENT_SECONDS)
         patch.setattr(temporary_pod, "_START_SECONDS", PATIENT_SECONDS)
-        patch.setattr(notebook, "_START_SECONDS", PATIENT_SECONDS)
+        patch.setattr(notebook_command, "_START_SECONDS", PATIENT_SECONDS)
         patch.setattr(start, "_SECONDS_TO_DELETE", PATIENT_SECONDS)
         yield
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from core.kube import Kube
 from driver.update.stack import Stack
 from tests.e2e import stacks
@@ -106,7 +106,7 @@ class Running:
 
     def path(self, job: str) -> str:
         """Of its JobSet."""
-        return in_cluster.path({"metadata": {"namespace": self.namespace, "name": self.runs[job]}})
+        return jobset_api.path({"metadata": {"namespace": self.namespace, "name": self.runs[job]}})
 
     def pods(self, job: str) -> dict[str, dict[str, Any]]:
         """The job's pods by role and index; the newest, if one was replaced."""
@@ -141,7 +141,7 @@ class Running:
 
         def look() -> Ended | None:
             job_set = self._kube.get(self.path(job)) or {}
-            if not (how := in_cluster.ended(job_set)):
+            if not (how := jobset_api.ended(job_set)):
                 return None
             return Ended(how == "finished", job_set["status"].get("restarts", 0), self.logs(job))
 
@@ -163,7 +163,7 @@ class Running:
 
 
 def _task(pod: Mapping[str, Any]) -> str:
-    role, index = in_cluster.place(dict(pod))
+    role, index = jobset_api.place(dict(pod))
     return f"{role}-{index}"
 
 

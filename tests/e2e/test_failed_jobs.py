@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from cli.commands.why import query
+from cli.commands.why import command as why
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
@@ -44,7 +44,7 @@ def _told_of_the_image(kube: Kube, stack: Stack, run: str, monkeypatch: pytest.M
     monkeypatch.setattr(watch, "_PULL_SECONDS", 2)
     with pytest.raises(UserError, match=rf"{run} cannot start: .* image nowhere.invalid/nothing:1 cannot .*{ends}"):
         watch.wait_for_start(kube, stack.outputs(), Step("jobs"))
-    found = query.ask(kube, _NAMESPACE, run, {})
+    found = why.ask(kube, _NAMESPACE, run, {})
     assert (found.state, found.lines[-1].endswith(ends)) == ("stuck", True)
     assert "image nowhere.invalid/nothing:1 cannot be pulled: " in found.lines[0]
     console = Console(width=1000, file=io.StringIO())

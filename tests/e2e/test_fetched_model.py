@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from cli.kueue.facts import condition
+from cli.kueue.objects import condition
 from components import versions
 from tests.e2e import half_models, stacks
 from tests.e2e.conftest import Deployed

@@ -20,8 +20,8 @@ from rich.console import Console
 
 import stack
 from cli.access import Access
-from cli.commands.cp import query as cp
-from cli.commands.tensorboard import query as board
+from cli.commands.cp import command as cp
+from cli.commands.tensorboard import command as board
 from components.base.settings import Settings
 from core.errors import UserError
 from embedded.cluster import pool
@@ -100,7 +100,7 @@ def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(
     copied = stacks.volume_folder(deployed, deployed.outputs.namespace, "models") / "sets/photos"
     _interrupt(monkeypatch, lambda: len([*copied.rglob("[0-9]*.bin")]) == 200, after=16 << 20)
     with pytest.raises(SystemExit) as ended:
-        cp.run(cp.Question(str(source), "models:/sets/photos", "dev"), Console(quiet=True))
+        cp.run(cp.CopyOptions(str(source), "models:/sets/photos", "dev"), Console(quiet=True))
     assert ended.value.code == 130
     assert _pods(deployed, "copy") == []
     told = command.output(tmp_path, "cp", "photos", "models:/sets/photos")
@@ -209,7 +209,7 @@ def files(deployed: Deployed, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 
 def _copy(files: OwnStack, source: object, target: object, account: str = "default") -> None:
-    question = cp.Question(str(source), str(target), files.name, account=account)
+    question = cp.CopyOptions(str(source), str(target), files.name, account=account)
     written = Settings.of_file(read(files.stack.settings.source()))
     resolved = stack.load(replace(written, tree={**written.tree, "namespace": files.namespace}))
     cp.copy(files.kube, resolved, question, Console(quiet=True))

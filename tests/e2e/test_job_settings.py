@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.why import query
+from cli.commands.why import command as why
 from core.kube import Kube
 from core.kube_objects import Objects
 from tests.e2e import stacks
@@ -97,7 +97,7 @@ def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Dep
         jobs = Running(kube, made.stack)
 
         def told(job: str) -> Sequence[str]:
-            return query.ask(kube, _NAMESPACE, jobs.runs[job], {}).lines
+            return why.ask(kube, _NAMESPACE, jobs.runs[job], {}).lines
 
         # The pods wait for it.
         secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "hub", "namespace": _NAMESPACE}}
@@ -106,7 +106,7 @@ def test_a_job_gets_its_files_and_secrets_and_ends_at_its_deadline(deployed: Dep
 
         late, overdue = jobs.ended("late"), jobs.ended("overdue")
         assert not (late.succeeded or late.restarts), "a job at its deadline is not restarted"
-        assert query.ask(kube, _NAMESPACE, jobs.runs["late"], {}).state == "failed"
+        assert why.ask(kube, _NAMESPACE, jobs.runs["late"], {}).state == "failed"
         # While a pod that was ended is still there, its exit code is the reason.
         eventually(lambda: "deadlineSeconds, 5" in "\n".join(told("late")), about=lambda: told("late"))
         assert not (overdue.succeeded or overdue.restarts), "a run at its deadline is not restarted"

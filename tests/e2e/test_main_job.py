@@ -9,8 +9,8 @@ import urllib.request
 import grpc
 import pytest
 
-from cli.jobs import in_cluster
-from cli.kueue.facts import condition
+from cli.kueue.objects import condition
+from cli.training_jobs import jobset_api
 from core.step import Step
 from driver import digits_demo, watch
 from driver.update.policy_pack import Policies
@@ -103,7 +103,7 @@ def test_the_workers_found_each_other_through_tf_config(served: Deployed) -> Non
 
 def test_kueue_admitted_the_job(served: Deployed) -> None:
     job = served.kube.get(
-        in_cluster.path({"metadata": {"namespace": served.outputs.namespace, "name": served.outputs.job_set}})
+        jobset_api.path({"metadata": {"namespace": served.outputs.namespace, "name": served.outputs.job_set}})
     )
     assert job
     assert condition(admitted.by_owner(served.kube, served.outputs.namespace)[job["metadata"]["uid"]], "Admitted").holds

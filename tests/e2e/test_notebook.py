@@ -20,9 +20,9 @@ import images
 import stack
 from cli.access import Access
 from cli.commands import cancel
-from cli.commands.notebook import query
-from cli.jobs import in_cluster
-from cli.kueue.facts import condition
+from cli.commands.notebook import command as notebook_command
+from cli.kueue.objects import condition
+from cli.training_jobs import jobset_api
 from components.base.settings import Settings
 from core.kube import Kube
 from core.paths import PROJECT
@@ -132,7 +132,7 @@ def _delete(url: str, path: str, token: str) -> None:
 
 def _ended(access: Access) -> list[str]:
     found = [one for one in access.job_sets() if one["metadata"]["name"].startswith("desk-")]
-    return [in_cluster.ended(one) for one in found]
+    return [jobset_api.ended(one) for one in found]
 
 
 def _held(kube: Kube) -> list[str]:
@@ -148,7 +148,7 @@ def _held(kube: Kube) -> list[str]:
 def test_a_notebook_runs_cells_until_it_is_cancelled(
     deployed: Deployed, access: Access, resolved: ResolvedStack
 ) -> None:
-    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+    with notebook_command.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
         url, token = _parts(address)
         with pytest.raises(urllib.error.HTTPError) as refused:
             _call(url, "/api/contents")
@@ -166,7 +166,7 @@ def test_a_notebook_runs_cells_until_it_is_cancelled(
         assert token not in log
         assert token not in json.dumps([pod, *access.job_sets()])
     assert len(_held(deployed.kube)) == 1, "it runs on without a tunnel"
-    with query.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
+    with notebook_command.opened(access, resolved, "desk", Console(quiet=True)) as (again, _):
         assert _parts(again)[1] == token, "the same notebook"
     assert "cancelled; its pods have 10 s to save and end" in cancel.cancel("desk", "dev", None, "")
     eventually(lambda: not _held(deployed.kube))
@@ -177,14 +177,14 @@ def test_a_notebook_runs_cells_until_it_is_cancelled(
 def test_an_idle_notebook_gives_back_its_quota_and_starts_again_with_its_files(
     deployed: Deployed, access: Access, resolved: ResolvedStack
 ) -> None:
-    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+    with notebook_command.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
         url, token = _parts(address)
         began = time.monotonic()
         assert _run(url, token, "open('idle.txt', 'w').write('kept')") == ""
     eventually(lambda: _ended(access) == ["finished"], about=lambda: _ended(access))
     assert time.monotonic() - began >= _IDLE_MINUTES * 60
     eventually(lambda: not _held(deployed.kube))
-    with query.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
+    with notebook_command.opened(access, resolved, "desk", Console(quiet=True)) as (address, _):
         again, other = _parts(address)
         assert other != token, "another start has another token"
         assert _run(again, other, "print(open('idle.txt').read())") == "kept\n"

@@ -15,7 +15,7 @@ import pytest
 
 import images
 import toolchain
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube
@@ -59,7 +59,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
         return deployed.kube.items(pods, labelSelector=selector)
 
     def ended() -> str:
-        return in_cluster.ended(deployed.kube.get(in_cluster.path(manifest.job_set)) or {})
+        return jobset_api.ended(deployed.kube.get(jobset_api.path(manifest.job_set)) or {})
 
     try:
         for each in manifest.objects:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from cli.commands.drift.query import DRIFTED
+from cli.commands.drift.command import DRIFTED
 from core.paths import PROJECT
 from core.step import Step
 from driver.update.policy_pack import Policies

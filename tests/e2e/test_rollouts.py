@@ -16,8 +16,8 @@ from functools import partial
 import pytest
 
 from cli.access import Access
-from cli.commands.predict import query
-from cli.commands.predict.query import Asked
+from cli.commands.predict import command as predict
+from cli.commands.predict.command import PredictOptions
 from core.errors import UserError
 from tests.e2e import canary_server, stacks
 from tests.e2e.canary_server import CanaryServer, Server
@@ -151,7 +151,7 @@ def test_a_pinned_version_is_served_without_a_new_pod(serving: Serving) -> None:
         assert not clients.failed
         access = Access(kube, half.namespace, stack="rollouts")
         with pytest.raises(UserError, match=r"^--version: half/half does not serve version 99; choose one of 1$"):
-            query.run(access, Asked("half", version=99), {"instances": [2.0]})
+            predict.run(access, PredictOptions("half", version=99), {"instances": [2.0]})
         assert {pod["metadata"]["uid"] for pod in half.pods()} == before
         assert len(eventually(lambda: kube.items(events, fieldSelector="involvedObject.name=half,reason=Pinned"))) == 1
         record = (half.folder / ".rollouts" / "half.jsonl").read_text().splitlines()

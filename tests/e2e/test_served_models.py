@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from cli.access import Access
-from cli.commands.models import listed as models
-from cli.commands.predict import query as predict
+from cli.commands.models import command as models
+from cli.commands.predict import command as predict
 from cli.serving import server as model_servers
 from core.errors import UserError
 from tests.e2e import half_models, stacks
@@ -94,10 +94,10 @@ def test_versions_and_labels_change_under_requests_without_a_new_pod(
     assert clients.values_since(0) == {"3.5", "2.5"}
     assert _pod(stack)["metadata"]["uid"] == before
     access = Access(stack.kube, _NAMESPACE, stack="serving")
-    predict.run(access, predict.Asked("server/half", label="stable"), {"instances": [1.0]})
+    predict.run(access, predict.PredictOptions("server/half", label="stable"), {"instances": [1.0]})
     assert json.loads(capsys.readouterr().out) == {"predictions": [1.5]}
     with pytest.raises(UserError, match=r"^--version: server/half does not serve version 3; choose one of 2, 1$"):
-        predict.run(access, predict.Asked("server/half", version=3), {"instances": [1.0]})
+        predict.run(access, predict.PredictOptions("server/half", version=3), {"instances": [1.0]})
     half, other = models.ask(model_servers.chosen(access, "server"))
     assert (half.versions, half.labels, half.ready) == ({2: "AVAILABLE", 1: "AVAILABLE"}, {"stable": 1}, 1)
     assert half.traffic and half.traffic.p50_ms and other.model == "other"

@@ -16,7 +16,7 @@ from rich.console import Console
 
 from cli.access import Access
 from cli.commands.run.platform import Platform
-from cli.commands.sweep import publish
+from cli.commands.sweep import command
 from cli.commands.sweep import results as shown
 from components.base.settings import Settings
 from core.kube import Kube
@@ -89,7 +89,7 @@ def test_a_killed_controller_neither_loses_nor_repeats_a_trial(
         # The second time, the newest version of the server is the trial's already.
         for _ in range(2):
             console = _console()
-            publish.run(Access(made.kube, made.namespace, stack="sweep"), _NAME, _SERVER, console)
+            command.publish_best(Access(made.kube, made.namespace, stack="sweep"), _NAME, _SERVER, console)
             said = rf"{best['run']}: has finished; \S+ publishes its model to {_SERVER}\n"
             assert re.match(said, _text(console)), _text(console)
             served = made.volume("work") / "served"

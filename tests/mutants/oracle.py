@@ -18,7 +18,7 @@ import yaml
 import stack
 import stack_file
 from cli import stack_config
-from cli.commands.check import settings as check
+from cli.commands.check import command as check_command
 from components.base.settings import Settings
 from core.errors import UserError
 from plugins.preview import check as sdk_check
@@ -60,7 +60,7 @@ def _verdict(mutant: Mutant, folder: Path) -> Verdict:
     file = folder / "Pulumi.dev.yaml"
     file.write_text(mutant.text)
     try:
-        check.run(file)
+        check_command.run(file)
         if unread := stack_config.encrypted(file):
             return Verdict(unread=unread)
         resolved = stack.load(Settings.of_file(stack_file.read(file)))

@@ -14,7 +14,7 @@ from typing import Any
 import yaml
 
 from agents.lost_nodes.pods import is_ready
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from components.agent.health import lease_name
 from core.kube import Kube
 from core.step import Step
@@ -107,7 +107,7 @@ class Busy:
             template["spec"]["affinity"] = _affinity(on[each["name"]], name if apart else "")
             for container in template["spec"]["containers"]:
                 container["env"].append({"name": "HOLD_AT", "value": hold_at})
-        self.kube.apply(in_cluster.path(made), made, "test")
+        self.kube.apply(jobset_api.path(made), made, "test")
         return Run(self.instance, self.kube, self.namespace, self.models, job, name)
 
     def pods(self, selector: str) -> list[dict[str, Any]]:

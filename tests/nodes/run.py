@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from components.base.labels import JOB_SET_NAME
 from core.kube import Kube
 from embedded.cluster import cgroups
@@ -42,7 +42,7 @@ class Run:
 
     def ended(self) -> str:
         """How it has ended: finished or failed; empty before."""
-        return in_cluster.ended(self.job_set())
+        return jobset_api.ended(self.job_set())
 
     def delete(self) -> None:
         """Deletes the JobSet; what it wrote stays."""
@@ -59,7 +59,7 @@ class Run:
 
     def chief(self) -> dict[str, Any] | None:
         """The pod that saves and publishes, once it has a node."""
-        found = [each for each in self.pods() if in_cluster.place(each) == (self._writes, 0)]
+        found = [each for each in self.pods() if jobset_api.place(each) == (self._writes, 0)]
         here = [each for each in found if each["spec"].get("nodeName") and "deletionTimestamp" not in each["metadata"]]
         return here[0] if here else None
 
@@ -143,7 +143,7 @@ class Run:
 
     @property
     def _path(self) -> str:
-        return in_cluster.path({"metadata": {"namespace": self.namespace, "name": self.name}})
+        return jobset_api.path({"metadata": {"namespace": self.namespace, "name": self.name}})
 
 
 def pause(pids: Iterable[int]) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from components.base import quantities
 from tests.nodes import busy
 from tests.nodes.busy import Busy
@@ -120,7 +120,7 @@ def doubled(pods: list[dict[str, Any]]) -> set[str]:
     ]
     of_jobs = [each for each in living if "jobset.sigs.k8s.io/jobset-name" in each["metadata"].get("labels", {})]
     places = Counter(
-        (each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *in_cluster.place(each)) for each in of_jobs
+        (each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *jobset_api.place(each)) for each in of_jobs
     )
     return {f"{name} {role} {index}" for (name, role, index), count in places.items() if count > 1}
 

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from cli.commands.top import rows
-from cli.commands.why import answer, query
-from cli.kueue import facts as queue_facts
+from cli.commands.why import answer
+from cli.commands.why import command as why
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from components.base.labels import JOB_SET_NAME, PRIORITY_LABEL, QUEUE_LABEL
 from components.queues.settings import PRIORITIES
@@ -194,7 +195,7 @@ def test_what_a_job_lacks_is_said_at_once(jobs: Jobs) -> None:
 @pytest.mark.nightly("the return of quota asks `why` of the same refusal")
 def test_why_and_top_tell_of_pods_that_are_refused_all_the_same(queues: Jobs) -> None:
     def told() -> answer.Answer:
-        return query.ask(queues.kube, queues.stack, f"{TEAM}/sweep", {})
+        return why.ask(queues.kube, queues.stack, f"{TEAM}/sweep", {})
 
     with limited(queues, "no-pods", pods="0"):
         queues.api.create(example(), manager="test")
@@ -202,7 +203,7 @@ def test_why_and_top_tell_of_pods_that_are_refused_all_the_same(queues: Jobs) ->
         (line,) = told().lines
         assert line.startswith("The API server refuses its pods: ")
         assert "exceeded quota: no-pods" in line
-        facts = queue_facts.gather(queues.kube, queues.stack)
+        facts = queue_objects.gather(queues.kube, queues.stack)
         (team,) = (one for one in rows.of(facts, workloads.works(facts)).namespaces if one.name == TEAM)
         assert (team.running, team.starting) == (0, 1)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import yaml
 
-from cli.commands.why import query
+from cli.commands.why import command as why
 from components.base.labels import HOSTNAME, QUEUE_LABEL
 from components.base.model import Resources
 from components.queues import topology
@@ -66,7 +66,7 @@ def test_a_pod_that_finds_fragments_holds_nothing_until_a_node_is_whole(placed: 
     # Of 16 GPUs in the queue's quota 8 are free: 4 on each of two nodes.
     placed.create("large", "whole", [workers(1, 8, card=H100)], near=UNCONSTRAINED, priority=_CLASS)
 
-    eventually(lambda: "no nodes have" in str(query.ask(placed.kube, placed.stack, "large", {}).lines))
+    eventually(lambda: "no nodes have" in str(why.ask(placed.kube, placed.stack, "large", {}).lines))
     assert placed.seen()["large"].given == {}
     # The end of a job that shares no quota with it is seen, too.
     placed.delete("apart-0")
@@ -106,3 +106,6 @@ def test_a_job_waits_where_its_pods_fit_but_not_on_one_node(placed: Jobs) -> Non
     placed.delete("large-0")
     eventually(lambda: len(placed.nodes("split")) == 2)
     assert len(set(placed.nodes("split"))) == 1
+
+
+# LOOK

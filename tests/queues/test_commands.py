@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from cli.commands.top import rows
-from cli.commands.why import query
+from cli.commands.why import command as why
 from cli.commands.why.answer import Answer
-from cli.kueue import facts as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from tests.queues.jobs import Jobs, next_second, workers
 from tests.support.waiting import eventually
@@ -16,7 +16,7 @@ pytestmark = pytest.mark.nightly("told by recorded answers of tests/unit/cli/com
 
 
 def _why(jobs: Jobs, name: str) -> Answer:
-    return query.ask(jobs.kube, jobs.stack, name, {})
+    return why.ask(jobs.kube, jobs.stack, name, {})
 
 
 def _verdict(jobs: Jobs) -> str:
@@ -24,7 +24,7 @@ def _verdict(jobs: Jobs) -> str:
 
 
 def _top(jobs: Jobs) -> rows.Top:
-    facts = queue_facts.gather(jobs.kube, jobs.stack)
+    facts = queue_objects.gather(jobs.kube, jobs.stack)
     return rows.of(facts, workloads.works(facts))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from agents.api import ApiServer
 from agents.quota_return import flavors
-from cli.commands.why import query
+from cli.commands.why import command as why
 from cli.commands.why.answer import Answer
 from components import versions
 from components.base.labels import FLAVOR, HOSTNAME
@@ -91,7 +91,7 @@ def test_its_queue_gets_other_guaranteed_gpus_back_while_no_node_of_a_flavor_tak
 
 
 def _why(jobs: Jobs) -> Answer:
-    return query.ask(jobs.kube, jobs.stack, "waits", {})
+    return why.ask(jobs.kube, jobs.stack, "waits", {})
 
 
 def _placed(jobs: Jobs) -> list[str]:

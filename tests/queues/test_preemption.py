@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from cli.commands.top import rows
-from cli.commands.why import query
+from cli.commands.why import command as why_command
 from cli.commands.why.answer import Answer
-from cli.kueue import facts as queue_facts
+from cli.kueue import objects as queue_objects
 from cli.kueue import workloads
 from tests.queues.jobs import Jobs, chief, next_second, workers
 from tests.support.waiting import eventually
@@ -20,7 +20,7 @@ def test_who_borrowed_last_gives_back_learns_for_whom_and_goes_on_afterwards(que
         return {name: (bool(job.given) and not job.moving, job.evictions) for name, job in queues.seen().items()}
 
     def why(name: str) -> Answer:
-        return query.ask(queues.kube, queues.stack, name, {})
+        return why_command.ask(queues.kube, queues.stack, name, {})
 
     def with_nodes() -> set[str]:
         return {role for name, role, _ in queues.landed() if name == "second"}
@@ -32,7 +32,7 @@ def test_who_borrowed_last_gives_back_learns_for_whom_and_goes_on_afterwards(que
     eventually(lambda: with_nodes() == {"chief", "worker"})
     eventually(lambda: why("second").state == "running")
     assert f"It borrows {CARD}: Kueue preempts it when jobs of the owning queue need them." in why("second").lines
-    facts = queue_facts.gather(queues.kube, queues.stack)
+    facts = queue_objects.gather(queues.kube, queues.stack)
     shares = rows.of(facts, workloads.works(facts)).shares
     assert [(one.used, one.lent) for one in shares if (one.queue, one.flavor) == ("production", CARD)] == [(0, 8)]
 

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from agents.quota_return.state import REASON
-from cli.commands.why import query
+from cli.commands.why import command as why
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
 from components.queues.quota_return import ACCOUNT
 from core.gvk import GVK
@@ -60,7 +60,7 @@ def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_t
         jobs.admitted("next", "research", _ALL, namespace="speech")
         reason = str(_annotations(jobs, "refused")[REASON])
         assert reason.startswith("its pods are refused: exceeded quota: none")
-        told = query.ask(jobs.kube, jobs.stack, f"{TEAM}/refused", {})
+        told = why.ask(jobs.kube, jobs.stack, f"{TEAM}/refused", {})
         assert "exceeded quota: none" in f"{told.verdict} {told.lines}"
         assert "limited: count/pods=2" in f"{told.verdict} {told.lines}"
         # It has waited longer, for an image.

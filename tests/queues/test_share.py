@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cli.commands.why import query
+from cli.commands.why import command as why
 from components.base.model import Resources
 from components.queues import QueueArgs
 from components.queues.room import PodSet
@@ -29,7 +29,10 @@ def test_a_job_gets_its_guaranteed_gpus_back_with_the_cores_that_come_with_them(
         # The checks refuse it in settings and in `run`; a JobSet is taken.
         queues.create("large", "first", _two(12), priority=_CLASS)
         excess = "with this job it would hold 12 CPUs, 8 of them guaranteed: Kueue preempts no jobs for it"
-        eventually(lambda: excess in " ".join(query.ask(queues.kube, queues.stack, "large", {}).after))
+        eventually(lambda: excess in " ".join(why.ask(queues.kube, queues.stack, "large", {}).after))
         queues.admitted("within", "first", _two(8), priority=_CLASS)
         assert not queues.holds_quota("large")
         assert sorted(queues.holds_quota(f"held-{number}") for number in range(2)) == [False, True]
+
+
+# LOOK

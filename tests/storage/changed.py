@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from cli.commands.volumes import facts, leftovers
+from cli.commands.volumes import leftovers
+from cli.commands.volumes import objects as volume_objects
 from cli.commands.volumes.leftovers import Leftover
 from core.gvk import GVK
 from core.kube import Kube
@@ -147,8 +148,8 @@ class Changed:
         found = leftovers.leftovers(self._facts())
         return [one for one in found if self._of(one, volume)]
 
-    def _facts(self) -> facts.Facts:
-        return facts.gather(self.claims.kube, self.namespace)
+    def _facts(self) -> volume_objects.VolumeObjects:
+        return volume_objects.gather(self.claims.kube, self.namespace)
 
     # -- helpers
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.volumes import facts, leftovers
+from cli.commands.volumes import leftovers, objects
 from embedded.cluster import csi, kubeconfig
 from embedded.cluster.places import Places
 from embedded.csi.api import Api
@@ -37,7 +37,7 @@ def test_a_volume_that_comes_back_to_its_claim_is_mirrored_again(claims: Claims)
     second = claims.claim("back", mirrored=every)["spec"]["volumeName"]
     mirrored(claims, second)
     lose_the_claim(claims, second)
-    left = leftovers.leftovers(facts.gather(claims.kube, "default"), {"default/back"})
+    left = leftovers.leftovers(objects.gather(claims.kube, "default"), {"default/back"})
     kubectl.run(claims.instance.kubeconfig, next(one.back for one in left if one.name == first))
     assert claims.claim("back", mirrored=every)["spec"]["volumeName"] == first
     mirrored(claims, first)

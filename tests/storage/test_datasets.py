@@ -9,9 +9,9 @@ import pytest
 from rich.console import Console
 
 import stack
-from cli.commands.cp.place import OnVolume
+from cli.commands.cp.paths import VolumePath
 from cli.commands.data import history, remote, transfer
-from cli.commands.data.remote import Question
+from cli.commands.data.remote import DatasetOptions
 from components.base.settings import Settings
 from core.errors import UserError
 from stack import ResolvedStack, StackConfig
@@ -37,8 +37,8 @@ def cluster(claims: Claims, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     yield claims
 
 
-def _question(reference: str = "", dataset: str = "photos") -> Question:
-    return Question(dataset, reference, "dev", "", "default")
+def _question(reference: str = "", dataset: str = "photos") -> DatasetOptions:
+    return DatasetOptions(dataset, reference, "dev", "", "default")
 
 
 @pytest.fixture
@@ -52,16 +52,16 @@ def resolved(monkeypatch: pytest.MonkeyPatch) -> ResolvedStack:
 def test_versions_of_a_folder_on_a_volume(
     cluster: Claims, resolved: ResolvedStack, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    source, question = tmp_path / "photos", _question()
+    source, options = tmp_path / "photos", _question()
     source.mkdir()
     for number in range(_FILES):
         (source / f"{number}").write_text(f"photo {number}")
     with remote.running(
-        cluster.kube, resolved, question, remote.declared(resolved, "photos"), read_only=False
+        cluster.kube, resolved, options, remote.declared(resolved, "photos"), read_only=False
     ) as dataset:
-        transfer.commit(dataset, question, source, {**_ABOUT, "message": "first"}, Console())
+        transfer.commit(dataset, options, source, {**_ABOUT, "message": "first"}, Console())
         (source / "7").write_text("another")
-        transfer.commit(dataset, question, source, {**_ABOUT, "message": "second"}, Console())
+        transfer.commit(dataset, options, source, {**_ABOUT, "message": "second"}, Console())
         said = capsys.readouterr().out
         assert f"{_FILES} files: {_FILES} added" in said
         assert f"{_FILES} files: 0 added, 1 changed, 0 removed; 7 B sent" in said
@@ -75,9 +75,9 @@ def test_versions_of_a_folder_on_a_volume(
 
 
 def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Path) -> None:
-    args, question = remote.declared(resolved, "photos"), _question("kept")
-    with remote.running(cluster.kube, resolved, question, args, read_only=True) as dataset:
-        transfer.checkout(dataset, question, tmp_path / "back", Console())
+    args, options = remote.declared(resolved, "photos"), _question("kept")
+    with remote.running(cluster.kube, resolved, options, args, read_only=True) as dataset:
+        transfer.checkout(dataset, options, tmp_path / "back", Console())
         assert {path.name: path.read_text() for path in (tmp_path / "back").iterdir()} == {
             f"{number}": f"photo {number}" for number in range(_FILES)
         }
@@ -92,8 +92,8 @@ def _looked_at_read_only(cluster: Claims, resolved: ResolvedStack, tmp_path: Pat
 def test_a_prefix_of_another_volume_is_committed_where_it_is(
     cluster: Claims, resolved: ResolvedStack, tmp_path: Path
 ) -> None:
-    question, sources = _question(dataset="copies"), {"prefix": f"{remote.SOURCES}/prefix"}
+    options, sources = _question(dataset="copies"), {"prefix": f"{remote.SOURCES}/prefix"}
     args = remote.declared(resolved, "copies")
-    with remote.running(cluster.kube, resolved, question, args, read_only=False, sources=sources) as dataset:
-        transfer.commit(dataset, question, OnVolume("prefix", ""), {**_ABOUT, "message": ""}, Console())
+    with remote.running(cluster.kube, resolved, options, args, read_only=False, sources=sources) as dataset:
+        transfer.commit(dataset, options, VolumePath("prefix", ""), {**_ABOUT, "message": ""}, Console())
         assert dataset.ask("branches")["branches"]["main"]["files"] == 0

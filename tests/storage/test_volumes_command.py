@@ -9,9 +9,9 @@ from functools import partial
 
 import stack
 from cli.commands.check import node_sizes
-from cli.commands.check.volumes import faults
-from cli.commands.volumes import facts as volume_facts
+from cli.commands.check.volumes import problems
 from cli.commands.volumes import leftovers, rows
+from cli.commands.volumes import objects as volume_facts
 from cli.commands.volumes.leftovers import Leftover
 from components.base.settings import Settings
 from components.clusters.embedded import Embedded
@@ -86,7 +86,7 @@ def test_a_preview_knows_classes_and_snapshots_that_are_there(claims: Claims) ->
     declared = {name: VolumeArgs.model_validate(args) for name, args in wanted.items()}
     told = [
         str(fault).removeprefix("tensorplane:volumes.")
-        for fault in faults(declared, Embedded(), "default", claims.kube)
+        for fault in problems(declared, Embedded(), "default", claims.kube)
     ]
     assert len(told) == 4
     assert (
@@ -108,6 +108,6 @@ def test_a_pod_larger_than_this_machine_is_refused_before_it_waits(claims: Claim
     sizes = {"told-wide": {"cpus": 1000}, "told-deep": {"memoryGib": 60000}, "told-small": {"cpus": 0.1}}
     tree = {"workloads": {name: {**job, "resources": size} for name, size in sizes.items()}}
     nodes = partial(node_sizes.of_nodes, claims.kube)
-    told = [str(fault) for fault in node_sizes.faults(stack.load(Settings(tree)), nodes)]
+    told = [str(fault) for fault in node_sizes.problems(stack.load(Settings(tree)), nodes)]
     keys = ["workloads.told-wide.resources.cpus", "workloads.told-deep.resources.memoryGib"]
     assert [line.removeprefix("tensorplane:").split(": ")[0] for line in told] == keys

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cli.kueue.facts import KUEUE, condition
+from cli.kueue.objects import KUEUE, condition
 from core.kube import Kube
 
 

@@ -1,4 +1,4 @@
-"""`tensorplane catalog`: the rows of the catalog that match a question, as a table or as JSON."""
+"""`tensorplane catalog`: the rows of the catalog that match the filters, as a table or as JSON."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from cli import options
 @click.option("--region", help="Offers and prices of this region (default: those of the cheapest region).")
 @click.option("--withdrawn", is_flag=True, help="Withdrawn accelerators, with their successors.")
 @options.as_json("Every fact, with its source.")
-def command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
+def click_command(min_memory: str, withdrawn: bool, as_json: bool, **filters: str | None) -> None:
     """Accelerators and machines, where they are, their prices."""
-    from cli.commands.catalog import query
+    from cli.commands.catalog import command
     from core import terminal
 
     # Unset variables of make arrive as empty texts.
     given = {name: value or None for name, value in filters.items()}
-    question = query.Question(**given, min_memory=query.gibibytes(min_memory or "0"), withdrawn=withdrawn)
-    query.run(question, as_json, terminal.console())
+    wanted = command.CatalogFilters(**given, min_memory=command.gibibytes(min_memory or "0"), withdrawn=withdrawn)
+    command.run(wanted, as_json, terminal.console())

@@ -13,7 +13,7 @@ class Offer:
 
     machine: Machine
     price: Price | None
-    """In the region in question, or the lowest of all regions."""
+    """In the region of the filters, or the lowest of all regions."""
 
 
 @dataclass(frozen=True)

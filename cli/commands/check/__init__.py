@@ -26,17 +26,17 @@ if TYPE_CHECKING:
     default=None,
     help="Also compare pods for the embedded cluster with the size of this machine. [default: if it was started here]",
 )
-def command(stack: str, cluster: bool, machine: bool | None) -> None:
+def click_command(stack: str, cluster: bool, machine: bool | None) -> None:
     """What is wrong with a stack's settings, a line each."""
     from cli import stack_config
-    from cli.commands.check import machine as here
-    from cli.commands.check import settings
+    from cli.commands.check import command
+    from cli.commands.check import node_sizes as here
 
-    compares = here.has_cluster() if machine is None else machine
-    compare: Callable[[ResolvedStack], Iterable[Note]] | None = here.compare if compares else None
+    compares = here.has_embedded_cluster() if machine is None else machine
+    compare: Callable[[ResolvedStack], Iterable[Note]] | None = here.compare_with_machine if compares else None
     if cluster:
         # The client of Kubernetes' API takes as long to import as the check of the settings takes.
         from cli.commands.check import cluster as against
 
         compare = against.comparison(stack, options.context())
-    print(settings.run(stack_config.file(stack), compare))
+    print(command.run(stack_config.file(stack), compare))

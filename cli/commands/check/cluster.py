@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from cli.commands.check import controllers, guard, node_sizes, platform, promises, volumes
+from cli.commands.check import controllers, guarantees, guard, node_sizes, platform, volumes
 from components.base.problems import Note
 from core.errors import UserError
 from core.kube import Kube
@@ -29,11 +29,11 @@ def refuse(resolved: ResolvedStack, api: Kube) -> None:
     """Raise a UserError with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
-        *platform.faults(resolved, api),
-        *promises.live(resolved, api),
-        *node_sizes.faults(resolved, partial(node_sizes.of_nodes, api)),
+        *platform.problems(resolved, api),
+        *guarantees.problems_in_cluster(resolved, api),
+        *node_sizes.problems(resolved, partial(node_sizes.of_nodes, api)),
     ]
     if not config.platform:
-        wrong += volumes.faults(config.volumes, config.cluster, config.namespace_name, api)
+        wrong += volumes.problems(config.volumes, config.cluster, config.namespace_name, api)
     if lines := [str(fault) for fault in wrong]:
         raise UserError(*lines)

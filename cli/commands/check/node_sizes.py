@@ -1,4 +1,4 @@
-"""Pods that fit no node of the embedded cluster, by what it says of its nodes, or by the size of this machine."""
+"""Pods that fit no node: of the embedded cluster, or of this machine, which its nodes divide."""
 
 from __future__ import annotations
 
@@ -7,8 +7,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from components.base import quantities
-from components.base.problems import Key, Problem
+from components.base.problems import Key, Note, Problem
+from components.clusters.embedded import Embedded
+from core.errors import UserError
 from core.kube import Kube
+from embedded import cluster
+from embedded.instance import Instance
 from stack import ResolvedStack
 
 _NODES = "/api/v1/nodes"
@@ -16,7 +20,7 @@ Room = tuple[int, int]
 """Millicores and MiB for pods."""
 
 
-def faults(resolved: ResolvedStack, sizes: Callable[[], Sequence[Room]]) -> Iterator[Problem]:
+def problems(resolved: ResolvedStack, sizes: Callable[[], Sequence[Room]]) -> Iterator[Problem]:
     """A fault per processor or memory setting. Other clusters, and simulated groups, may get larger nodes.
 
     `sizes`: those of the nodes.
@@ -64,3 +68,21 @@ def _missing(at: Key, needs: Room, rooms: Sequence[Room]) -> Iterator[Problem]:
             where = "this machine" if len(rooms) == 1 else "each node of this machine"
             reason = f"{where} has only {shown} for pods"
             yield Problem((*at, key), f"{reason}; set less, or deploy to a larger cluster")
+
+
+def has_embedded_cluster() -> bool:
+    """Whether an embedded cluster was started here."""
+    return Instance.current().home.exists()
+
+
+def compare_with_machine(resolved: ResolvedStack) -> list[Note]:
+    """Raise a UserError with a line for each pod that this machine cannot hold. There are no notes."""
+    if lines := [str(fault) for fault in problems(resolved, lambda: of_machine(_nodes(resolved)))]:
+        raise UserError(*lines)
+    return []
+
+
+def _nodes(resolved: ResolvedStack) -> int:
+    settings = resolved.config.cluster
+    asked = settings.nodes if isinstance(settings, Embedded) else None
+    return asked or len(cluster.node_names(Instance.current()))

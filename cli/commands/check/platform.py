@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from components import versions
+from components.base import jobset_paths
 from components.base.problems import Problem
 from core.kube import Kube
 from driver import command_lines
@@ -15,10 +16,9 @@ from workloads.training_job.component import TrainingJobArgs
 _NAMESPACE = "/api/v1/namespaces/{}"
 _CLAIMS = _NAMESPACE + "/persistentvolumeclaims"
 _QUEUES = f"/apis/{versions.KUEUE_API}/namespaces/{{}}/localqueues"
-_JOB_SETS = f"/apis/{versions.JOBSET_API}"
 
 
-def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
+def problems(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
     """A fault per missing queue or volume; one alone if the platform is not there at all."""
     platform, known = resolved.config.platform, resolved.platform
     if not platform or not resolved.workloads:
@@ -28,7 +28,10 @@ def faults(resolved: ResolvedStack, api: Kube) -> Iterator[Problem]:
         reason = f"{platform} is not deployed: the cluster has no namespace {known.namespace}"
         yield Problem(("platform",), f"{reason}; {deploy}")
         return
-    if any("jobset" in one.controllers for one in resolved.workloads.values()) and api.get(_JOB_SETS) is None:
+    if (
+        any("jobset" in one.controllers for one in resolved.workloads.values())
+        and api.get(jobset_paths.JOB_SETS) is None
+    ):
         yield Problem(("platform",), f"the cluster of {platform} has no JobSet, which runs the jobs; {deploy}")
     for name, workload in resolved.workloads.items():
         namespace = _namespace(workload, resolved)

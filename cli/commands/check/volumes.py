@@ -1,16 +1,16 @@
-"""Faults of volumes that only the cluster reveals: missing StorageClasses and VolumeSnapshots, sizes that shrink."""
+"""Problems of volumes that only the cluster reveals: missing classes and snapshots, shrinking sizes, other origins."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from cli.commands.check import volume_origins
 from components.base import quantities
 from components.base.problems import Problem, did_you_mean
 from components.base.quantities import size, size_bytes
 from components.clusters.settings import ClusterArgs
 from components.volumes import immutable
+from components.volumes.backends import embedded
 from components.volumes.backends.storage_class import StorageClass
 from components.volumes.capabilities import CSI
 from components.volumes.settings import VolumeArgs
@@ -23,7 +23,7 @@ _CLAIMS = "/api/v1/namespaces/{}/persistentvolumeclaims"
 Live = Mapping[str, Any]
 
 
-def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Problem]:
+def problems(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: str, api: Kube) -> Iterator[Problem]:
     """A fault per mistake. An existing volume keeps its class and origin, even if these no longer exist."""
     if not volumes:
         return
@@ -32,7 +32,7 @@ def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs, namespace: s
     new = {name: args for name, args in volumes.items() if name not in claims}
     for name, args in existing.items():
         yield from _shrinking(name, args, claims[name])
-        yield from volume_origins.faults(name, args, claims[name], cluster)
+        yield from changed_origins(name, args, claims[name], cluster)
     named = {name: args.backend.name for name, args in new.items() if isinstance(args.backend, StorageClass)}
     if any(named.values()):
         yield from _unknown_classes(named, sorted(_by_name(api.items(_CLASSES))))
@@ -87,3 +87,34 @@ def _origins(restored: Mapping[str, VolumeArgs], namespace: str, have: Mapping[s
 def _choice(wanted: str, have: Iterable[str]) -> str:
     names = sorted(have)
     return f"choose one of {', '.join(names)}{did_you_mean(wanted, names)}" if names else "create one first"
+
+
+def changed_origins(name: str, args: VolumeArgs, claim: Mapping[str, Any], cluster: ClusterArgs) -> Iterator[Problem]:
+    """A fault if the settings name another origin than the claim. Settings without one are always right."""
+    able = args.backend_on(cluster).capabilities
+    source = args.source
+    if source is None:
+        return
+    began = claim["spec"].get("dataSource") or {}
+    for key, wanted, kind, has in (
+        ("snapshot", source.snapshot, "VolumeSnapshot", able.snapshot == CSI),
+        ("volume", source.volume, "PersistentVolumeClaim", able.clone == CSI),
+    ):
+        # The claim does not record origins that a cloud implements outside the cluster.
+        if wanted and has and (began.get("kind"), began.get("name")) != (kind, wanted):
+            yield _too_late(name, key, wanted, _created(began))
+    copied = claim["spec"].get("storageClassName") or ""
+    if source.mirror_of and able.failover and not embedded.is_of_mirror(copied, source.mirror_of):
+        yield _too_late(name, "mirrorOf", source.mirror_of, _created(began))
+
+
+def _too_late(name: str, key: str, wanted: str, began: str) -> Problem:
+    reason = f"volume {name} exists already and was created {began}, not from {wanted}"
+    return Problem(("volumes", name, "from", key), f"{reason}; {immutable.REMEDY}")
+
+
+def _created(began: Mapping[str, Any]) -> str:
+    if not began:
+        return "empty"
+    kind = "snapshot" if began.get("kind") == "VolumeSnapshot" else "volume"
+    return f"from {kind} {began.get('name')}"

@@ -17,14 +17,14 @@ from cli import options
     show_default=True,
     help="Service account of the pod that copies, such as one of the volume's writers.",
 )
-def command(source: str, target: str, stack: str, account: str) -> None:
+def click_command(source: str, target: str, stack: str, account: str) -> None:
     """Copy a file or a folder to a volume of the stack, or from it.
 
     SRC and DST are a path of this machine and VOLUME:/PATH, in either order. DST is the name of the copy; with a slash
     at its end, SRC keeps its name there. Files that DST has with the same size and time are not copied again, so the
     same command goes on after an interruption.
     """
-    from cli.commands.cp import query
+    from cli.commands.cp import command
     from core import terminal
 
-    query.run(query.Question(source, target, stack, options.context(), account), terminal.console())
+    command.run(command.CopyOptions(source, target, stack, options.context(), account), terminal.console())

@@ -13,7 +13,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 @click.group("data", short_help="Datasets: log, files, diff, get, put, branch, label, collect.")
-def command() -> None:
+def click_command() -> None:
     """Datasets of a stack: versioned collections of files on its volumes.
 
     A DATASET can have a reference, as in digits@main~1: a branch, a label, the first 6 or more digits of a commit or
@@ -38,7 +38,7 @@ def _branch_option(wrapped: _Command) -> _Command:
     return click.option("--branch", default="main", show_default=True, help="The branch that gets the commit.")(wrapped)
 
 
-@command.command("log")
+@click_command.command("log")
 @click.argument("dataset")
 @_common
 @click.option("--limit", "-n", type=click.IntRange(min=1), default=20, show_default=True, help="At most so many.")
@@ -46,12 +46,12 @@ def _branch_option(wrapped: _Command) -> _Command:
 def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> None:
     """Commits of a DATASET, the newest first."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.log(Question.of(dataset, stack, account), limit=limit, as_json=as_json)
+    history.log(DatasetOptions.of(dataset, stack, account), limit=limit, as_json=as_json)
 
 
-@command.command("diff")
+@click_command.command("diff")
 @click.argument("dataset")
 @click.argument("before", required=False)
 @_common
@@ -59,12 +59,12 @@ def _log(dataset: str, stack: str, account: str, limit: int, as_json: bool) -> N
 def _diff(dataset: str, before: str | None, stack: str, account: str, as_json: bool) -> None:
     """Files that differ between the reference BEFORE and that of DATASET; by default from the commit before it."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.diff(Question.of(dataset, stack, account), before, as_json=as_json)
+    history.diff(DatasetOptions.of(dataset, stack, account), before, as_json=as_json)
 
 
-@command.command("files")
+@click_command.command("files")
 @click.argument("dataset")
 @click.argument("pattern", default="*")
 @_common
@@ -75,12 +75,12 @@ def _files(dataset: str, pattern: str, stack: str, account: str, as_json: bool) 
     In a PATTERN, * is any text, also over several folders, and ? is one character. Quote it for the shell.
     """
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.files(Question.of(dataset, stack, account), pattern, as_json=as_json)
+    history.files(DatasetOptions.of(dataset, stack, account), pattern, as_json=as_json)
 
 
-@command.command("put")
+@click_command.command("put")
 @click.argument("dataset")
 @click.argument("source", metavar="SRC")
 @_common
@@ -105,13 +105,13 @@ def _put(
     dataset lacks is transferred. What others commit meanwhile is kept.
     """
     from cli.commands.data import transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
-    transfer.put(Question.of(dataset, stack, account), source, {**about, "at": at, "add": add})
+    transfer.put(DatasetOptions.of(dataset, stack, account), source, {**about, "at": at, "add": add})
 
 
-@command.command("get")
+@click_command.command("get")
 @click.argument("dataset")
 @click.argument("target", metavar="DST")
 @_common
@@ -121,12 +121,12 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
     Files that DST has already are not transferred; others there stay.
     """
     from cli.commands.data import transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    transfer.get(Question.of(dataset, stack, account), target)
+    transfer.get(DatasetOptions.of(dataset, stack, account), target)
 
 
-@command.command("branch")
+@click_command.command("branch")
 @click.argument("dataset")
 @click.argument("name", required=False)
 @_common
@@ -135,12 +135,12 @@ def _get(dataset: str, target: str, stack: str, account: str) -> None:
 def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bool, as_json: bool) -> None:
     """Create the branch NAME of a DATASET at its reference; without NAME, list branches and labels."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.branch(Question.of(dataset, stack, account), name, delete=delete, as_json=as_json)
+    history.branch(DatasetOptions.of(dataset, stack, account), name, delete=delete, as_json=as_json)
 
 
-@command.command("label")
+@click_command.command("label")
 @click.argument("dataset")
 @click.argument("name")
 @_common
@@ -149,12 +149,12 @@ def _branch(dataset: str, name: str | None, stack: str, account: str, delete: bo
 def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete: bool) -> None:
     """Label the commit that a DATASET's reference names. Retention keeps labeled versions."""
     from cli.commands.data import history
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
-    history.label(Question.of(dataset, stack, account), name, move=move, delete=delete)
+    history.label(DatasetOptions.of(dataset, stack, account), name, move=move, delete=delete)
 
 
-@command.command("rollback")
+@click_command.command("rollback")
 @click.argument("dataset")
 @_common
 @_branch_option
@@ -162,13 +162,13 @@ def _label(dataset: str, name: str, stack: str, account: str, move: bool, delete
 def _rollback(dataset: str, stack: str, account: str, branch: str, message: str, author: str | None) -> None:
     """Make the version that a DATASET's reference names the newest again, as a commit of its own."""
     from cli.commands.data import history, transfer
-    from cli.commands.data.remote import Question
+    from cli.commands.data.remote import DatasetOptions
 
     about = {"branch": branch, "message": message, "author": transfer.author(author)}
-    history.rollback(Question.of(dataset, stack, account), about)
+    history.rollback(DatasetOptions.of(dataset, stack, account), about)
 
 
-@command.command("collect")
+@click_command.command("collect")
 @click.argument("dataset")
 @_common
 @click.option("--now", is_flag=True, help="Also what was written in the last 24 hours. Takes half a minute.")
@@ -179,7 +179,7 @@ def _collect(dataset: str, stack: str, account: str, now: bool) -> None:
     version has are deleted whatever their age, such as what a commit that was killed has left on a full volume. Commits
     may go on meanwhile; one that is hit by it fails and can be repeated.
     """
-    from cli.commands.data import collect
-    from cli.commands.data.remote import Question
+    from cli.commands.data import history
+    from cli.commands.data.remote import DatasetOptions
 
-    collect.run(Question.of(dataset, stack, account), now=now)
+    history.collect_from(DatasetOptions.of(dataset, stack, account), now=now)

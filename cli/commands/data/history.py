@@ -1,4 +1,4 @@
-"""What a dataset's history says: commits, differences, branches, labels."""
+"""A dataset's history: commits, differences, branches, labels; and deleting what no version has."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from cli.commands.data import remote
-from cli.commands.data.remote import Question
+from cli.commands.data.remote import DatasetOptions, Remote
 from cli.commands.data.transfer import SHORT
 from cli.output.tables import table
 from components.base import quantities
+from components.base.plural import counted
 from components.base.problems import legible
 from core import terminal
 from core.errors import UserError
@@ -23,10 +25,10 @@ from core.errors import UserError
 _MAIN = "main"
 
 
-def log(question: Question, *, limit: int, as_json: bool) -> None:
+def log(opts: DatasetOptions, *, limit: int, as_json: bool) -> None:
     """Prints the newest commits."""
-    with remote.opened(question, read_only=True) as dataset:
-        found = dataset.ask("log", {"reference": question.reference or _MAIN, "limit": limit})
+    with remote.opened(opts, read_only=True) as dataset:
+        found = dataset.ask("log", {"reference": opts.reference or _MAIN, "limit": limit})
     if as_json:
         print(json.dumps(found, indent=2))
     else:
@@ -62,10 +64,10 @@ def _changed(changed: Mapping[str, int]) -> str:
     return " ".join(f"{sign}{changed[key]:,}" for sign, key in signs if changed[key]) or "none"
 
 
-def files(question: Question, pattern: str, *, as_json: bool) -> None:
+def files(opts: DatasetOptions, pattern: str, *, as_json: bool) -> None:
     """Prints the files of a version whose paths match the pattern."""
-    with remote.opened(question, read_only=True) as dataset:
-        found = dataset.ask("files", {"reference": question.reference or _MAIN})["files"]
+    with remote.opened(opts, read_only=True) as dataset:
+        found = dataset.ask("files", {"reference": opts.reference or _MAIN})["files"]
     is_chosen = _pattern(pattern).fullmatch
     chosen = {path: found[path] for path in sorted(found) if is_chosen(path)}
     if as_json:
@@ -89,10 +91,10 @@ def listed(found: Mapping[str, Sequence[Any]]) -> list[str]:
     return [*(f"{size:>{width}}  {legible(path)}" for path, size in sizes.items()), total]
 
 
-def diff(question: Question, before: str | None, *, as_json: bool) -> None:
+def diff(opts: DatasetOptions, before: str | None, *, as_json: bool) -> None:
     """Prints the files that differ."""
-    after = question.reference or _MAIN
-    with remote.opened(question, read_only=True) as dataset:
+    after = opts.reference or _MAIN
+    with remote.opened(opts, read_only=True) as dataset:
         found = dataset.ask("diff", {"before": before or _earlier(dataset, after), "after": after})
     if as_json:
         print(json.dumps(found, indent=2))
@@ -116,18 +118,18 @@ def lines(found: Iterable[Sequence[Any]]) -> list[str]:
     return made or ["no file differs"]
 
 
-def branch(question: Question, name: str | None, *, delete: bool, as_json: bool) -> None:
+def branch(opts: DatasetOptions, name: str | None, *, delete: bool, as_json: bool) -> None:
     """Creates, deletes or lists branches."""
     if name is None:
         if delete:
             raise UserError("--delete: names no branch; name the one to delete")
-        with remote.opened(question, read_only=True) as dataset:
+        with remote.opened(opts, read_only=True) as dataset:
             found = dataset.ask("branches")
         print(json.dumps(found, indent=2)) if as_json else terminal.console().print(_names(found))
         return
-    with remote.opened(question, read_only=False) as dataset:
-        made = dataset.ask("branch", {"name": name, "reference": question.reference or _MAIN, "delete": delete})
-    _say(question, name, made, "deleted")
+    with remote.opened(opts, read_only=False) as dataset:
+        made = dataset.ask("branch", {"name": name, "reference": opts.reference or _MAIN, "delete": delete})
+    _say(opts, name, made, "deleted")
 
 
 def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
@@ -146,23 +148,42 @@ def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
     return table(["name", "kind", "commit", "version", "files", "message"], rows, right=("files",))
 
 
-def label(question: Question, name: str, *, move: bool, delete: bool) -> None:
+def label(opts: DatasetOptions, name: str, *, move: bool, delete: bool) -> None:
     """Labels a commit, or removes the label."""
-    asked = {"name": name, "reference": question.reference or _MAIN, "move": move, "delete": delete}
-    with remote.opened(question, read_only=False) as dataset:
+    asked = {"name": name, "reference": opts.reference or _MAIN, "move": move, "delete": delete}
+    with remote.opened(opts, read_only=False) as dataset:
         made = dataset.ask("label", asked)
-    _say(question, name, made, "removed")
+    _say(opts, name, made, "removed")
 
 
-def rollback(question: Question, about: Mapping[str, Any]) -> None:
+def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
     """Makes an earlier version the newest again."""
-    if not question.reference:
-        raise UserError(f"{question.dataset}: names no version; add one, such as {question.dataset}@main~1")
-    with remote.opened(question, read_only=False) as dataset:
-        made = dataset.ask("rollback", {**dataset.asked(question.dataset), **about, "reference": question.reference})
-    _say(question, about["branch"], made, "")
+    if not opts.reference:
+        raise UserError(f"{opts.dataset}: names no version; add one, such as {opts.dataset}@main~1")
+    with remote.opened(opts, read_only=False) as dataset:
+        made = dataset.ask("rollback", {**dataset.asked(opts.dataset), **about, "reference": opts.reference})
+    _say(opts, about["branch"], made, "")
 
 
-def _say(question: Question, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
+def _say(opts: DatasetOptions, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
     where = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
-    terminal.console().print(Text(f"{question.dataset}@{name}: {where}"), soft_wrap=True)
+    terminal.console().print(Text(f"{opts.dataset}@{name}: {where}"), soft_wrap=True)
+
+
+def collect_from(opts: DatasetOptions, *, now: bool) -> None:
+    """Deletes it, and says how much that was."""
+    if opts.reference:
+        raise UserError(f"{opts.dataset}@{opts.reference}: collect takes a whole dataset; remove the reference")
+    with remote.opened(opts, read_only=False) as dataset:
+        collect(dataset, opts, terminal.console(), now=now)
+
+
+def collect(dataset: Remote, opts: DatasetOptions, console: Console, *, now: bool) -> None:
+    """The same for a dataset in a pod."""
+    deleted = dataset.ask("collect", {**dataset.asked(opts.dataset), "now": now})
+    line = f"{opts.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
+    if deleted["versions"]:
+        line += f", {counted(deleted['versions'], 'folder')} of versions"
+    if not now:
+        line += "; what was written or read in the last 24 hours stays (--now deletes what no kept version has)"
+    console.print(Text(line), soft_wrap=True)

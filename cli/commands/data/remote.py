@@ -41,7 +41,7 @@ _NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
-class Question:
+class DatasetOptions:
     """Which dataset of which stack."""
 
     dataset: str
@@ -52,7 +52,7 @@ class Question:
     account: str
 
     @classmethod
-    def of(cls, named: str, stack: str, account: str) -> Question:
+    def of(cls, named: str, stack: str, account: str) -> DatasetOptions:
         """`named`: DATASET or DATASET@REFERENCE."""
         name, _, reference = named.partition("@")
         return cls(name, reference, stack, options.context(), account)
@@ -92,12 +92,12 @@ def answer(program: Exec) -> Any:
 
 
 @contextmanager
-def opened(question: Question, *, read_only: bool, sources: Mapping[str, str] = _NONE) -> Iterator[Remote]:
+def opened(opts: DatasetOptions, *, read_only: bool, sources: Mapping[str, str] = _NONE) -> Iterator[Remote]:
     """The dataset that a command is about. `sources`: mount paths of other volumes."""
-    resolved = stack_config.load(stack_config.file(question.stack))
-    args = declared(resolved, question.dataset)
-    access = Access.of(question.stack, None, question.context)
-    with running(access.api, resolved, question, args, read_only=read_only, sources=sources) as found:
+    resolved = stack_config.load(stack_config.file(opts.stack))
+    args = declared(resolved, opts.dataset)
+    access = Access.of(opts.stack, None, opts.context)
+    with running(access.api, resolved, opts, args, read_only=read_only, sources=sources) as found:
         yield found
 
 
@@ -105,7 +105,7 @@ def opened(question: Question, *, read_only: bool, sources: Mapping[str, str] = 
 def running(
     api: Kube,
     resolved: ResolvedStack,
-    question: Question,
+    opts: DatasetOptions,
     args: DatasetArgs,
     *,
     read_only: bool,
@@ -113,10 +113,10 @@ def running(
 ) -> Iterator[Remote]:
     """The same for a stack's settings and cluster."""
     env = {LIBRARY: library()}
-    pod = volume_pod.of(resolved, args.volume, question.account, read_only=read_only, env=env, sources=sources)
+    pod = volume_pod.of(resolved, args.volume, opts.account, read_only=read_only, env=env, sources=sources)
     with temporary_pod.running(api, pod) as found:
         path = f"{temporary_pod.pods_of(found['metadata']['namespace'])}/{found['metadata']['name']}"
-        yield in_pod(api, path, resolved, question.dataset)
+        yield in_pod(api, path, resolved, opts.dataset)
 
 
 def in_pod(api: Kube, pod: str, resolved: ResolvedStack, name: str) -> Remote:

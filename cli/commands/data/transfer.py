@@ -11,11 +11,10 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from cli import merged_files
-from cli.commands.cp import place
-from cli.commands.cp.place import OnVolume
+from cli.commands.cp import paths
+from cli.commands.cp.paths import VolumePath
 from cli.commands.data import local, remote
-from cli.commands.data.remote import Question, Remote
+from cli.commands.data.remote import DatasetOptions, Remote
 from cli.exec_stream import Exec
 from components.base import names, quantities
 from components.base.plural import counted
@@ -34,29 +33,29 @@ def author(given: str | None) -> str:
         return ""
 
 
-def put(question: Question, text: str, about: Mapping[str, Any]) -> None:
+def put(opts: DatasetOptions, text: str, about: Mapping[str, Any]) -> None:
     """Commits a folder, and says what was committed."""
-    _whole(question)
-    source = place.parsed(text)
+    _whole(opts)
+    source = paths.parsed(text)
     if isinstance(source, Path) and not source.is_dir():
         raise UserError(f"{text}: is no folder; name a folder with the files of the version")
-    sources = {source.volume: f"{remote.SOURCES}/{source.volume}"} if isinstance(source, OnVolume) else {}
-    with remote.opened(question, read_only=False, sources=sources) as dataset:
-        commit(dataset, question, source, about, terminal.console())
+    sources = {source.volume: f"{remote.SOURCES}/{source.volume}"} if isinstance(source, VolumePath) else {}
+    with remote.opened(opts, read_only=False, sources=sources) as dataset:
+        commit(dataset, opts, source, about, terminal.console())
 
 
-def _whole(question: Question) -> None:
-    if question.reference:
-        raise UserError(f"{question.dataset}@{question.reference}: files are put on a branch; name it with --branch")
+def _whole(opts: DatasetOptions) -> None:
+    if opts.reference:
+        raise UserError(f"{opts.dataset}@{opts.reference}: files are put on a branch; name it with --branch")
 
 
 def commit(
-    dataset: Remote, question: Question, source: OnVolume | Path, about: Mapping[str, Any], console: Console
+    dataset: Remote, opts: DatasetOptions, source: VolumePath | Path, about: Mapping[str, Any], console: Console
 ) -> None:
     """The same for a dataset in a pod."""
     began = time.monotonic()
-    asked = {**dataset.asked(question.dataset), **about}
-    if isinstance(source, OnVolume):
+    asked = {**dataset.asked(opts.dataset), **about}
+    if isinstance(source, VolumePath):
         if about["at"] or about["add"]:
             raise UserError(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
         made = dataset.ask("commit", {**asked, "folder": f"{remote.SOURCES}/{source.volume}/{source.path}"})
@@ -66,7 +65,7 @@ def commit(
     changed = made["changed"]
     what = f"{changed['added']} added, {changed['changed']} changed, {changed['removed']} removed"
     took = f"{quantities.size(sent)} sent, {time.monotonic() - began:.1f} s"
-    name = f"{question.dataset}@{made['id'][:SHORT]}"
+    name = f"{opts.dataset}@{made['id'][:SHORT]}"
     console.print(
         Text(f"{name}: version {made['version'][:SHORT]}, {counted(made['files'], 'file')}: {what}; {took}"),
         soft_wrap=True,
@@ -78,13 +77,13 @@ def _sent(dataset: Remote, folder: Path, asked: Mapping[str, Any]) -> tuple[Any,
     try:
         files = local.files(folder)
         lacking = dataset.ask("lacks", {"files": files, "branch": asked["branch"]})
-        paths: Sequence[str] = lacking["paths"]
-        program = dataset.start("put", {**asked, "files": files, "sent": paths, "base": lacking["base"]})
-        for path in paths:
+        changed: Sequence[str] = lacking["paths"]
+        program = dataset.start("put", {**asked, "files": files, "sent": changed, "base": lacking["base"]})
+        for path in changed:
             _send(folder / path, files[path][1], program)
     except OSError as error:
         raise UserError(f"{error.filename or folder}: {error.strerror or error}") from None
-    return remote.answer(program), sum(files[path][1] for path in paths)
+    return remote.answer(program), sum(files[path][1] for path in changed)
 
 
 def _send(path: Path, size: int, program: Exec) -> None:
@@ -97,16 +96,16 @@ def _send(path: Path, size: int, program: Exec) -> None:
         program.write(b"\0" * left)
 
 
-def get(question: Question, text: str) -> None:
+def get(opts: DatasetOptions, text: str) -> None:
     """Copies a version's files, and says how many."""
-    with remote.opened(question, read_only=True) as dataset:
-        checkout(dataset, question, Path(text).expanduser(), terminal.console())
+    with remote.opened(opts, read_only=True) as dataset:
+        checkout(dataset, opts, Path(text).expanduser(), terminal.console())
 
 
-def checkout(dataset: Remote, question: Question, target: Path, console: Console) -> None:
+def checkout(dataset: Remote, opts: DatasetOptions, target: Path, console: Console) -> None:
     """The same for a dataset in a pod."""
     began = time.monotonic()
-    found = dataset.ask("files", {"reference": question.reference or "main"})
+    found = dataset.ask("files", {"reference": opts.reference or "main"})
     files: Mapping[str, tuple[str, int, bool]] = {
         path: (each[0], each[1], each[2]) for path, each in found["files"].items()
     }
@@ -118,14 +117,14 @@ def checkout(dataset: Remote, question: Question, target: Path, console: Console
             for path, file in wanted.items():
                 _receive(program, target, path, file)
             program.finish()
-        if merged := list(merged_files.faults(target, files)):
+        if merged := list(paths.merged_files(target, files)):
             raise UserError(*merged)
     except OSError as error:
         raise UserError(f"{error.filename or target}: {error.strerror or error}") from None
     size = sum(file[1] for file in wanted.values())
     same = f"; {counted(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
     took = f"{quantities.size(size)} in {time.monotonic() - began:.1f} s"
-    name = f"{question.dataset}@{found['commit']['id'][:SHORT]}"
+    name = f"{opts.dataset}@{found['commit']['id'][:SHORT]}"
     console.print(Text(f"{target}: {counted(len(wanted), 'file')} of {name}, {took}{same}"), soft_wrap=True)
 
 

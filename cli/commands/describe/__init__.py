@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """One training job: state, pods, folders, cost, curves.
 
     It says why the job is in its state, and plots loss and speed.
@@ -20,8 +20,8 @@ def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's.
     """
     from cli.access import Access
-    from cli.commands.describe import query
+    from cli.commands.describe import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    query.run(access, job, terminal.console(), as_json=as_json)
+    command.run(access, job, terminal.console(), as_json=as_json)

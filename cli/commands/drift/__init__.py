@@ -14,12 +14,12 @@ from cli import options
 @click.option(
     "--report", type=Path, default="drift.md", show_default=True, metavar="FILE", help="Path of the Markdown report."
 )
-def command(stack: str, report: Path) -> int:
+def click_command(stack: str, report: Path) -> int:
     """What somebody changed or deleted outside of Pulumi, and `make up REFRESH=1` would repair.
 
     The exit code is 0 without drift, 3 with drift, and 1 if it cannot be determined.
     """
-    from cli.commands.drift import query
+    from cli.commands.drift import command
     from core import terminal
 
-    return query.run(stack, options.context(), report, terminal.console())
+    return command.run(stack, options.context(), report, terminal.console())

@@ -8,11 +8,11 @@ import click
 
 
 @click.group("image")
-def command() -> None:
+def click_command() -> None:
     """Images of training jobs: lock packages, build, push, load."""
 
 
-@command.command("lock")
+@click_command.command("lock")
 @click.option("--upgrade", is_flag=True, help="Take the newest versions, also of what is locked.")
 def _lock(upgrade: bool) -> None:
     """Resolve the jobs' packages to versions and hashes, in packages.lock."""
@@ -21,7 +21,7 @@ def _lock(upgrade: bool) -> None:
     lock.run(upgrade=upgrade)
 
 
-@command.command("build")
+@click_command.command("build")
 @click.argument("packages", nargs=-1, metavar="[PACKAGE]...")
 @click.option("--requirements", type=Path, metavar="FILE", help="Packages as pip's requirements file.")
 @click.option("--gpu", is_flag=True, help="For NVIDIA GPUs: about 3.5 GB of TensorFlow and CUDA.")
@@ -45,7 +45,7 @@ def _build(
     build.run(build.Build(wanted, gpu=gpu, lock=lock, push=push, output=output, name=name))
 
 
-@command.command("load")
+@click_command.command("load")
 @click.argument("archive", type=Path)
 @click.option("--name", metavar="REF", help="The image's name for pods, if the archive has none.")
 def _load(archive: Path, name: str | None) -> None:

@@ -12,14 +12,14 @@ from cli import options
 @options.team
 @click.option("--all", "everything", is_flag=True, help="All jobs that have ended, not only the newest.")
 @options.as_json()
-def command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
+def click_command(stack: str, team: str | None, everything: bool, as_json: bool) -> None:
     """Training jobs: state, place in the queue, progress, cost.
 
     They are those of all stacks and teams in the cluster, or with --team those of the team.
     """
     from cli.access import Access
-    from cli.commands.jobs import query
+    from cli.commands.jobs import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    query.run(access, terminal.console(), everything=everything, as_json=as_json)
+    command.run(access, terminal.console(), everything=everything, as_json=as_json)

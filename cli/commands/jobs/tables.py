@@ -9,11 +9,11 @@ from typing import Any
 
 from rich.console import RenderableType
 
-from cli.jobs.listed import Job
-from cli.jobs.progress import Progress
 from cli.output.numbers import NOTHING, ordinal, spent
 from cli.output.tables import table
-from cli.output.times import age, duration
+from cli.training_jobs.listing import Job
+from cli.training_jobs.progress import Progress
+from core.times import age, duration
 
 _LEAST = (
     "restarts",

@@ -12,9 +12,9 @@ from cli import options
 @click.option("--cluster", help="The cluster's name in kops (default: the name of the context).")
 @click.option("--image", help="Image of the nodes (default: kops' own).")
 @click.option("--driver", help="Ubuntu's package with the GPU driver (default: kops' own).")
-def command(stack: str, cluster: str | None, image: str | None, driver: str | None) -> None:
+def click_command(stack: str, cluster: str | None, image: str | None, driver: str | None) -> None:
     """A stack's node groups as kops' InstanceGroups, as YAML."""
     from cli import stack_config
-    from cli.commands.kops import instance_groups
+    from cli.commands.kops import command
 
-    print(instance_groups.text(stack_config.file(stack), instance_groups.Choice(cluster, image, driver)), end="")
+    print(command.text(stack_config.file(stack), command.Choice(cluster, image, driver)), end="")

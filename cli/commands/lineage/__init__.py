@@ -16,7 +16,7 @@ from cli import options
 @click.option("--svg", type=click.Path(path_type=Path, dir_okay=False), metavar="FILE", help="Write a picture of it.")
 @options.as_json()
 @click.option("--openlineage", is_flag=True, help="Run events of OpenLineage, a line of JSON each.")
-def command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
+def click_command(target: str, stack: str, account: str, svg: Path | None, as_json: bool, openlineage: bool) -> None:
     """What a version was made from, and what that was made from.
 
     MODEL is a model server, SERVER/MODEL, or a training job of the stack; VOLUME:/PATH is a folder of versions of a
@@ -28,12 +28,12 @@ def command(target: str, stack: str, account: str, svg: Path | None, as_json: bo
     tensorplane lineage models:/vision/train@3
     tensorplane lineage raw@main~1
     """
-    from cli.commands.lineage import query
-    from cli.commands.lineage.query import Form, Question
+    from cli.commands.lineage import command
+    from cli.commands.lineage.command import OutputFormat, VersionOptions
     from core import terminal
     from core.errors import UserError
 
-    form = Form(svg, as_json, openlineage)
+    form = OutputFormat(svg, as_json, openlineage)
     if sum(map(bool, (svg, as_json, openlineage))) > 1:
         raise UserError("--svg, --json, --openlineage: set only one of them")
-    query.run(Question(target, stack, options.context(), account), form, terminal.console())
+    command.run(VersionOptions(target, stack, options.context(), account), form, terminal.console())

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cli.commands.lineage import named
-from cli.commands.lineage.named import Named
+from cli.commands.lineage import version_paths
+from cli.commands.lineage.version_paths import VersionPath
 from cli.commands.lineage.volumes import Volumes
 from core.errors import UserError
 from stack import ResolvedStack
@@ -68,21 +68,21 @@ class Graph:
         return iter(self.nodes.values())
 
 
-def of(target: Named, resolved: ResolvedStack, volumes: Volumes) -> Graph:
+def of(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     """The graph of a version. A UserError if there is no such version."""
     first = the(target, volumes)
     found: dict[str, Node] = {}
     level = [first]
     while level and len(found) < _MOST:
-        sources: dict[str, list[Named | Node]] = {}
+        sources: dict[str, list[VersionPath | Node]] = {}
         for node in level:
             sources[node.id] = [source(each, resolved) for each in _inputs(node.record)]
         wanted = list(
-            dict.fromkeys(each for several in sources.values() for each in several if isinstance(each, Named))
+            dict.fromkeys(each for several in sources.values() for each in several if isinstance(each, VersionPath))
         )
         answers = dict(zip(wanted, read(wanted, volumes), strict=True))
         below = {
-            one: [answers[each] if isinstance(each, Named) else each for each in several]
+            one: [answers[each] if isinstance(each, VersionPath) else each for each in several]
             for one, several in sources.items()
         }
         for node in level:
@@ -98,7 +98,7 @@ def _inputs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def the(target: Named, volumes: Volumes, *, code: bool = False) -> Node:
+def the(target: VersionPath, volumes: Volumes, *, code: bool = False) -> Node:
     """The version that an argument names. A UserError if there is none."""
     (found,) = read([target], volumes, code=code)
     if found.problem:
@@ -106,9 +106,9 @@ def the(target: Named, volumes: Volumes, *, code: bool = False) -> Node:
     return found
 
 
-def source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
+def source(each: Mapping[str, Any], resolved: ResolvedStack) -> VersionPath | Node:
     """What an entry of a record's `inputs` names; a node with the problem if that is nothing of the stack."""
-    if found := named.source(each, resolved):
+    if found := version_paths.from_record(each, resolved):
         return found
     name = str(each.get("dataset") or each.get("model"))
     names = sorted(resolved.config.datasets)
@@ -116,12 +116,12 @@ def source(each: Mapping[str, Any], resolved: ResolvedStack) -> Named | Node:
     return Node("", name, "", str(each.get("version", "")), problem=problem)
 
 
-def read(wanted: Sequence[Named], volumes: Volumes, *, code: bool = False) -> list[Node]:
+def read(wanted: Sequence[VersionPath], volumes: Volumes, *, code: bool = False) -> list[Node]:
     """What volumes say of these versions; each volume is asked once.
 
     `code`: with what it takes to make models again.
     """
-    answers: dict[Named, Node] = {}
+    answers: dict[VersionPath, Node] = {}
     for volume in dict.fromkeys(each.volume for each in wanted):
         asked = [each for each in wanted if each.volume == volume]
         try:
@@ -134,7 +134,7 @@ def read(wanted: Sequence[Named], volumes: Volumes, *, code: bool = False) -> li
     return [answers[each] for each in wanted]
 
 
-def node(of: Named, answer: Mapping[str, Any]) -> Node:
+def node(of: VersionPath, answer: Mapping[str, Any]) -> Node:
     """The node of an answer."""
     kind = answer.get("kind", "")
     if problem := answer.get("problem"):

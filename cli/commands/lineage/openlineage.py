@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.commands.lineage import forms
 from cli.commands.lineage.graph import Graph, Node
+from cli.commands.lineage.record import split_record
 
 PRODUCER = "urn:tensorplane:lineage"
 """URI of what makes the events."""
@@ -74,7 +74,7 @@ def _of_job(node: Node) -> dict[str, Any]:
 
 
 def _of_run(record: Mapping[str, Any]) -> dict[str, Any]:
-    known, _ = forms.split(record)
+    known, _ = split_record(record)
     versions = known.get("versions", {})
     params = {**known.get("settings", {}).get("env", {}), **known.get("params", {})}
     found: dict[str, Any] = {}

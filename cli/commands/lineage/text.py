@@ -8,7 +8,7 @@ from typing import Any
 from rich.text import Text
 from rich.tree import Tree
 
-from cli.commands.lineage import facts
+from cli.commands.lineage import record
 from cli.commands.lineage.graph import Graph, Node
 
 
@@ -36,7 +36,7 @@ def _label(node: Node, *, shown: bool) -> Text:
     text = Text.assemble((node.title, "bold"), (f"  {node.kind} {node.where}".rstrip(), "dim"))
     if shown:
         return text.append("  (above)", "dim")
-    for line in facts.lines(node):
+    for line in record.lines(node):
         text.append(f"\n{line}", "red" if node.problem else "")
     return text
 

@@ -19,7 +19,7 @@ from cli import options
     "--connections", type=click.IntRange(1, 1000), default=16, show_default=True, help="Most requests at once."
 )
 @options.as_json("What was measured, for programs.")
-def command(
+def click_command(
     target: str,
     request_file: IO[bytes] | None,
     stack: str,
@@ -34,8 +34,8 @@ def command(
     request was due, so that a server that falls behind shows it.
     """
     from cli.access import Access
-    from cli.commands.load import test
+    from cli.commands.load import command
     from core import terminal
 
-    asked = test.Asked(target, request_file.read() if request_file else None, rate, seconds, connections)
-    test.run(Access.of(stack, None, options.context()), asked, terminal.console(), as_json=as_json)
+    test = command.LoadOptions(target, request_file.read() if request_file else None, rate, seconds, connections)
+    command.run(Access.of(stack, None, options.context()), test, terminal.console(), as_json=as_json)

@@ -16,7 +16,7 @@ from cli import options
 @click.option("--index", type=click.IntRange(min=0), help="Only the pod of this index in its role, or part.")
 @click.option("--previous", is_flag=True, help="The start of the pods before the last one.")
 @click.option("--tail", type=click.IntRange(min=1), metavar="LINES", help="Only the last lines of each pod.")
-def command(
+def click_command(
     job: str,
     stack: str,
     team: str | None,
@@ -36,10 +36,10 @@ def command(
     then what was committed.
     """
     from cli.access import Access
-    from cli.commands.logs import query
-    from cli.commands.logs.pods import Choice
+    from cli.commands.logs import command
+    from cli.commands.logs.pods import LogsOptions
     from core import terminal
 
-    choice = Choice(role, index, previous, tail)
+    wanted = LogsOptions(role, index, previous, tail)
     access = Access.of(stack, team, options.context())
-    query.run(access, job, choice, terminal.console(), follows=follow)
+    command.run(access, job, wanted, terminal.console(), follows=follow)

@@ -10,10 +10,9 @@ from collections.abc import Iterable, Mapping
 from rich.console import Console
 
 from cli.api_values import Object
-from cli.commands.logs import around, lines, pods
-from cli.commands.logs.pods import Choice
-from cli.commands.logs.source import Source
-from cli.jobs import in_cluster
+from cli.commands.logs import lines, messages, pods
+from cli.commands.logs.pods import LogsOptions, Source
+from cli.training_jobs import jobset_api
 from core.errors import UserError
 from core.kube import Kube
 from driver.runs import published
@@ -27,26 +26,26 @@ _SETTLE_SECONDS = 3.0
 _Line = tuple[tuple[str, int], str]
 
 
-def until_end(api: Kube, job_set: Object, choice: Choice, console: Console) -> None:
+def until_end(api: Kube, job_set: Object, options: LogsOptions, console: Console) -> None:
     """Prints lines as they come, then how the job ended. A UserError if it failed."""
-    path = in_cluster.path(job_set)
-    followed, ended = Followed(api, choice, console), False
+    path = jobset_api.path(job_set)
+    followed, ended = Followed(api, options, console), False
     while not ended:
         if (found := api.get(path)) is None:
             raise UserError(f"{job_set['metadata']['name']}: was deleted")
         current = found
-        ended = bool(in_cluster.ended(current))
-        there = in_cluster.pods(api, current)
-        started = [pod for pod in pods.chosen(there, choice) if pods.has_started(pod)]
-        followed.go_on(map(pods.source, started), lines.wide(map(in_cluster.place, there)))
+        ended = bool(jobset_api.ended(current))
+        there = jobset_api.pods(api, current)
+        started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
+        followed.go_on(map(pods.source, started), lines.wide(map(jobset_api.place, there)))
     followed.settle()
     _tell_end(current, there, console)
 
 
 def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
     name = job_set["metadata"]["name"]
-    if in_cluster.ended(job_set) == "failed":
-        around.reason(job_set, there, console)
+    if jobset_api.ended(job_set) == "failed":
+        messages.reason(job_set, there, console)
         raise UserError(f"{name}: failed")
     console.print(f"{name}: finished{_model(job_set, there)}", style="bold green", highlight=False, soft_wrap=True)
 
@@ -60,8 +59,8 @@ def _model(job_set: Object, there: list[Object]) -> str:
 class Followed:
     """Reads each log on a thread of its own, and prints the lines of all as they come."""
 
-    def __init__(self, api: Kube, choice: Choice, console: Console) -> None:
-        self._api, self._choice, self._console = api, choice, console
+    def __init__(self, api: Kube, options: LogsOptions, console: Console) -> None:
+        self._api, self._choice, self._console = api, options, console
         self._threads: dict[tuple[str, str], threading.Thread] = {}
         self._came: queue.SimpleQueue[_Line] = queue.SimpleQueue()
         self._prefixes = lines.Prefixes(0)

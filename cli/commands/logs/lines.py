@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rich.console import Console
 from rich.text import Text
 
-from cli.pipelines import steps
+from cli.pipelines import workflow
 
 _COLORS = ("cyan", "magenta", "green", "yellow", "blue", "bright_cyan", "bright_magenta", "bright_green")
 
@@ -36,7 +36,7 @@ class Prefixes:
 def name(place: tuple[str, int]) -> str:
     """A pod's place in words: worker-0."""
     role, index = place
-    return role if role in steps.ONLY else f"{role}-{index}"
+    return role if role in workflow.ONE_TIME_STEPS else f"{role}-{index}"
 
 
 def wide(places: Iterable[tuple[str, int]]) -> int:

@@ -1,19 +1,20 @@
-"""The pods of a job whose lines are wanted."""
+"""The pods of a job whose lines are wanted, and the log of each of their containers."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from cli.api_values import Object
-from cli.commands.logs.source import Source
-from cli.jobs.in_cluster import place
+from cli.pipelines.workflow import said_by_argo
+from cli.training_jobs.jobset_api import place
 from core.errors import UserError
+from core.kube import Kube
 from stack_file.nearest import did_you_mean
 
 
 @dataclass(frozen=True)
-class Choice:
+class LogsOptions:
     """Which lines of which pods."""
 
     role: str | None = None
@@ -31,17 +32,17 @@ class Choice:
         return {} if self.tail is None else {"tailLines": str(self.tail)}
 
 
-def chosen(pods: Sequence[Object], choice: Choice) -> list[Object]:
+def chosen(pods: Sequence[Object], options: LogsOptions) -> list[Object]:
     """The pods of this choice, by role and index. A UserError if the job has pods, but none of this role or index."""
     roles = sorted({place(pod)[0] for pod in pods})
-    if choice.role and roles and choice.role not in roles:
-        have = f"{', '.join(roles)}{did_you_mean(choice.role, roles)}"
-        raise UserError(f"--role: the job has no role {choice.role}; it has {have}")
-    found = [pod for pod in pods if not choice.role or place(pod)[0] == choice.role]
+    if options.role and roles and options.role not in roles:
+        have = f"{', '.join(roles)}{did_you_mean(options.role, roles)}"
+        raise UserError(f"--role: the job has no role {options.role}; it has {have}")
+    found = [pod for pod in pods if not options.role or place(pod)[0] == options.role]
     indices = {place(pod)[1] for pod in found}
-    if choice.index is not None and found and choice.index not in indices:
-        raise UserError(f"--index: no pod has index {choice.index}; the last one is {max(indices)}")
-    found = [pod for pod in found if choice.index is None or place(pod)[1] == choice.index]
+    if options.index is not None and found and options.index not in indices:
+        raise UserError(f"--index: no pod has index {options.index}; the last one is {max(indices)}")
+    found = [pod for pod in found if options.index is None or place(pod)[1] == options.index]
     return sorted(found, key=lambda pod: (place(pod), str(pod["metadata"]["creationTimestamp"])))
 
 
@@ -62,3 +63,35 @@ def log_path(pod: Object) -> str:
     """The path of a pod's log in the API."""
     about = pod["metadata"]
     return f"/api/v1/namespaces/{about['namespace']}/pods/{about['name']}/log"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A container that has started."""
+
+    place: tuple[str, int]
+    """Of its pod: role and index."""
+    path: str
+    """Of its log."""
+    key: tuple[str, str]
+    """The pod's uid, and which start of which container; a restarted container is another source."""
+    container: str = ""
+    """Empty if the pod has one."""
+    of_argo: bool = False
+    """Whether Argo's executor writes lines of its own to it, which are left out."""
+
+    def read(self, api: Kube, query: Mapping[str, str]) -> list[str]:
+        """Its lines so far."""
+        found = api.text(self.path, **self._query(query)).splitlines()
+        return [line for line in found if self._is_shown(line)]
+
+    def follow(self, api: Kube, query: Mapping[str, str]) -> Iterator[str]:
+        """Its lines as they come, until the container ends."""
+        found = api.lines(self.path, **self._query(query), follow="true")
+        return (line for line in found if self._is_shown(line))
+
+    def _query(self, query: Mapping[str, str]) -> dict[str, str]:
+        return {**query, **({"container": self.container} if self.container else {})}
+
+    def _is_shown(self, line: str) -> bool:
+        return not (self.of_argo and said_by_argo(line))

@@ -12,13 +12,12 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.logs import kept, lines, pods
+from cli.commands.logs import deleted_pods, lines, pods
 from cli.commands.logs.follow import Followed
-from cli.commands.logs.pods import Choice
-from cli.commands.logs.source import Source
-from cli.pipelines import listed, steps, workflow
+from cli.commands.logs.pods import LogsOptions, Source
+from cli.pipelines import listing, workflow
 from cli.pipelines import pods as of_pipelines
-from cli.pipelines.listed import StageRun
+from cli.pipelines.listing import StageRun
 from cli.pipelines.pods import PodOfStage
 from components.base.plural import none_of
 from core.errors import UserError
@@ -43,7 +42,7 @@ class Stage:
     @property
     def facts(self) -> StageRun | None:
         """What the Workflow says of it; None as long as the stage has not begun."""
-        (run,) = listed.runs([self.run], datetime.now(UTC))
+        (run,) = listing.list_runs([self.run], datetime.now(UTC))
         return next((one for one in run.stages if one.stage == self.name), None)
 
     @property
@@ -80,33 +79,33 @@ def named(access: Access, target: str) -> Stage | None:
     )
 
 
-def show(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
+def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
     """Prints why parts failed, then the lines that there are. A UserError if there are none."""
-    there, said = of_pipelines.of(access.api, stage.run, stage.name), steps.said(stage.run, stage.name)
+    there, said = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
     if there:
-        _check(choice, stage, [*(one.place for one in there), *said])
-    asked = [one for one in there if _matches(one.place, choice)]
-    _reason(stage, asked, console)
+        _check(options, stage, [*(one.place for one in there), *said])
+    chosen = [one for one in there if _matches(one.place, options)]
+    _reason(stage, chosen, console)
     of_pods: dict[tuple[str, int], list[str]] = {}
-    for one in _latest(asked, choice):
-        read = [line for source in _sources(one) for line in source.read(access.api, choice.query)]
+    for one in _latest(chosen, options):
+        read = [line for source in _sources(one) for line in source.read(access.api, options.query)]
         if one.containers:
             of_pods[one.place] = read
     if not any(not one.of_argo for one in there):
-        of_pods |= _kept(access, stage, choice)
-    of_steps = {} if choice.previous else {place: [text] for place, text in said.items() if _matches(place, choice)}
+        of_pods |= _kept(access, stage, options)
+    of_steps = {} if options.previous else {place: [text] for place, text in said.items() if _matches(place, options)}
     found = {**of_steps, **of_pods}
     if not found:
-        raise UserError(_nothing(access, stage, choice, there))
-    lines.show(dict(sorted(found.items(), key=lambda item: steps.order(item[0]))), console)
-    if not of_pods and stage.facts and stage.facts.done and choice.role not in steps.ONLY:
-        console.print(Text(_nothing(access, stage, choice, there), style="yellow"), soft_wrap=True)
+        raise UserError(_nothing(access, stage, options, there))
+    lines.show(dict(sorted(found.items(), key=lambda item: workflow.line_order(item[0]))), console)
+    if not of_pods and stage.facts and stage.facts.done and options.role not in workflow.ONE_TIME_STEPS:
+        console.print(Text(_nothing(access, stage, options, there), style="yellow"), soft_wrap=True)
 
 
-def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> None:
+def follow(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
     """Prints lines as they come until the stage has ended. A UserError if it failed."""
     path = pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace, stage.run["metadata"]["name"])
-    followed, ended = Followed(access.api, choice, console), ""
+    followed, ended = Followed(access.api, options, console), ""
     while not ended:
         if (run := access.api.get(path)) is None:
             raise UserError(f"{stage.run['metadata']['name']}: was deleted")
@@ -114,14 +113,14 @@ def follow(access: Access, stage: Stage, choice: Choice, console: Console) -> No
         ended = stage.ended
         there = of_pipelines.of(access.api, run, stage.name)
         # A part that nobody has worked on yet is no mistake in --index.
-        asked = [one for one in there if _matches(one.place, choice)]
-        said = steps.said(run, stage.name)
-        followed.tell({place: text for place, text in said.items() if _matches(place, choice)})
+        chosen = [one for one in there if _matches(one.place, options)]
+        said = workflow.step_messages(run, stage.name)
+        followed.tell({place: text for place, text in said.items() if _matches(place, options)})
         wide = lines.wide([*said, *(one.place for one in there)])
-        followed.go_on([source for one in asked for source in _sources(one)], wide)
+        followed.go_on([source for one in chosen for source in _sources(one)], wide)
     followed.settle()
     if ended != "finished":
-        _reason(stage, asked, console)
+        _reason(stage, chosen, console)
         raise UserError(f"{stage.title}: {ended}")
     commit = stage.facts.commit if stage.facts else ""
     made = f"; commit {commit[:12]}" if commit else ""
@@ -139,56 +138,58 @@ def _sources(one: PodOfStage) -> list[Source]:
     ]
 
 
-def _check(choice: Choice, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
+def _check(options: LogsOptions, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
     """A UserError if none of these places has this role or index."""
-    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=steps.order)))
-    if choice.role and choice.role not in roles:
-        remedy = f"choose one of {', '.join(roles)}{did_you_mean(choice.role, roles)}"
-        raise UserError(f"--role: {stage.title} has no pod of role {choice.role}; {remedy}")
-    if not any(_matches(place, choice) for place in places):
-        have = sorted({index for role, index in places if role not in steps.ONLY})
+    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=workflow.line_order)))
+    if options.role and options.role not in roles:
+        remedy = f"choose one of {', '.join(roles)}{did_you_mean(options.role, roles)}"
+        raise UserError(f"--role: {stage.title} has no pod of role {options.role}; {remedy}")
+    if not any(_matches(place, options) for place in places):
+        have = sorted({index for role, index in places if role not in workflow.ONE_TIME_STEPS})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
-        raise UserError(f"--index: {stage.title} has no pod of index {choice.index}; {worked}")
+        raise UserError(f"--index: {stage.title} has no pod of index {options.index}; {worked}")
 
 
-def _matches(place: tuple[str, int], choice: Choice) -> bool:
+def _matches(place: tuple[str, int], options: LogsOptions) -> bool:
     role, index = place
-    return choice.role in (None, role) and (choice.index is None or (role not in steps.ONLY and index == choice.index))
+    return options.role in (None, role) and (
+        options.index is None or (role not in workflow.ONE_TIME_STEPS and index == options.index)
+    )
 
 
-def _latest(found: Sequence[PodOfStage], choice: Choice) -> list[PodOfStage]:
+def _latest(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStage]:
     """The last try of each place, or with `previous` the one before."""
     tries: dict[tuple[str, int], list[PodOfStage]] = {}
     for one in found:
         tries.setdefault(one.place, []).append(one)
-    wanted = 2 if choice.previous else 1
+    wanted = 2 if options.previous else 1
     return [each[-wanted] for each in tries.values() if len(each) >= wanted]
 
 
-def _reason(stage: Stage, asked: Sequence[PodOfStage], console: Console) -> None:
-    """Why the stage failed, or parts that were asked for, before their lines."""
+def _reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> None:
+    """Why the stage failed, or chosen parts, before their lines."""
     facts = stage.facts
     if not facts or not (facts.failed or facts.state == "failed"):
         return
     if facts.why:
         console.print(Text(f"{stage.title}: {facts.why}", style="bold red"), soft_wrap=True)
-    for line in failures.first(one.without_executor for one in _latest(asked, Choice())):
+    for line in failures.first(one.without_executor for one in _latest(chosen, LogsOptions())):
         if not workflow.said_by_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 
-def _kept(access: Access, stage: Stage, choice: Choice) -> dict[tuple[str, int], list[str]]:
+def _kept(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
     """Lines of deleted pods that jobs of the stage have kept."""
     found: dict[tuple[str, int], list[str]] = {}
     for job_set in of_pipelines.job_sets(access.api, stage.run, stage.name):
-        found |= kept.lines(access.api, job_set, choice)
+        found |= deleted_pods.lines(access.api, job_set, options)
     return found
 
 
-def _nothing(access: Access, stage: Stage, choice: Choice, there: Sequence[PodOfStage]) -> str:
+def _nothing(access: Access, stage: Stage, options: LogsOptions, there: Sequence[PodOfStage]) -> str:
     """Why there are no lines."""
     look = f"look with: {access.command(f'runs list {workflow.pipeline_of(stage.run)}')}"
-    if choice.previous and there:
+    if options.previous and there:
         return f"{stage.title}: no pod of it was tried again"
     if stage.facts is None:
         return f"{stage.title}: has not begun, so it has no pods; {look}"

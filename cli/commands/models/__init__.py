@@ -12,14 +12,14 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(target: str | None, stack: str, team: str | None, as_json: bool) -> None:
     """Model servers: versions, replicas, requests, latencies.
 
     With SERVER/MODEL, or a SERVER of one model, its signatures as well.
     """
     from cli.access import Access
-    from cli.commands.models import listed
+    from cli.commands.models import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    listed.run(access, target, terminal.console(), as_json=as_json)
+    command.run(access, target, terminal.console(), as_json=as_json)

@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default 8888, or a free one.")
 @click.option("--open", "opens", is_flag=True, help="Open it in a browser.")
-def command(name: str, stack: str, port: int | None, opens: bool) -> None:
+def click_command(name: str, stack: str, port: int | None, opens: bool) -> None:
     """Open a notebook on a port of this machine.
 
     NAME is a workload of kind `notebook`. It starts in its queue if it does not run. After Ctrl-C it runs on, and ends
@@ -20,11 +20,11 @@ def command(name: str, stack: str, port: int | None, opens: bool) -> None:
     """
     from cli import stack_config
     from cli.access import Access
-    from cli.commands.notebook import query
+    from cli.commands.notebook import command
     from core import terminal
 
     file = stack_config.file(stack)
-    query.check_readable(name, stack_config.encrypted(file, "workloads"))
+    command.check_readable(name, stack_config.encrypted(file, "workloads"))
     resolved = stack_config.load(file)
     access = Access.of(stack, None, options.context())
-    query.run(access, resolved, name, terminal.console(), port=port, opens=opens)
+    command.run(access, resolved, name, terminal.console(), port=port, opens=opens)

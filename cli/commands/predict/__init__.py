@@ -17,7 +17,7 @@ from cli import options
 @click.option("--version", type=click.IntRange(min=1), help="A version instead of the newest one that is served.")
 @click.option("--label", help="The version of this label.")
 @click.option("--signature", help="A signature instead of `serving_default`.")
-def command(
+def click_command(
     target: str,
     request_file: IO[bytes],
     stack: str,
@@ -32,11 +32,11 @@ def command(
     `inputs`, or only the list of instances. The answer is JSON. SERVER/MODEL names one of a server's several models.
     """
     from cli.access import Access
-    from cli.commands.predict import query
+    from cli.commands.predict import command
     from core.errors import UserError
 
     if version and label:
         raise UserError("--version: conflicts with --label, which names a version as well; remove one of them")
-    asked = query.Asked(target, version, label)
-    request = query.body(request_file.read(), signature)
-    query.run(Access.of(stack, team, options.context()), asked, request)
+    version_options = command.PredictOptions(target, version, label)
+    request = command.body(request_file.read(), signature)
+    command.run(Access.of(stack, team, options.context()), version_options, request)

@@ -21,7 +21,7 @@ from cli import options
     metavar="REVISION",
     help="Where the stack's state cannot be read: compare with the merge base of HEAD and this revision.",
 )
-def command(stack: str, policies: str, report: Path, base: str) -> int:
+def click_command(stack: str, policies: str, report: Path, base: str) -> int:
     """What `pulumi up` would change, with the policies' verdicts."""
     from cli.commands.preview import show
     from core import terminal

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.preview import contents, pods
+from cli.commands.preview import pods
 from cli.commands.preview.pods import Pods
 from cli.commands.preview.report import OURS, Facts
 from components.base import outputs
+from driver.runs.job_set import plain
 
 _ADMISSION = ":ValidatingAdmissionPolicy"
 
@@ -23,7 +24,7 @@ class Declared:
     components: dict[str, dict[str, tuple[Facts, Facts]]] = field(default_factory=dict)
     """By type and name: inputs before and after the update."""
     _pods: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
-    _volumes: dict[str, dict[str, contents.Resource]] = field(default_factory=dict)
+    _volumes: dict[str, dict[str, Resource]] = field(default_factory=dict)
     _admission: dict[str, bool] = field(default_factory=dict)
     unprotected: dict[str, None] = field(default_factory=dict)
     """Resources that nothing protects from deletion any more, as type and name. Volumes have words of their own."""
@@ -38,7 +39,7 @@ class Declared:
             self.unprotected[f"{step['type'].rpartition(':')[2]} {name}"] = None
         if step["type"].endswith(_ADMISSION):
             self._admission[name] = step["op"] != "delete"
-        if volume := contents.volume_of(step):
+        if volume := volume_of(step):
             resource = step["type"], (step.get("new") or {}).get("inputs") or {}
             self._volumes.setdefault(volume, {})[step["urn"]] = resource
         found: dict[str, list[Pods]] = {}
@@ -53,7 +54,7 @@ class Declared:
     @property
     def starts(self) -> dict[str, str]:
         """What each volume starts with."""
-        return {name: contents.start(resources.values()) for name, resources in self._volumes.items()}
+        return {name: volume_origin(resources.values()) for name, resources in self._volumes.items()}
 
     @property
     def admission(self) -> tuple[str, ...]:
@@ -66,3 +67,38 @@ def _loses_protection(step: Step) -> bool:
     old, new = step.get("old") or {}, step.get("new") or {}
     stays = bool(new) and step["op"] in ("same", "update") and f"{outputs.VOLUME}$" not in step["urn"]
     return stays and any(old.get(key) and not new.get(key) for key in ("protect", "retainOnDelete"))
+
+
+_OF_VOLUME = f"{outputs.VOLUME}$"
+_KUBERNETES = "kubernetes:"
+_CLAIM = ":PersistentVolumeClaim"
+
+Resource = tuple[str, Mapping[str, Any]]
+"""Type and inputs."""
+
+
+def volume_of(step: Mapping[str, Any]) -> str:
+    """The volume to which the resource of one of the engine's steps belongs; empty if it belongs to none."""
+    if _OF_VOLUME not in step["urn"] or step["op"] == "delete" or not step.get("new"):
+        return ""
+    parent = (step.get("new") or {}).get("parent") or ""
+    # The claim has the volume's name.
+    return str((step["urn"] if step["type"].endswith(_CLAIM) else parent).rpartition("::")[2])
+
+
+def volume_origin(resources: Iterable[Resource]) -> str:
+    """What a volume with these resources starts with: `a copy of volume a`; empty if with nothing."""
+    found = list(resources)
+    spec = next((plain(inputs.get("spec")) for token, inputs in found if token.endswith(_CLAIM)), {})
+    source = plain(spec.get("dataSource")) or plain(spec.get("dataSourceRef"))
+    if source:
+        kind = "volume" if source.get("kind") == "PersistentVolumeClaim" else str(source.get("kind"))
+        return f"a copy of {kind} {source.get('name')}"
+    if any(token.endswith(":ReplicationDestination") for token, _ in found):
+        return "what its mirror sends"
+    for token, inputs in found:
+        if token.endswith(":StorageClass") and (origin := plain(inputs.get("parameters")).get("mirrorOf")):
+            return f"the newest copy of the mirror of volume {origin}"
+    if spec.get("volumeName") and all(token.startswith(_KUBERNETES) for token, _ in found):
+        return "whatever its existing storage has"
+    return ""

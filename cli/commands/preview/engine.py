@@ -18,7 +18,7 @@ from cli.commands.check import cluster
 from cli.commands.preview import events
 from cli.commands.preview.events import Event
 from cli.commands.preview.report import Report
-from cli.jobs import durations
+from cli.training_jobs import listing
 from core.children import Children
 from core.errors import UserError
 from core.kube import Kube
@@ -87,7 +87,7 @@ class Preview:
             warnings=(*streamed.notes, *found.warnings),
             risks=(*found.risks, *at_risk),
             runs=runs.effect_lines(streamed.events, self.api),
-            durations=durations.last(self.api, self.settings.namespace) if self.api else {},
+            durations=listing.last_durations(self.api, self.settings.namespace) if self.api else {},
         )
         return streamed.explained(found)
 

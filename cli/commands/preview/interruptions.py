@@ -7,7 +7,7 @@ from functools import partial
 
 from cli.commands.preview import occupants
 from cli.commands.preview.report import OURS, Change, Report
-from cli.commands.preview.sections import consequences
+from cli.commands.preview.sections import effects
 from components.base import outputs
 from workloads.model_server.canary.controller_objects import NAME_SUFFIX
 
@@ -34,8 +34,8 @@ def of(report: Report) -> tuple[str, ...]:
     deleted = (f"{_RUNNING[token]} {name} (deleted)" for token, names in gone.items() for name in sorted(names))
     gone_groups = [name for name, (old, new) in report.registered(_name(outputs.NODE_GROUP)).items() if old and not new]
     groups = (
-        *map(consequences.emptied_group, sorted(gone_groups)),
-        *consequences.emptied(report.changes, partial(_whose, report)),
+        *map(effects.emptied_group, sorted(gone_groups)),
+        *effects.emptied(report.changes, partial(_whose, report)),
     )
     changed = (text for change in report.changes for text in _of(change, gone[outputs.TRAINING_JOB]))
     return tuple(dict.fromkeys([*groups, *deleted, *changed]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from components.base import outputs
 
-NAMES = {
+KIND_NAMES = {
     outputs.CLUSTER: "cluster",
     outputs.CONTROLLER: "controller",
     outputs.GPU_RUNTIME: "GPU runtime",

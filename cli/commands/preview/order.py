@@ -6,9 +6,9 @@ from cli.commands.preview.section import InHead, OnTerminal, Section
 from cli.commands.preview.sections import (
     banner,
     changes,
-    consequences,
     cost,
     data_at_risk,
+    effects,
     faults,
     in_words,
     interrupts,
@@ -38,7 +38,7 @@ HEAD: tuple[InHead, ...] = (
 )
 """What a reviewer must not miss."""
 MARKDOWN: tuple[Section, ...] = (
-    consequences,
+    effects,
     runs,
     cost,
     pipelines,
@@ -63,7 +63,7 @@ TERMINAL: tuple[OnTerminal, ...] = (
     cost,
     pipelines,
     runs,
-    consequences,
+    effects,
     interrupts,
     topology,
     values,

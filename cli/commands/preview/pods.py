@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from cli.commands.preview import kinds
+from cli.commands.preview.kinds import KIND_NAMES
 from components.base.labels import DOMAIN, QUEUE_LABEL
 from components.catalog.rows import TPU_RESOURCE
 from driver.runs.job_set import plain
@@ -44,7 +44,7 @@ class Pods:
     @property
     def title(self) -> str:
         """What people call their owner: `model server digits-server`."""
-        return f"{kinds.NAMES.get(self.kind, '')} {self.owner}".strip()
+        return f"{KIND_NAMES.get(self.kind, '')} {self.owner}".strip()
 
     @property
     def claims(self) -> tuple[str, ...]:
@@ -97,7 +97,7 @@ def of(step: Mapping[str, Any]) -> Iterator[tuple[str, Pods]]:
 def _owner(urn: str, parent: str) -> tuple[str, str]:
     """Type and name of the component that has a resource; the resource's name if its parent is not known."""
     chain = urn.split("::")[2].split("$")
-    kind = next((each for each in chain if each in kinds.NAMES), "")
+    kind = next((each for each in chain if each in KIND_NAMES), "")
     return kind, (parent or urn).rpartition("::")[2]
 
 

@@ -9,7 +9,7 @@ from rich.console import RenderableType
 
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.markdown import bullets, details, full_table
 
 CUT = "<!-- tensorplane: may be cut here -->"
@@ -63,7 +63,7 @@ def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
 
 def together(report: Report, lines: Iterable[str]) -> list[str]:
     """Equal lines about many things as one, and first those that have few like them."""
-    return alike.rarest_first(alike.lines(lines, report.names), report.names)
+    return aggregated.rarest_first(aggregated.lines(lines, report.names), report.names)
 
 
 def tabled(
@@ -72,9 +72,9 @@ def tabled(
     """A table, equal rows about many things as one, and the `last` rows. A click opens the rest of a long one, of which
     rows that have few like them are first.
     """
-    found = alike.rows(rows, report.names)
+    found = aggregated.rows(rows, report.names)
     if len(found) > (shown := _shown(found)):
-        found = alike.rarest_rows_first(found, report.names)
+        found = aggregated.rarest_rows_first(found, report.names)
     yield full_table(headings, [*found[:shown], *last])
     if len(found) > shown:
         yield f"{len(found) - shown:,} more rows: {WHERE}."

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import Any
 
-from cli.commands.preview import gates, kinds, price_notes, property_path
+from cli.commands.preview import cost_notes, gates, property_path
+from cli.commands.preview.kinds import KIND_NAMES
 from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from cli.output.texts import bold
@@ -35,12 +36,12 @@ _OF_ALL_PODS = ("cpus", "gpus", "memoryGib")
 
 def lines(report: Report) -> list[str]:
     """A line for each component that comes, goes or changes; what goes comes first within its kind."""
-    return [line for token in kinds.NAMES for line in _of_kind(token, report)]
+    return [line for token in KIND_NAMES for line in _of_kind(token, report)]
 
 
 def _of_kind(token: str, report: Report) -> Iterator[str]:
     found = sorted(report.registered(token.removeprefix(OURS)).items())
-    kind, described = kinds.NAMES[token], _DESCRIBED.get(token, _described)
+    kind, described = KIND_NAMES[token], _DESCRIBED.get(token, _described)
     for name, (old, new) in found:
         if old and not new:
             said = _ended(described(old, {}))
@@ -117,7 +118,7 @@ def _node_group(old: Facts, new: Facts) -> str:
     if before is None or after is None:
         parts.append("price unknown")
     elif before != after:
-        spot = " (spot price)" if price_notes.basis(old, new) == "spot" else ""
+        spot = " (spot price)" if cost_notes.basis(old, new) == "spot" else ""
         parts.append(f"{change(after - before)}/h at most{spot}")
     return ", ".join(parts)
 

@@ -12,7 +12,7 @@ from cli import options
 @options.stack
 @click.option("--account", default="default", show_default=True, help="Service account whose rights on volumes to use.")
 @click.option("--again", is_flag=True, help="Train once more what was reproduced already.")
-def command(target: str, stack: str, account: str, again: bool) -> None:
+def click_command(target: str, stack: str, account: str, again: bool) -> None:
     """Train a model's version again, with the image, files, settings, seed and data of then, and compare the two.
 
     It is a training job as of `tensorplane run`. The new version goes to the folder reproduced/ of the job's volume,
@@ -22,8 +22,8 @@ def command(target: str, stack: str, account: str, again: bool) -> None:
     tensorplane reproduce digits-server
     tensorplane reproduce models:/vision/train@3
     """
-    from cli.commands.lineage.query import Question
-    from cli.commands.reproduce import query
+    from cli.commands.lineage.command import VersionOptions
+    from cli.commands.reproduce import command
     from core import terminal
 
-    query.run(Question(target, stack, options.context(), account), terminal.console(), again=again)
+    command.run(VersionOptions(target, stack, options.context(), account), terminal.console(), again=again)

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from cli.commands.lineage.graph import SHORT, Node
-from cli.commands.run.asked import Job, section
 from cli.commands.run.plan import Planned
+from cli.commands.run.request import JobRequest, section
 from components.base.names import digest_of, shorten
 from core.errors import UserError
 from workloads.pods.files import bundle
@@ -86,7 +86,7 @@ def files(node: Node) -> dict[str, bytes]:
         return {name: archive.read(name) for name in archive.namelist()}
 
 
-def job(node: Node, folder: Path, *, built_here: bool) -> Job:
+def job(node: Node, folder: Path, *, built_here: bool) -> JobRequest:
     """The job. Its files are written into a folder. `built_here`: as of the cluster's images."""
     code = files(node)
     for name, content in code.items():
@@ -110,7 +110,7 @@ def job(node: Node, folder: Path, *, built_here: bool) -> Job:
         "model": {"volume": first["volume"], "path": f"{FOLDER}/{first['path']}/{node.version}"},
         **({"onSuccess": then} if then else {}),
     }
-    return Job(shorten(f"{name}-{FOLDER}", _LONGEST_NAME), found, folder)
+    return JobRequest(shorten(f"{name}-{FOLDER}", _LONGEST_NAME), found, folder)
 
 
 def _model(node: Node, settings: Mapping[str, Any]) -> Mapping[str, str]:

@@ -29,7 +29,7 @@ from cli import options
 @click.option("--dry-run", is_flag=True, help="Print the objects as YAML, and create nothing.")
 @click.option("--detach", is_flag=True, help="Return once the job is submitted.")
 @click.argument("command_line", nargs=-1, metavar="[-- COMMAND...]", type=click.UNPROCESSED)
-def command(
+def click_command(
     stack: str,
     team: str | None,
     name: str | None,
@@ -50,10 +50,10 @@ def command(
     tensorplane run --workers 4 --accelerator l4 -- python train.py
     tensorplane run -f job.yaml
     """
-    from cli.commands.run import asked, query
-    from cli.commands.run.flow import Question
+    from cli.commands.run import command, request
+    from cli.commands.run.submission import SubmitOptions
     from core import terminal
 
-    job = asked.job(name, file, command_line, asked.Given.of(given), team=team)
-    question = Question(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
-    query.run(question, terminal.console())
+    job = request.job(name, file, command_line, request.JobOptions.of(given), team=team)
+    submit_options = SubmitOptions(job, stack, team, options.context(), again=again, dry_run=dry_run, detach=detach)
+    command.run(submit_options, terminal.console())

@@ -12,10 +12,10 @@ import pulumi
 
 import stack
 import stack_file
-from cli.commands.run import of_team
-from cli.commands.run.asked import Job
+from cli.commands.run import team_checks
 from cli.commands.run.platform import Platform
-from cli.jobs import in_cluster
+from cli.commands.run.request import JobRequest
+from cli.training_jobs import jobset_api
 from components.base.price import Usd
 from components.cost import pods as cost
 from core.errors import UserError
@@ -62,7 +62,7 @@ class Planned:
 
 
 def planned(
-    job: Job,
+    job: JobRequest,
     platform: Platform,
     attempt: int = 1,
     publisher: str | None = None,
@@ -84,8 +84,8 @@ def planned(
     facts = dataclasses.replace(facts, publisher=publisher, reproduces=reproduces or {})
     pods = pod_sets.of(settings)
     gpus = sum(each.gpus for each in pods)
-    of_team.check_grace(job, platform, gpus)
-    of_team.check_gpus(job, platform, gpus)
+    team_checks.check_grace(job, platform, gpus)
+    team_checks.check_gpus(job, platform, gpus)
     return Planned(
         plan(settings, facts, image=image),
         facts.namespace,
@@ -96,7 +96,7 @@ def planned(
     )
 
 
-def image_of(job: Job, settings: JobSettings, default: str | None, found: ResolvedStack) -> str:
+def image_of(job: JobRequest, settings: JobSettings, default: str | None, found: ResolvedStack) -> str:
     """The image of a training job's pods. A UserError if it cannot have one. `default`: if the settings name none."""
     images = found.config.cluster.images
     if settings.packages and settings.image is None and images.built_here:
@@ -110,25 +110,25 @@ def image_of(job: Job, settings: JobSettings, default: str | None, found: Resolv
     return image
 
 
-def check_egress(job: Job, settings: JobSettings, platform: Platform) -> None:
+def check_egress(job: JobRequest, settings: JobSettings, platform: Platform) -> None:
     """A UserError if a team's job asks for connections that its namespace does not allow."""
     if platform.team and settings.egress:
         raise UserError(f"{job.place_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
 
 
 def facts_for(
-    job: Job, settings: JobSettings, found: ResolvedStack, platform: Platform, *, team: str | None = None
+    job: JobRequest, settings: JobSettings, found: ResolvedStack, platform: Platform, *, team: str | None = None
 ) -> Facts:
     """The facts by which a person's job is planned. `team`: the one that its settings name."""
     facts = facts_of(job.name, settings, found.platform, team=team)
-    facts = dataclasses.replace(facts, managed_by=in_cluster.MANAGER)
+    facts = dataclasses.replace(facts, managed_by=jobset_api.MANAGER)
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.
         facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")
     return facts
 
 
-def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
+def resolved(job: JobRequest, platform: Platform, attempt: int = 1) -> ResolvedStack:
     """The stack with the job among its workloads. A UserError with every mistake in the job's settings."""
     if platform.team and not job.training.get("queue") and len(platform.queues) == 1:
         job = job.with_training(queue=platform.queues[0])
@@ -137,9 +137,9 @@ def resolved(job: Job, platform: Platform, attempt: int = 1) -> ResolvedStack:
     return _of_team(job, platform) if platform.team else _of_stack(job, platform)
 
 
-def _of_team(job: Job, platform: Platform) -> ResolvedStack:
+def _of_team(job: JobRequest, platform: Platform) -> ResolvedStack:
     """The same for a team's job. A UserError, with all others, if it asks for what the team does not have."""
-    own = of_team.faults(job, platform)
+    own = team_checks.faults(job, platform)
     try:
         found = _of_stack(job, platform)
     except UserError as others:
@@ -151,7 +151,7 @@ def _of_team(job: Job, platform: Platform) -> ResolvedStack:
     return found
 
 
-def _of_stack(job: Job, platform: Platform) -> ResolvedStack:
+def _of_stack(job: JobRequest, platform: Platform) -> ResolvedStack:
     of_stack = platform.settings
     pulumi.runtime.configure(pulumi.runtime.Settings(project=stack_file.PROJECT, stack=platform.stack))
     declared = platform.workloads
@@ -166,7 +166,7 @@ def _of_stack(job: Job, platform: Platform) -> ResolvedStack:
         raise UserError(*(_told(line, job) for line in str(error).splitlines())) from None
 
 
-def _told(line: str, job: Job) -> str:
+def _told(line: str, job: JobRequest) -> str:
     """A fault's line, with the option that sets its key."""
     key, colon, rest = line.partition(": ")
     prefix = f"{stack_file.PROJECT}:workloads.{job.name}"

@@ -14,21 +14,21 @@ from rich.console import Console
 
 from cli.access import Access
 from cli.commands.logs import follow
-from cli.commands.logs.pods import Choice
-from cli.commands.run import flow, plan, submission, waiting
-from cli.commands.run.asked import Job, section
-from cli.commands.run.flow import Ready
+from cli.commands.logs.pods import LogsOptions
+from cli.commands.run import create, plan, submission
+from cli.commands.run.create import Came
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
-from cli.commands.run.submission import Came
-from cli.jobs import in_cluster
+from cli.commands.run.request import JobRequest, section
+from cli.commands.run.submission import Ready
+from cli.training_jobs import jobset_api
 from components.base.names import shorten
 
 _LONGEST_NAME = 40
 _SIZE = {"cpus": 0.1, "memoryGib": 0.25}
 
 
-def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Job:
+def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> JobRequest:
     """The job. `of`: the `volumes`, `model`, `queue` and `image` of the job whose run it publishes."""
     model = of["model"]
     folder = section(section(platform.workloads, server), "model")
@@ -44,7 +44,7 @@ def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Jo
         "onSuccess": {"publish": server},
         **{key: of[key] for key in ("queue", "image") if of.get(key)},
     }
-    return Job(shorten(f"{name}-publish", _LONGEST_NAME), settings, Path().resolve())
+    return JobRequest(shorten(f"{name}-publish", _LONGEST_NAME), settings, Path().resolve())
 
 
 def _mount(volume: str, platform: Platform) -> str | None:
@@ -53,26 +53,28 @@ def _mount(volume: str, platform: Platform) -> str | None:
     return None if declared.get("path") else f"/{volume}"
 
 
-def publish(access: Access, platform: Platform, job: Job, run: str, console: Console, *, detach: bool = False) -> None:
+def publish(
+    access: Access, platform: Platform, job: JobRequest, run: str, console: Console, *, detach: bool = False
+) -> None:
     """Starts the job and, unless `detach`, follows it to its end. A UserError if it fails.
 
     `run`: whose model it is. To publish the same run again changes nothing, unless another run has published to the
     server since.
     """
     planned = plan.planned(job, platform, publisher=run)
-    if submission.came(access.api, planned) == "finished":
+    if create.came(access.api, planned) == "finished":
         planned = plan.planned(job, platform, attempt=int(time.time()), publisher=run)
 
     def told(planned: Planned, _: Came) -> str:
         return f"{run}: has finished; {planned.run} publishes its model to {job.settings['onSuccess']['publish']}"
 
     this = Ready(access, platform, planned)
-    job_set = flow.submit(this, told, console).job_set
+    job_set = submission.submit(this, told, console).job_set
 
     def until_end() -> None:
-        waiting.until_admitted(access, job_set, console)
-        follow.until_end(access.api, job_set, Choice(), console)
+        submission.until_admitted(access, job_set, console)
+        follow.until_end(access.api, job_set, LogsOptions(), console)
         # Its pod would keep the volume's claim from being deleted with the stack.
-        access.api.delete(in_cluster.path(job_set), propagationPolicy="Foreground")
+        access.api.delete(jobset_api.path(job_set), propagationPolicy="Foreground")
 
-    flow.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=detach)
+    submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=detach)

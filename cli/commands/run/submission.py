@@ -1,143 +1,157 @@
-"""Creates the objects of a job, once: the JobSet first, which owns the others."""
+"""How a person's job or sweep is submitted: checked and planned, created once, then followed until it ends."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import Generic, Protocol, TypeVar
 
+from rich.console import Console
+from rich.text import Text
+
+from cli.access import Access
 from cli.api_values import Object
-from cli.jobs import cancelled, in_cluster
-from components import versions
-from components.base.labels import DOMAIN, MANAGED_BY, NAME
+from cli.commands.run import create
+from cli.commands.run.create import Came, Planned, Submitted
+from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobRequest
+from cli.commands.why import command as why_command
+from cli.output.numbers import unit_price
+from components.base.plural import counted
+from components.base.price import Usd
 from core.errors import UserError
-from core.kube import Kube
+from stack_file import dumping
 
-_SETTINGS = f"{DOMAIN}/settings"
-"""Annotation of a JobSet: the hash of what was asked for, to compare with what is asked for now."""
-_PATHS = {
-    "JobSet": (in_cluster.JOB_SETS, "jobsets"),
-    "NetworkPolicy": ("/apis/networking.k8s.io/v1", "networkpolicies"),
-    "ConfigMap": ("/api/v1", "configmaps"),
-    "ServiceAccount": ("/api/v1", "serviceaccounts"),
-    "Role": ("/apis/rbac.authorization.k8s.io/v1", "roles"),
-    "RoleBinding": ("/apis/rbac.authorization.k8s.io/v1", "rolebindings"),
-}
-_GONE_SECONDS = 600.0
-_LOOK_SECONDS = 0.5
-
-
-class Planned(Protocol):
-    """What a person submits: a job, or a sweep."""
-
-    @property
-    def run(self) -> str:
-        """Name of its run and JobSet."""
-
-    @property
-    def objects(self) -> list[Object]:
-        """The JobSet first, and what it owns."""
-
-    @property
-    def settings(self) -> str:
-        """A hash of what was asked for."""
-
-
-Came = Literal["new", "there", "finished", "changed", "continued"]
+_P = TypeVar("_P", bound=Planned)
+_Made = TypeVar("_Made", bound=Planned, covariant=True)
 
 
 @dataclass(frozen=True)
-class Submitted:
-    """A job in the cluster."""
+class SubmitOptions:
+    """What to submit, where, and how: the options that `run` and `sweep` share."""
 
-    job_set: Object
-    came: Came
-    """Whether it is new, was there already, had finished with the same settings or with changed ones, or had failed."""
+    job: JobRequest
+    stack: str
+    team: str | None = None
+    context: str = ""
+    again: bool = False
+    dry_run: bool = False
+    detach: bool = False
 
-
-def submit(api: Kube, planned: Planned) -> Submitted:
-    """Create what is missing. Interrupted at any point and run again, it completes the same objects.
-
-    The JobSet comes first: whatever else exists is deleted with it. Its pods wait for what they mount, which is there a
-    moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A UserError
-    if it runs with other settings.
-    """
-    path = _path(planned.objects[0])
-    before = _settled(api, path)
-    how = _came(before, planned)
-    if before and how == "finished":
-        return Submitted(before, how)
-    if how in ("changed", "continued"):
-        api.delete(path, propagationPolicy="Foreground")
-        before = _settled(api, path)
-    manager = f"{in_cluster.MANAGER}-run-{planned.run}"
-    job_set = before or api.apply(path, _noted(planned), manager)
-    if how == "new":
-        cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
-    for thing in planned.objects[1:]:
-        api.apply(_path(thing), owned(thing, job_set), manager)
-    return Submitted(job_set, how)
+    @property
+    def access(self) -> Access:
+        """The cluster that answers."""
+        return Access.of(self.stack, self.team, self.context)
 
 
-def came(api: Kube, planned: Planned) -> Came:
-    """What `submit` would find. A UserError if the run has not ended and has other settings."""
-    return _came(_settled(api, _path(planned.objects[0])), planned)
+class Plan(Protocol[_Made]):
+    """Makes the objects of what is asked for."""
+
+    def __call__(self, job: JobRequest, platform: Platform, attempt: int = 1) -> _Made:
+        """A UserError with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
 
 
-def check_none_runs(api: Kube, planned: Planned) -> None:
-    """A UserError if another run of the same job has not ended."""
-    about = planned.objects[0]["metadata"]
-    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={in_cluster.MANAGER}"
-    for one in api.items(f"{in_cluster.JOB_SETS}/namespaces/{about['namespace']}/jobsets", labelSelector=labels):
-        if not in_cluster.ended(one):
-            raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
+@dataclass(frozen=True)
+class Ready(Generic[_P]):
+    """What is checked and planned, and where it goes."""
+
+    access: Access
+    platform: Platform
+    planned: _P
+
+    def command(self, words: str) -> str:
+        """A command of `tensorplane` about the run, for messages."""
+        return self.access.command(f"{words} {self.planned.run}")
 
 
-def _settled(api: Kube, path: str) -> Object | None:
-    """The object, once it is not being deleted any more."""
-    end = time.monotonic() + _GONE_SECONDS
-    while (found := api.get(path)) and found["metadata"].get("deletionTimestamp"):
-        if time.monotonic() > end:
-            raise UserError(
-                f"{found['metadata']['name']}: is being cancelled, and its pods do not end; try again later"
-            )
-        time.sleep(_LOOK_SECONDS)
+def ready(options: SubmitOptions, plan: Plan[_P]) -> Ready[_P] | None:
+    """Checks and plans. None for a dry run, which prints the objects. A UserError if it is refused."""
+    access = None if options.dry_run and not options.team else options.access
+    platform = Platform.of_team(access) if access and access.team else Platform.of_stack(options.stack)
+    planned = plan(options.job, platform)
+    if options.dry_run:
+        print(dumping.dumped_all(planned.objects), end="")
+        return None
+    access = access or options.access
+    if options.again:
+        create.check_none_runs(access.api, planned)
+        # Another attempt than any before, also than one whose objects were deleted.
+        planned = plan(options.job, platform, attempt=int(time.time()))
+    return Ready(access, platform, planned)
+
+
+def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -> Submitted:
+    """Creates what is missing, and prints what was done, which `told` words."""
+    try:
+        found = create.submit(this.access.api, this.planned)
+    except KeyboardInterrupt:
+        reason = "interrupted; run the same command to complete it, or cancel it"
+        raise UserError(f"{this.planned.run}: {reason}") from None
+    console.print(Text(told(this.planned, found.came)))
     return found
 
 
-def _came(before: Object | None, planned: Planned) -> Came:
-    if before is None:
-        return "new"
-    is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
-    if ended := in_cluster.ended(before):
-        return "continued" if ended == "failed" else "finished" if is_same else "changed"
-    if is_same:
-        return "there"
-    raise UserError(
-        f"{planned.run}: has not ended, and was submitted with another size, queue or other settings that do not decide"
-        " its result; cancel it, then run the same command: it goes on from its checkpoints"
-    )
+def follow(
+    this: Ready[_P], until_end: Callable[[], None], console: Console, *, hint: str, shows: str, detach: bool
+) -> None:
+    """Follows it, or with `detach` says how. Ctrl-C leaves it running. A UserError if it fails.
+
+    `shows`: the command that shows it, introduced by `hint`.
+    """
+    if detach:
+        console.print(Text(f"{hint}: {this.command(shows)}", style="dim"), soft_wrap=True)
+        return
+    try:
+        until_end()
+    except KeyboardInterrupt:
+        console.print(Text(f"\n{this.planned.run} goes on. {hint}: {this.command(shows)}"), soft_wrap=True)
+        console.print(Text(f"Stop it: {this.command('cancel')}"), soft_wrap=True)
+        raise SystemExit(130) from None
 
 
-def _noted(planned: Planned) -> Object:
-    """The JobSet with what it was asked for."""
-    job_set = planned.objects[0]
-    return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.settings}}}
+class Size(Protocol):
+    """What is submitted asks for."""
+
+    @property
+    def pods(self) -> int:
+        """All of its pods."""
+
+    @property
+    def gpus(self) -> int:
+        """GPUs of all of them."""
+
+    @property
+    def hourly(self) -> Usd | None:
+        """What they cost; None if a price is unknown."""
 
 
-def owned(thing: Object, job_set: Object) -> Object:
-    """An object that is deleted with the JobSet."""
-    owner: dict[str, Any] = {
-        "apiVersion": versions.JOBSET_API,
-        "kind": "JobSet",
-        "name": job_set["metadata"]["name"],
-        "uid": job_set["metadata"]["uid"],
-        # The JobSet is there until all of it is gone, so that the next submission meets nothing that is being deleted.
-        "blockOwnerDeletion": True,
-    }
-    return {**thing, "metadata": {**thing["metadata"], "ownerReferences": [owner]}}
+def size_text(planned: Size) -> str:
+    """What a job asks for, and what that costs."""
+    gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
+    return f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
 
 
-def _path(thing: Object) -> str:
-    about, (group, plural) = thing["metadata"], _PATHS[thing["kind"]]
-    return f"{group}/namespaces/{about['namespace']}/{plural}/{about['name']}"
+def _price(hourly: Usd | None) -> str:
+    if hourly is None:
+        return "price unknown"
+    low, high = unit_price(hourly.low), unit_price(hourly.high)
+    return f"about ${low} per hour" if low == high else f"about ${low} to ${high} per hour"
+
+
+_LOOK_SECONDS = 1.0
+
+
+def until_admitted(access: Access, job_set: Object, console: Console) -> None:
+    """Prints why it waits, whenever that changes and has not passed a moment later."""
+    told = before = ""
+    while True:
+        found = why_command.explained(access, job_set)
+        if found.state not in ("waiting", "stuck"):
+            return
+        now = "\n".join([*found.lines, *found.after])
+        if now == before and now != told:
+            why_command.show(found, console)
+            told = now
+        before = now
+        time.sleep(_LOOK_SECONDS)

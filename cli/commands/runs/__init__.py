@@ -25,7 +25,7 @@ class _Runs(click.Group):
 )
 @options.stack
 @click.pass_context
-def command(ctx: click.Context, stack: str) -> None:
+def click_command(ctx: click.Context, stack: str) -> None:
     """Runs of the pipelines of a stack.
 
     Without a subcommand, it lists the newest runs of all pipelines. With the name of a pipeline or of a run, it shows
@@ -35,7 +35,7 @@ def command(ctx: click.Context, stack: str) -> None:
         _list_of(None, stack, everything=False, as_json=False)
 
 
-@command.command("list")
+@click_command.command("list")
 @click.argument("pipeline", required=False)
 @options.stack
 @click.option("--all", "everything", is_flag=True, help="All runs, not only the newest.")
@@ -54,7 +54,7 @@ def _list_of(pipeline: str | None, stack: str, *, everything: bool, as_json: boo
     tables.show(access, pipeline, terminal.console(), everything=everything, as_json=as_json)
 
 
-@command.command("show")
+@click_command.command("show")
 @click.argument("name", metavar="PIPELINE|RUN")
 @options.stack
 @options.as_json()
@@ -68,7 +68,7 @@ def _show(name: str, stack: str, as_json: bool) -> None:
     show.run(access, name, terminal.console(), as_json=as_json)
 
 
-@command.command("page")
+@click_command.command("page")
 @click.argument("name", metavar="PIPELINE|RUN")
 @options.stack
 @click.option("--port", type=click.IntRange(1, 65535), help="Port of this machine; by default a free one.")
@@ -87,7 +87,7 @@ def _page(name: str, stack: str, port: int | None, opens: bool) -> None:
     page.run(access, name, terminal.console(), port=port, opens=opens)
 
 
-@command.command("start")
+@click_command.command("start")
 @click.argument("pipeline")
 @options.stack
 @click.option(
@@ -104,7 +104,7 @@ def _start(pipeline: str, stack: str, account: str) -> None:
     print(start.run(pipeline, stack, options.context(), account))
 
 
-@command.command("cancel")
+@click_command.command("cancel")
 @click.argument("run")
 @options.stack
 def _cancel(run: str, stack: str) -> None:

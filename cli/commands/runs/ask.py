@@ -7,12 +7,12 @@ from datetime import datetime
 from cli import stack_config
 from cli.access import Access
 from cli.api_values import Object
-from cli.jobs import listed as jobs
 from cli.kueue import workloads
-from cli.kueue.facts import KUEUE, Facts
+from cli.kueue.objects import KUEUE, ClusterObjects
 from cli.pipelines import details, pods, workflow
 from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details
+from cli.training_jobs import listing as jobs
 from components.base.price import Usd
 from components.node_groups.fleet import Fleet
 from core.errors import UserError
@@ -44,10 +44,10 @@ class Asker:
         for stage in workflow.stages(run):
             if f"{stage}-job" in templates:
                 works = workloads.works(
-                    Facts("", workloads=api.items(f"{KUEUE}/namespaces/{self._access.namespace}/workloads"))
+                    ClusterObjects("", workloads=api.items(f"{KUEUE}/namespaces/{self._access.namespace}/workloads"))
                 )
                 flavors = api.items(f"{KUEUE}/resourceflavors")
-                costs = [one.usd for one in jobs.jobs(pods.job_sets(api, run, stage), works, flavors, now)]
+                costs = [one.usd for one in jobs.list_jobs(pods.job_sets(api, run, stage), works, flavors, now)]
                 known = [usd for usd in costs if usd is not None]
                 found[stage] = sum(known, Usd(0, 0)) if len(known) == len(costs) else None
         return found

@@ -7,7 +7,7 @@ from typing import Any
 
 from cli.access import Access
 from cli.commands.data import remote
-from cli.commands.data.remote import Question, Remote
+from cli.commands.data.remote import DatasetOptions, Remote
 from core.errors import UserError
 from stack import ResolvedStack
 from workloads.pipeline import run as pipeline_run
@@ -42,9 +42,9 @@ def _opened(
     for name in sorted(datasets):
         on.setdefault(remote.declared(resolved, name).volume, []).append(name)
     for names in on.values():
-        question = Question(names[0], "", access.stack, access.context, account)
+        opts = DatasetOptions(names[0], "", access.stack, access.context, account)
         args = remote.declared(resolved, names[0])
-        with remote.running(access.api, resolved, question, args, read_only=True) as first:
+        with remote.running(access.api, resolved, opts, args, read_only=True) as first:
             for name in names:
                 yield name, remote.in_pod(access.api, first.pod, resolved, name)
 

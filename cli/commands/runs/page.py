@@ -18,12 +18,12 @@ from rich.text import Text
 
 from cli import tunnel
 from cli.access import Access
-from cli.commands.runs import facts, picture
+from cli.commands.runs import page_content
 from cli.commands.runs.ask import Asker
 from cli.commands.runs.show import summary
-from cli.output.times import age
-from cli.pipelines import listed, workflow
+from cli.pipelines import listing, workflow
 from core.errors import UserError
+from core.times import age
 
 _POLICY = "default-src 'none'; connect-src 'self'; script-src 'unsafe-inline'; style-src 'unsafe-inline'"
 """The page needs nothing of any other host, and no other page may frame it."""
@@ -52,18 +52,20 @@ def answers(access: Access, name: str, clock: Callable[[], datetime] = lambda: d
     def answer(chosen: str, stage: str) -> dict[str, Any]:
         now = clock()
         there = workflow.of_name(access, name)
-        runs = listed.runs(there, now)
+        runs = listing.list_runs(there, now)
         found = asker.details(chosen if chosen in [one.name for one in runs] else name, now)
         return {
             "name": found.run.name,
             "state": found.run.state,
             "ended": found.run.state in workflow.ENDS,
             "summary": summary(found, now),
-            "picture": picture.svg(found, chosen=stage),
+            "picture": page_content.picture_of(found, chosen=stage),
             "stages": [
                 {
                     "name": one.run.stage,
-                    "facts": facts.of(one, found, access.command(f"logs {found.run.name}/{one.run.stage}")),
+                    "facts": page_content.stage_details(
+                        one, found, access.command(f"logs {found.run.name}/{one.run.stage}")
+                    ),
                 }
                 for one in found.stages
             ],

@@ -14,10 +14,10 @@ from cli.commands.runs.ask import Asker
 from cli.commands.runs.tables import STYLES, cells, counted_of, empty_joins, reasons
 from cli.output.numbers import NOTHING, spent
 from cli.output.tables import table
-from cli.output.times import age, duration
 from cli.pipelines import workflow
 from cli.pipelines.details import Details, Stage
 from components.base.price import Usd
+from core.times import age, duration
 
 _LEAST = ("commit", "parts", "ETA", "cost")
 _CENT = Usd(0.01, 0.01)

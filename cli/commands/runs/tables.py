@@ -14,11 +14,11 @@ from rich.text import Text
 from cli.access import Access
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
-from cli.output.times import age, duration
-from cli.pipelines import listed
-from cli.pipelines.listed import Run, StageRun
+from cli.pipelines import listing
+from cli.pipelines.listing import Run, StageRun
 from components.base.labels import NAME
 from components.base.plural import counted
+from core.times import age, duration
 from workloads.pipeline import run as pipeline_run
 
 _NEWEST = 5
@@ -38,7 +38,9 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
     """Ask the cluster, and print."""
     query = {"labelSelector": f"{NAME}={pipeline}"} if pipeline else {}
     now = datetime.now(UTC)
-    found = listed.runs(access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace), **query), now)
+    found = listing.list_runs(
+        access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace), **query), now
+    )
     found = [run for run in found if run.pipeline]
     shown = found if everything else newest(found)
     if as_json:

@@ -7,7 +7,7 @@ import click
 
 @click.command("settings")
 @click.argument("page", default="")
-def command(page: str) -> None:
+def click_command(page: str) -> None:
     """Every key of a stack's settings, as Markdown.
 
     PAGE is one of docs/settings, such as queues or cluster-eks (default: all).

@@ -10,12 +10,12 @@ from typing import NamedTuple, TypeAlias
 from pydantic.fields import FieldInfo
 
 from cli.commands.settings import values
-from cli.commands.settings.place import INDEX, Place
+from cli.commands.settings.path import INDEX, SettingsPath
 from components.base import field_docs
 from components.base.model import Model
 from stack import StackConfig
 
-_Known: TypeAlias = dict[type[Model], Place]
+_Known: TypeAlias = dict[type[Model], SettingsPath]
 """Each model that has a section, and where the settings first mention it."""
 _LONG = 120
 """Characters of a description that fit a table's cell. Of a longer one, the cell has the first sentence."""
@@ -24,14 +24,14 @@ _END_OF_SENTENCE = re.compile(r"(?<=[.;])\s+")
 
 def pages() -> dict[str, str]:
     """The pages by name, the index first: a section per model, each before the models that it mentions."""
-    known: _Known = {StackConfig: Place()}
+    known: _Known = {StackConfig: SettingsPath()}
     ordered = list(_models_below(StackConfig, known))
     places = _distinct(known)
     written: dict[str, list[str]] = {INDEX: []}
     for model in ordered:
         page = known[model].page
 
-        def link(target: type[Model], _: Place, page: str = page) -> str:
+        def link(target: type[Model], _: SettingsPath, page: str = page) -> str:
             at = known[target].page
             return f"[{values.kind(target) or 'settings'}]({'' if at == page else f'{at}.md'}#{places[target].anchor})"
 
@@ -43,7 +43,7 @@ def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
     """The model, then those that it is the first to mention, each with those below it."""
     mentioned: _Known = {}
 
-    def note(found: type[Model], place: Place) -> str:
+    def note(found: type[Model], place: SettingsPath) -> str:
         if found not in known:
             mentioned[found] = known[found] = place
         return ""
@@ -55,7 +55,7 @@ def _models_below(model: type[Model], known: _Known) -> Iterator[type[Model]]:
         yield from _models_below(each, known)
 
 
-def _distinct(known: _Known) -> Mapping[type[Model], Place]:
+def _distinct(known: _Known) -> Mapping[type[Model], SettingsPath]:
     """The places, with a kind only at variants and where it distinguishes headings."""
     sections = Counter(place.path for place in known.values())
     return {
@@ -64,7 +64,7 @@ def _distinct(known: _Known) -> Mapping[type[Model], Place]:
     }
 
 
-def _section(model: type[Model], place: Place, link: values.Link) -> str:
+def _section(model: type[Model], place: SettingsPath, link: values.Link) -> str:
     title = [f"## {place.title}", _escaped(" ".join((model.__doc__ or "").split()))]
     rows, notes = ["| key | value | default | meaning |", "|---|---|---|---|"], []
     for field in _fields(model):

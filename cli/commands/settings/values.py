@@ -10,13 +10,13 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 import annotated_types
 from pydantic.fields import FieldInfo
 
-from cli.commands.settings.place import Place
+from cli.commands.settings.path import SettingsPath
 from components.base.family import Variant
 from components.base.model import Model, Name, OneOf, Produced, RelativePath
 from workloads.pods import file_settings
 from workloads.training_job import settings as training_job_settings
 
-Link: TypeAlias = Callable[[type[Model], Place], str]
+Link: TypeAlias = Callable[[type[Model], SettingsPath], str]
 """Writes a link to a model that the settings mention at a place."""
 
 _WORDS: tuple[tuple[Any, str], ...] = (
@@ -41,7 +41,7 @@ class Values:
     choices: tuple[str, ...] = ()
 
 
-def of(field: FieldInfo, place: Place, link: Link) -> Values:
+def of(field: FieldInfo, place: SettingsPath, link: Link) -> Values:
     """The allowed values of a field. Calls `link` for each model that it mentions."""
     # pydantic takes the outermost Annotated apart.
     return _values(Annotated[field.annotation, *field.metadata] if field.metadata else field.annotation, place, link)
@@ -68,7 +68,7 @@ def kind(model: type[Model]) -> str:
     return str(get_args(model.model_fields["kind"].annotation)[0]) if "kind" in model.model_fields else ""
 
 
-def _values(annotation: Any, place: Place, link: Link) -> Values:
+def _values(annotation: Any, place: SettingsPath, link: Link) -> Values:
     for alias, word in _WORDS:
         if annotation == alias:
             return Values(word)
@@ -108,7 +108,7 @@ def _is_hidden(option: Any) -> bool:
     return inner is types.NoneType or (get_origin(inner) or inner) is Produced
 
 
-def _models(model: type[Model], place: Place, link: Link) -> Values:
+def _models(model: type[Model], place: SettingsPath, link: Link) -> Values:
     if not (issubclass(model, Variant) and model.is_family):
         at = place.of_kind(kind(model)) if kind(model) else place
         return Values(f"{'kind ' if kind(model) else ''}{link(model, at)}")

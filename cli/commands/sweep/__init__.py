@@ -22,7 +22,7 @@ from cli import options
 @click.option("--detach", is_flag=True, help="Return once the sweep is submitted.")
 @click.option("--publish", metavar="SERVER", help="Model server that gets the best trial's model.")
 @options.as_json()
-def command(
+def click_command(
     sweep: str | None,
     stack: str,
     team: str | None,
@@ -48,14 +48,14 @@ def command(
     tensorplane sweep sweep --publish digits
     """
     from cli.access import Access
-    from cli.commands.run.flow import Question
-    from cli.commands.sweep import asked, results, submit
-    from cli.commands.sweep import publish as publishing
+    from cli.commands.run.submission import SubmitOptions
+    from cli.commands.sweep import asked, command, results
+    from cli.commands.sweep import command as publishing
     from core import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))
-        question = Question(
+        submit_options = SubmitOptions(
             asked.sweep(name, file, team=team),
             stack,
             team,
@@ -64,7 +64,7 @@ def command(
             dry_run=dry_run,
             detach=detach,
         )
-        submit.run(question, terminal.console())
+        command.run(submit_options, terminal.console())
         return
     if not sweep:
         raise click.UsageError("SWEEP: missing; name a sweep to see its results, or a file to start one with -f")
@@ -73,7 +73,7 @@ def command(
         raise click.UsageError("--json: shows results, and --publish publishes; remove one of them")
     access = Access.of(stack, team, options.context())
     if publish:
-        publishing.run(access, sweep, publish, terminal.console())
+        publishing.publish_best(access, sweep, publish, terminal.console())
     else:
         results.run(access, sweep, terminal.console(), as_json=as_json)
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from cli.commands.run import asked
-from cli.commands.run.asked import Job
+from cli.commands.run import request
+from cli.commands.run.request import JobRequest
 from core.errors import UserError
 
 _KIND, _TRIAL = "sweep", "trial"
 
 
-def sweep(name: str | None, file: Path, *, team: str | None = None) -> Job:
+def sweep(name: str | None, file: Path, *, team: str | None = None) -> JobRequest:
     """The sweep. Its trials get, like jobs, the files of the file's folder, and keep their outputs on the first volume.
 
     `team`: whose it is; None for the stack's own. A UserError if the file cannot be read, or describes something else.
     """
-    settings = asked.of_file(file)
+    settings = request.of_file(file)
     if (kind := settings.get("kind", _KIND)) != _KIND:
         raise UserError(f"{file}.kind: is {kind}; remove it, or set kind: {_KIND}")
     named = name or file.stem
     trial = settings.get(_TRIAL)
     if isinstance(trial, dict):
-        settings[_TRIAL] = asked.completed(named, trial, team)
-    return Job(named, {**settings, "kind": _KIND}, asked.folder_of(file), file, part=_TRIAL)
+        settings[_TRIAL] = request.completed(named, trial, team)
+    return JobRequest(named, {**settings, "kind": _KIND}, request.folder_of(file), file, part=_TRIAL)

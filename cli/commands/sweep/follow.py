@@ -11,10 +11,10 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.logs import around
+from cli.commands.logs import messages
 from cli.commands.sweep import results
 from cli.commands.sweep.results import Results, Trial
-from cli.jobs import in_cluster
+from cli.training_jobs import jobset_api
 from core.errors import UserError
 from workloads.sweep.controller_objects import RESULTS_SUFFIX
 
@@ -27,14 +27,14 @@ def until_end(access: Access, job_set: Object, console: Console) -> None:
     told: dict[int, str] = {}
     while True:
         # First the end, so that the results of an ended sweep are its last ones.
-        current = access.api.get(in_cluster.path(job_set))
+        current = access.api.get(jobset_api.path(job_set))
         if current is None or current["metadata"].get("deletionTimestamp"):
             raise UserError(f"{job_set['metadata']['name']}: was cancelled")
-        ended, found = in_cluster.ended(current), of_run(access, current)
+        ended, found = jobset_api.ended(current), of_run(access, current)
         for line in news(found, told) if found else ():
             console.print(line)
         if ended == "failed":
-            around.reason(current, in_cluster.pods(access.api, current), console)
+            messages.reason(current, jobset_api.pods(access.api, current), console)
             raise UserError(f"{job_set['metadata']['name']}: its controller failed; run the same command to continue")
         if ended and found:
             results.show(found, console)

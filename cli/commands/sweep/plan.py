@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from cli.commands.run import of_team
 from cli.commands.run import plan as of_jobs
-from cli.commands.run.asked import Job
+from cli.commands.run import team_checks
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobRequest
 from components import queues
 from components.base.model import Resources
 from components.base.names import digest_of
@@ -50,7 +50,7 @@ class Planned:
     """None: a price is unknown."""
 
 
-def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
+def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
     """The objects of a sweep. A UserError with every mistake in its settings, a line each.
 
     `attempt`: how often the same sweep is to run from the beginning.
@@ -87,7 +87,7 @@ def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
     )
 
 
-def _without_file(job: Job, facts: Facts) -> Facts:
+def _without_file(job: JobRequest, facts: Facts) -> Facts:
     """The trials do not get the sweep's own file: with it, more trials would be another sweep."""
     own = job.file.name if job.file else ""
     return replace(facts, files={path: content for path, content in facts.files.items() if path != own})
@@ -121,19 +121,19 @@ def _image(args: SweepArgs, found: ResolvedStack) -> str:
     return image
 
 
-def _check_gpus(job: Job, platform: Platform, gpus: int, args: SweepArgs) -> None:
+def _check_gpus(job: JobRequest, platform: Platform, gpus: int, args: SweepArgs) -> None:
     """A UserError if trials that run at once need more GPUs than the team may hold: not all pods could be created."""
-    of_team.check_grace(job, platform, gpus)
-    most = of_team.most_gpus(platform) if platform.team else None
+    team_checks.check_grace(job, platform, gpus)
+    most = team_checks.most_gpus(platform) if platform.team else None
     if most is None or gpus <= most:
         return
     each = gpus // args.search.parallel
-    of_team.check_gpus(job, platform, each)
+    team_checks.check_gpus(job, platform, each)
     reason = f"{args.search.parallel} trials need {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
     raise UserError(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
 
 
-def _check_default_queue(job: Job, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
+def _check_default_queue(job: JobRequest, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
     """A UserError if trials never fit beside the controller: Kueue puts jobs without a queue into one of this name."""
     name = queues.DEFAULT
     there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)

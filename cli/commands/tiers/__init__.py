@@ -10,13 +10,13 @@ from cli import options
 @click.command("tiers")
 @options.stack
 @options.as_json()
-def command(stack: str, as_json: bool) -> None:
+def click_command(stack: str, as_json: bool) -> None:
     """Which queue gets which flavors: guaranteed or borrowable.
 
     That follows from the settings alone.
     """
     from cli import stack_config
-    from cli.commands.tiers import query
+    from cli.commands.tiers import command
     from core import terminal
 
-    query.run(stack_config.file(stack), terminal.console(), as_json=as_json)
+    command.run(stack_config.file(stack), terminal.console(), as_json=as_json)

@@ -13,14 +13,14 @@ from cli import options
     "--history", default="3", show_default=True, metavar="HOURS", help="How far back the plot goes; 0 for no plot."
 )
 @options.as_json()
-def command(stack: str, history: str, as_json: bool) -> None:
+def click_command(stack: str, history: str, as_json: bool) -> None:
     """Who has which accelerators, and how many jobs waited.
 
     The table is by flavor, queue and namespace; the plot shows the waiting jobs. The history comes from the Workloads
     that still exist: deleted ones are missing, and of one that was evicted several times only the last is known.
     Prometheus has the full history.
     """
-    from cli.commands.top import query
+    from cli.commands.top import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), history, as_json), terminal.console())
+    command.run(command.TopOptions(stack, options.context(), history, as_json), terminal.console())

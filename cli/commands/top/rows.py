@@ -1,16 +1,17 @@
-"""Who has which accelerators now: by flavor, by queue, and by namespace."""
+"""Who has which accelerators now: by flavor, by queue, and by namespace; and nodes that are about to be lost."""
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from agents.lost_nodes import leaving
 from agents.quota_return.flavors import why_unschedulable
 from cli.api_values import Object
-from cli.commands.top import troubles
+from cli.commands.why.answer import resource_name
 from cli.kueue import quota_tree, unqueued, workloads
-from cli.kueue.facts import Facts, condition
+from cli.kueue.objects import ClusterObjects, condition
 from cli.kueue.quota_tree import Room
 from cli.kueue.unqueued import Held
 from cli.kueue.workloads import Work
@@ -94,28 +95,28 @@ class Top:
     """Sentences about nodes of these flavors."""
 
 
-def of(facts: Facts, works: Sequence[Work]) -> Top:
+def of(objects: ClusterObjects, works: Sequence[Work]) -> Top:
     """From a cluster's facts: the stack's queues, and those that share flavors with them."""
-    room = quota_tree.of(facts, works)
-    own = {q["spec"]["clusterQueue"] for q in facts.local_queues if q["metadata"]["namespace"] == facts.namespace}
+    room = quota_tree.of(objects, works)
+    own = {q["spec"]["clusterQueue"] for q in objects.local_queues if q["metadata"]["namespace"] == objects.namespace}
     shown = sorted({each for name in own if name in room.queues for each in room.around(name)})
-    resources = _resources(facts, room, shown)
-    held = unqueued.of(facts)
-    flavors = tuple(_flavor(name, resource, facts, room, shown, held) for name, resource in resources.items())
+    resources = _resources(objects, room, shown)
+    held = unqueued.of(objects)
+    flavors = tuple(_flavor(name, resource, objects, room, shown, held) for name, resource in resources.items())
     return Top(
         flavors,
-        tuple(_queue(name, facts, works) for name in shown),
-        tuple(share for name in shown for share in _shares(name, resources, facts, room)),
-        tuple(_namespace(name, facts, works, resources, held) for name in _namespaces(facts, works, shown)),
-        tuple(troubles.lines(node for flavor in resources for node in _nodes(flavor, facts))),
+        tuple(_queue(name, objects, works) for name in shown),
+        tuple(share for name in shown for share in _shares(name, resources, objects, room)),
+        tuple(_namespace(name, objects, works, resources, held) for name in _namespaces(objects, works, shown)),
+        tuple(node_troubles(node for flavor in resources for node in _nodes(flavor, objects))),
     )
 
 
-def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]:
+def _resources(objects: ClusterObjects, room: Room, shown: Sequence[str]) -> dict[str, str]:
     """The counted resource of each flavor of these queues, from the oldest accelerator to the newest."""
     names = dict.fromkeys(flavor for queue in shown for flavor in room.queues[queue].flavors)
     accelerators = {
-        one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in facts.flavors
+        one["metadata"]["name"]: (one["spec"].get("nodeLabels") or {}).get(ACCELERATOR) for one in objects.flavors
     }
     ages = {accelerator: age for age, accelerator in enumerate(catalog.ACCELERATORS)}
     ordered = sorted(names, key=lambda name: (ages.get(accelerators.get(name) or "", -1), name))
@@ -125,9 +126,11 @@ def _resources(facts: Facts, room: Room, shown: Sequence[str]) -> dict[str, str]
     }
 
 
-def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequence[str], held: Sequence[Held]) -> Flavor:
-    name = workloads.flavor_names(facts.flavors).get(flavor, flavor)
-    nodes = _nodes(flavor, facts)
+def _flavor(
+    flavor: str, resource: str, objects: ClusterObjects, room: Room, shown: Sequence[str], held: Sequence[Held]
+) -> Flavor:
+    name = workloads.flavor_names(objects.flavors).get(flavor, flavor)
+    nodes = _nodes(flavor, objects)
     ready = [node for node in nodes if not why_unschedulable(node)]
     return Flavor(
         name,
@@ -141,22 +144,22 @@ def _flavor(flavor: str, resource: str, facts: Facts, room: Room, shown: Sequenc
     )
 
 
-def _nodes(flavor: str, facts: Facts) -> list[Object]:
+def _nodes(flavor: str, objects: ClusterObjects) -> list[Object]:
     """The nodes with a flavor's labels; of one without a label of the platform, those that belong to no other."""
-    labels = {one["metadata"]["name"]: one["spec"].get("nodeLabels") or {} for one in facts.flavors}
+    labels = {one["metadata"]["name"]: one["spec"].get("nodeLabels") or {} for one in objects.flavors}
     wanted = labels.get(flavor, {})
     others = {each[FLAVOR] for each in labels.values() if FLAVOR in each and FLAVOR not in wanted}
 
     def is_of(found: Mapping[str, str]) -> bool:
         return all(found.get(key) == value for key, value in wanted.items()) and found.get(FLAVOR) not in others
 
-    return [node for node in facts.nodes if is_of(node["metadata"].get("labels") or {})]
+    return [node for node in objects.nodes if is_of(node["metadata"].get("labels") or {})]
 
 
-def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
-    found = next(one for one in facts.cluster_queues if one["metadata"]["name"] == name)
+def _queue(name: str, objects: ClusterObjects, works: Sequence[Work]) -> Queue:
+    found = next(one for one in objects.cluster_queues if one["metadata"]["name"] == name)
     return Queue(
-        workloads.queue_names(facts.cluster_queues)[name],
+        workloads.queue_names(objects.cluster_queues)[name],
         name,
         sum(work.admitted_by == name and work.state == "running" for work in works),
         sum(work.admitted_by == name and work.state == "admitted" for work in works),
@@ -165,8 +168,8 @@ def _queue(name: str, facts: Facts, works: Sequence[Work]) -> Queue:
     )
 
 
-def _shares(queue: str, resources: Mapping[str, str], facts: Facts, room: Room) -> Iterator[Share]:
-    flavors, names = workloads.flavor_names(facts.flavors), workloads.queue_names(facts.cluster_queues)
+def _shares(queue: str, resources: Mapping[str, str], objects: ClusterObjects, room: Room) -> Iterator[Share]:
+    flavors, names = workloads.flavor_names(objects.flavors), workloads.queue_names(objects.cluster_queues)
     others = room.around(queue) - {queue}
     for flavor in room.queues[queue].flavors:
         resource = resources[flavor]
@@ -186,16 +189,16 @@ def _shares(queue: str, resources: Mapping[str, str], facts: Facts, room: Room) 
         )
 
 
-def _namespaces(facts: Facts, works: Sequence[Work], shown: Sequence[str]) -> list[str]:
+def _namespaces(objects: ClusterObjects, works: Sequence[Work], shown: Sequence[str]) -> list[str]:
     """Namespaces of the stack and its teams, and those with jobs in queues that share with theirs."""
     others = {work.namespace for work in works if work.state != "finished" and work.cluster_queue in shown}
-    return [*facts.namespaces, *sorted(others - set(facts.namespaces))]
+    return [*objects.namespaces, *sorted(others - set(objects.namespaces))]
 
 
 def _namespace(
-    name: str, facts: Facts, works: Sequence[Work], resources: Mapping[str, str], unqueued: Sequence[Held]
+    name: str, objects: ClusterObjects, works: Sequence[Work], resources: Mapping[str, str], unqueued: Sequence[Held]
 ) -> Namespace:
-    flavors = workloads.flavor_names(facts.flavors)
+    flavors = workloads.flavor_names(objects.flavors)
     inside = [work for work in works if work.namespace == name]
     used: dict[str, float] = defaultdict(float)
     for work in inside:
@@ -206,3 +209,17 @@ def _namespace(
     states = Counter(work.state for work in inside)
     wanted = sum(work.gpus for work in inside if work.state == "waiting")
     return Namespace(name, dict(used), states["running"], states["admitted"], states["waiting"], wanted)
+
+
+def node_troubles(nodes: Iterable[Object]) -> Iterator[str]:
+    """A sentence for each trouble. The number of ready nodes shows which are cordoned."""
+    for node in nodes:
+        name = node["metadata"]["name"]
+        found = leaving.announcement(node)
+        if found and not node["spec"].get("unschedulable"):
+            yield f"Node {name} {found.words}."
+        for resource, each in device_faults.list_devices(node).items():
+            if broken := each.total - each.healthy:
+                verb, them = ("is", "it") if broken == 1 else ("are", "them")
+                what = f"{broken} of {each.total} {resource_name(resource)} of node {name}"
+                yield f"{what} {verb} unhealthy: no pod gets {them}."

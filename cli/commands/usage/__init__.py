@@ -11,13 +11,13 @@ from cli import options
 @options.stack
 @click.option("--month", metavar="YYYY-MM", help="One month (default: the present one, in UTC; `all` for every one).")
 @options.as_json()
-def command(stack: str, month: str | None, as_json: bool) -> None:
+def click_command(stack: str, month: str | None, as_json: bool) -> None:
     """GPU-hours by team, queue and month, and what they cost.
 
     They are those for which jobs in queues held their quota, as the stack's agent recorded them; also of jobs that were
     deleted. Costs are estimates at the list prices of the deployed stack.
     """
-    from cli.commands.usage import query
+    from cli.commands.usage import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), month, as_json), terminal.console())
+    command.run(command.UsageOptions(stack, options.context(), month, as_json), terminal.console())

@@ -23,11 +23,11 @@ class _Volumes(click.Group):
 
 
 @click.group("volumes", cls=_Volumes, short_help="Volumes, snapshots, mirrors, data left; mount one.")
-def command() -> None:
+def click_command() -> None:
     """Volumes of a stack. Without a COMMAND: list them, as `volumes list` does, with its options."""
 
 
-@command.command("list")
+@click_command.command("list")
 @click.argument("name", required=False)
 @options.stack
 @options.as_json()
@@ -39,13 +39,13 @@ def _list(name: str | None, stack: str, as_json: bool, bring_back: bool) -> None
 
     With NAME, the snapshots of this volume.
     """
-    from cli.commands.volumes import query
+    from cli.commands.volumes import command
     from core import terminal
 
-    query.run(query.Question(stack, options.context(), name, as_json, bring_back), terminal.console())
+    command.run(command.VolumesOptions(stack, options.context(), name, as_json, bring_back), terminal.console())
 
 
-@command.command("mount")
+@click_command.command("mount")
 @click.argument("name")
 @click.argument("path", type=click.Path())
 @options.stack
@@ -58,4 +58,4 @@ def _mount(name: str, path: str, stack: str, read_only: bool, account: str) -> N
     """
     from cli.commands.volumes import mount
 
-    print(mount.run(mount.Question(name, path, stack, options.context(), account, read_only)))
+    print(mount.run(mount.MountOptions(name, path, stack, options.context(), account, read_only)))

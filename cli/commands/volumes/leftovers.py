@@ -10,7 +10,7 @@ from typing import Any
 
 from agents.snapshots.manifest import PART_OF, REASON, VOLUME
 from cli.api_values import Object, moment
-from cli.commands.volumes.facts import Facts
+from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
 from core.errors import UserError
 from driver import command_lines
@@ -39,17 +39,19 @@ class Leftover:
     """The commands that delete it permanently."""
 
 
-def leftovers(facts: Facts, declared: Collection[str] = (), *, stack: str = STACK, context: str = "") -> list[Leftover]:
+def leftovers(
+    objects: VolumeObjects, declared: Collection[str] = (), *, stack: str = STACK, context: str = ""
+) -> list[Leftover]:
     """Leftovers of all namespaces, also of deleted ones; the newest first.
 
     `declared`: the volumes in the settings of `stack`, as namespace/name.
     """
-    found = [*_volumes(facts, declared, command_lines.refresh(stack, context)), *_contents(facts, stack)]
+    found = [*_volumes(objects, declared, command_lines.refresh(stack, context)), *_contents(objects, stack)]
     return sorted(found, key=lambda one: (one.since is not None, one.since, one.name), reverse=True)
 
 
-def _volumes(facts: Facts, declared: Collection[str], refresh: str) -> Iterator[Leftover]:
-    for volume in facts.volumes:
+def _volumes(objects: VolumeObjects, declared: Collection[str], refresh: str) -> Iterator[Leftover]:
+    for volume in objects.volumes:
         name, spec = volume["metadata"]["name"], volume["spec"]
         claim, phase = spec.get("claimRef"), volume.get("status", {}).get("phase", "Unknown")
         if not claim or phase not in ("Released", "Failed", "Available"):
@@ -63,7 +65,7 @@ def _volumes(facts: Facts, declared: Collection[str], refresh: str) -> Iterator[
             size=size_bytes(spec["capacity"]["storage"]),
             since=moment(volume["status"].get("lastPhaseTransitionTime") or volume["metadata"]["creationTimestamp"]),
             state=f"waits for claim {claim['name']}" if ready else phase,
-            back=refresh if ready else _rebind(volume, in_use=was in facts.every_claim, new=was not in declared),
+            back=refresh if ready else _rebind(volume, in_use=was in objects.every_claim, new=was not in declared),
             gone=_delete_volume(volume),
         )
 
@@ -90,10 +92,10 @@ def _delete_volume(volume: Object) -> str:
     return f"""kubectl patch pv {name} -p '{{"spec":{{"persistentVolumeReclaimPolicy":"Delete"}}}}'"""
 
 
-def _contents(facts: Facts, stack: str) -> Iterator[Leftover]:
+def _contents(objects: VolumeObjects, stack: str) -> Iterator[Leftover]:
     # A restored one has two contents for the same snapshot: deleting the data of one deletes that of the other.
-    seen = {_handle(one) for one in facts.contents if _is_bound(one, facts)}
-    for content in facts.contents:
+    seen = {_handle(one) for one in objects.contents if _is_bound(one, objects)}
+    for content in objects.contents:
         reference, status = content["spec"]["volumeSnapshotRef"], content.get("status") or {}
         handle = _handle(content)
         if handle is None or handle in seen:
@@ -118,16 +120,16 @@ def _handle(content: Object) -> tuple[str, str] | None:
     return (content["spec"]["driver"], handle) if handle else None
 
 
-def _is_bound(content: Object, facts: Facts) -> bool:
-    return content["spec"]["volumeSnapshotRef"].get("uid", "") in facts.every_snapshot
+def _is_bound(content: Object, objects: VolumeObjects) -> bool:
+    return content["spec"]["volumeSnapshotRef"].get("uid", "") in objects.every_snapshot
 
 
-def brought_back(facts: Facts, name: str) -> list[dict[str, Any]]:
+def brought_back(objects: VolumeObjects, name: str) -> list[dict[str, Any]]:
     """The objects that make a VolumeSnapshotContent a VolumeSnapshot again: a content cannot be bound twice."""
-    content = next((one for one in facts.contents if one["metadata"]["name"] == name), None)
+    content = next((one for one in objects.contents if one["metadata"]["name"] == name), None)
     handle = _handle(content) if content else None
-    if content is None or handle is None or _is_bound(content, facts):
-        have = ", ".join(one.name for one in _contents(facts, STACK)) or "none"
+    if content is None or handle is None or _is_bound(content, objects):
+        have = ", ".join(one.name for one in _contents(objects, STACK)) or "none"
         raise UserError(f"{name} is not a VolumeSnapshotContent without a VolumeSnapshot; choose one of {have}")
     spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
     snapshot, namespace = reference["name"], reference["namespace"]

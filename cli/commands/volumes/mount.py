@@ -20,7 +20,7 @@ from stack import ResolvedStack
 
 
 @dataclass(frozen=True)
-class Question:
+class MountOptions:
     """The command's arguments."""
 
     name: str
@@ -31,24 +31,24 @@ class Question:
     read_only: bool
 
 
-def run(question: Question) -> str:
+def run(options: MountOptions) -> str:
     """Mounts it, and says where. UserError if the cluster is another one, or if the volume is not for this account."""
-    resolved = stack_config.load(stack_config.file(question.stack))
-    pod = volume_pod.of(resolved, question.name, question.account, read_only=question.read_only)
-    target = Target.of(question.context, stack=question.stack)
+    resolved = stack_config.load(stack_config.file(options.stack))
+    pod = volume_pod.of(resolved, options.name, options.account, read_only=options.read_only)
+    target = Target.of(options.context, stack=options.stack)
     if not target.embedded:
-        raise UserError(_elsewhere(resolved, question.name))
+        raise UserError(_elsewhere(resolved, options.name))
     if os.geteuid() != 0:
         raise UserError("mounting requires root; run the command with sudo")
-    access = Access.of(question.stack, None, question.context)
+    access = Access.of(options.stack, None, options.context)
     # As the API server judges a pod that mounts it, groups of users included.
     path = f"{temporary_pod.pods_of(access.namespace)}/{pod['metadata']['name']}"
     access.api.apply(path, pod, "tensorplane", dry_run=True)
-    folder, volume = _folder(question.path), _id(access.api, access.namespace, question.name)
+    folder, volume = _folder(options.path), _id(access.api, access.namespace, options.name)
     with only_one(target.instance):
-        pool.mount_volume(Places(target.instance), volume, folder, read_only=question.read_only)
-    how = " read-only" if question.read_only else ""
-    return f"{folder}: volume {question.name}, mounted{how}; unmount it with: umount {folder}"
+        pool.mount_volume(Places(target.instance), volume, folder, read_only=options.read_only)
+    how = " read-only" if options.read_only else ""
+    return f"{folder}: volume {options.name}, mounted{how}; unmount it with: umount {folder}"
 
 
 def _elsewhere(resolved: ResolvedStack, name: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from agents.snapshots.manifest import REASON, VOLUME
 from cli.api_values import Object, moment
-from cli.commands.volumes.facts import Facts
+from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
 from embedded.csi.mirror_annotations import AT, MIRROR
 
@@ -59,21 +59,21 @@ class Volume:
     protection: str
 
 
-def volumes(facts: Facts, declared: Mapping[str, Any]) -> list[Volume]:
+def volumes(objects: VolumeObjects, declared: Mapping[str, Any]) -> list[Volume]:
     """The claims of the stack's namespace, and deleted ones with snapshots; `declared`: the settings' volumes."""
-    by_name = {one["metadata"]["name"]: one for one in facts.volumes}
-    taken = snapshots(facts)
+    by_name = {one["metadata"]["name"]: one for one in objects.volumes}
+    taken = snapshots(objects)
     live = [
-        _volume(claim, by_name.get(claim["spec"].get("volumeName", "")), facts, taken, _section(declared, claim))
-        for claim in facts.claims
+        _volume(claim, by_name.get(claim["spec"].get("volumeName", "")), objects, taken, _section(declared, claim))
+        for claim in objects.claims
     ]
     gone = {one.volume for one in taken} - {one.name for one in live}
     return sorted([*live, *(_gone(name, taken) for name in gone)], key=lambda one: one.name)
 
 
-def snapshots(facts: Facts) -> list[Snapshot]:
+def snapshots(objects: VolumeObjects) -> list[Snapshot]:
     """The namespace's snapshots, the newest first."""
-    found = [_snapshot(one) for one in facts.snapshots]
+    found = [_snapshot(one) for one in objects.snapshots]
     return sorted(found, key=lambda one: (one.taken is not None, one.taken, one.name), reverse=True)
 
 
@@ -83,7 +83,11 @@ def _section(declared: Mapping[str, Any], claim: Object) -> Mapping[str, Any] | 
 
 
 def _volume(
-    claim: Object, volume: Object | None, facts: Facts, taken: Sequence[Snapshot], declared: Mapping[str, Any] | None
+    claim: Object,
+    volume: Object | None,
+    objects: VolumeObjects,
+    taken: Sequence[Snapshot],
+    declared: Mapping[str, Any] | None,
 ) -> Volume:
     name, spec, status = claim["metadata"]["name"], claim["spec"], claim.get("status", {})
     return Volume(
@@ -92,10 +96,10 @@ def _volume(
         phase="Terminating" if claim["metadata"].get("deletionTimestamp") else status.get("phase", "Unknown"),
         access=tuple(_SHORT.get(mode, mode) for mode in spec.get("accessModes", ())),
         size=size_bytes(status.get("capacity", {}).get("storage") or spec["resources"]["requests"].get("storage")),
-        used=facts.used.get(name),
-        pods=tuple(sorted(pod["metadata"]["name"] for pod in facts.pods if _mounts(pod, name))),
+        used=objects.used.get(name),
+        pods=tuple(sorted(pod["metadata"]["name"] for pod in objects.pods if _mounts(pod, name))),
         snapshots=tuple(one for one in taken if one.volume == name),
-        mirror=_mirror(name, volume, facts, declared),
+        mirror=_mirror(name, volume, objects, declared),
         protection=_protection(volume, declared),
     )
 
@@ -142,14 +146,16 @@ def _snapshot(one: Object) -> Snapshot:
     )
 
 
-def _mirror(name: str, volume: Object | None, facts: Facts, declared: Mapping[str, Any] | None) -> Mirror | None:
+def _mirror(
+    name: str, volume: Object | None, objects: VolumeObjects, declared: Mapping[str, Any] | None
+) -> Mirror | None:
     """The mirror according to the driver or VolSync; else to the settings, with a command that shows its lag."""
     annotations = ((volume or {}).get("metadata", {}).get("annotations")) or {}
     if MIRROR in annotations:
         return Mirror(annotations[MIRROR], moment(annotations.get(AT)))
     wanted = (declared or {}).get("mirror") or {}
     to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
-    for one in facts.replications:
+    for one in objects.replications:
         if one["spec"].get("sourcePVC") == name:
             return Mirror(to or "VolSync", moment((one.get("status") or {}).get("lastSyncTime")))
     return Mirror(to, None, _ask(volume)) if to else None

@@ -14,8 +14,8 @@ from cli.commands.volumes.leftovers import Leftover
 from cli.commands.volumes.rows import Mirror, Snapshot, Volume
 from cli.output.tables import table
 from cli.output.texts import first
-from cli.output.times import age
 from components.base.quantities import size
+from core.times import age
 
 _VOLUMES = ("volume", "storage", "size", "used", "access", "phase", "pods", "snapshots", "mirror", "protection")
 _SNAPSHOTS = ("snapshot", "reason", "age", "size", "ready")

@@ -12,15 +12,15 @@ from cli import options
 @options.stack
 @options.team
 @options.as_json()
-def command(job: str, stack: str, team: str | None, as_json: bool) -> None:
+def click_command(job: str, stack: str, team: str | None, as_json: bool) -> None:
     """Why a job waits, runs or was stopped, and what helps.
 
     JOB is a training job of the stack, a JobSet's name, or NAMESPACE/NAME of a team's. Of a model server, a scorer, a
     recorder or a TensorBoard of the stack, it tells of pods that do not run or whose nodes are lost or leave.
     """
     from cli.access import Access
-    from cli.commands.why import query
+    from cli.commands.why import command
     from core import terminal
 
     access = Access.of(stack, team, options.context())
-    query.run(access, job, terminal.console(), as_json=as_json)
+    command.run(access, job, terminal.console(), as_json=as_json)

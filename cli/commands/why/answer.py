@@ -1,4 +1,4 @@
-"""A question about one job, its answer, and the format of numbers and names in it."""
+"""What was observed of a job, the answer of `why`, and the format of numbers and names in it."""
 
 from __future__ import annotations
 
@@ -8,28 +8,28 @@ from datetime import datetime
 
 from cli.api_values import Object
 from cli.commands.why import limits
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from cli.output.texts import first
-from cli.output.times import age
 from components.base.plural import counted
 from components.base.quantities import size
 from components.catalog import GPU_RESOURCE
+from core.times import age
 
 SHOWN = 4
 """Maximum names in a sentence."""
 
 
 @dataclass(frozen=True)
-class Asked:
-    """A job, and all facts about it and its queue."""
+class Observed:
+    """A job, and what the cluster says of it and its queue."""
 
     job_set: Object
     work: Work | None
     works: Sequence[Work]
-    facts: Facts
-    details: Details
+    objects: ClusterObjects
+    details: JobObjects
     room: Room
     now: datetime
     deploy: str = "pulumi up"
@@ -40,12 +40,12 @@ class Asked:
     @property
     def name(self) -> str:
         about = self.job_set["metadata"]
-        inside = about["namespace"] == self.facts.namespace
+        inside = about["namespace"] == self.objects.namespace
         return str(about["name"] if inside else f"{about['namespace']}/{about['name']}")
 
     def name_of(self, work: Work) -> str:
         """Another job's name, as seen from the stack's namespace."""
-        return work.name_from(self.facts.namespace)
+        return work.name_from(self.objects.namespace)
 
     def crossed_limits(self, work: Work) -> tuple[str, ...]:
         """The limits of its namespace that its pods cross."""

@@ -11,7 +11,7 @@ from agents.lost_nodes.pods import REPLACED_AFTER
 from cli.api_values import Object
 from cli.commands.why import nodes, pods
 from cli.commands.why.answer import Answer, some
-from cli.kueue.facts import Details, condition
+from cli.kueue.objects import JobObjects, condition
 from components.base.labels import NAME
 from core.kube import Kube, ReadableLists
 
@@ -29,10 +29,10 @@ def ask(api: Kube, namespace: str, name: str) -> Answer:
     lists, inside = ReadableLists(api), f"/api/v1/namespaces/{namespace}"
     found = api.items(f"{inside}/pods", labelSelector=f"{NAME}={name}")
     events, all_nodes = lists.read(f"{inside}/events") or [], lists.read("/api/v1/nodes") or []
-    return answer(name, Details(found, events), all_nodes, tuple(lists.notes))
+    return answer(name, JobObjects(found, events), all_nodes, tuple(lists.notes))
 
 
-def answer(name: str, details: Details, there: list[Object], notes: tuple[str, ...] = ()) -> Answer:
+def answer(name: str, details: JobObjects, there: list[Object], notes: tuple[str, ...] = ()) -> Answer:
     """The answer for pods and nodes that were read."""
     kept = [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
     ready = sum(condition(pod, "Ready").holds for pod in kept)
@@ -40,12 +40,12 @@ def answer(name: str, details: Details, there: list[Object], notes: tuple[str, .
     # As Deployments name their pods: those of `digits` are not those of `digits-server`.
     own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
     events = [each for each in details.events if own.fullmatch(nodes.named(each))]
-    moved = nodes.told(Details(events=events, job_set=name))
+    moved = nodes.told(JobObjects(events=events, job_set=name))
     lines = (*_on_nodes(details, there), *pods.reasons(details), *moved)
     return Answer(verdict, "running" if kept and ready == len(kept) else "waiting", lines, notes=notes)
 
 
-def _on_nodes(details: Details, there: list[Object]) -> Iterator[str]:
+def _on_nodes(details: JobObjects, there: list[Object]) -> Iterator[str]:
     """A sentence for each node with pods of it that is lost or leaves."""
     for node in there:
         name = node["metadata"]["name"]

@@ -70,17 +70,17 @@ def _of_pod(together: Sequence[Mapping[str, float]], one_by_one: Sequence[Mappin
     return found
 
 
-def _wrong(limit: Object, asked: _Asked) -> Iterator[str]:
+def _wrong(limit: Object, observed: _Asked) -> Iterator[str]:
     for name, text in (limit.get("max") or {}).items():
-        most = max(asked.limits.get(name, 0), asked.requests.get(name, 0))
+        most = max(observed.limits.get(name, 0), observed.requests.get(name, 0))
         if most > amount(text):
             yield f"at most {text} of {name}, but one of the {{pods}} has {_spelled(name, most)}"
     for name, text in (limit.get("min") or {}).items():
-        least = asked.requests.get(name, 0)
+        least = observed.requests.get(name, 0)
         if least < amount(text):
             yield f"at least {text} of {name}, but one of the {{pods}} requests {_spelled(name, least)}"
     for name, text in (limit.get("maxLimitRequestRatio") or {}).items():
-        request, most = asked.requests.get(name, 0), asked.limits.get(name, 0)
+        request, most = observed.requests.get(name, 0), observed.limits.get(name, 0)
         if request and most / request > amount(text):
             ratio = f"{most / request:.3g} times"
             yield f"limits of {name} up to {text} times its requests, but in one of the {{pods}} they are {ratio}"

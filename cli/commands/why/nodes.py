@@ -10,7 +10,7 @@ from agents.lost_nodes.cluster import REPORTER
 from agents.lost_nodes.device_faults import LASTS, LASTS_ALL
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
-from cli.kueue.facts import Details
+from cli.kueue.objects import JobObjects
 from components.base.labels import FENCED
 
 _SLACK = timedelta(seconds=30)
@@ -18,7 +18,7 @@ _SLACK = timedelta(seconds=30)
 _ENDED = ("Succeeded", "Failed")
 
 
-def lines(details: Details, now: datetime) -> Iterator[str]:
+def lines(details: JobObjects, now: datetime) -> Iterator[str]:
     """A sentence for each node for which it waits, each broken device, and the last pod that was ended or moved."""
     lost: dict[str, list[Object]] = {}
     for pod in details.pods:
@@ -32,7 +32,7 @@ def lines(details: Details, now: datetime) -> Iterator[str]:
     yield from told(details)
 
 
-def told(details: Details) -> Iterator[str]:
+def told(details: JobObjects) -> Iterator[str]:
     """A sentence for the last of its pods that the agent has ended or moved."""
     ended = [each for each in details.events if _is_told(each) and named(each).startswith(details.job_set)]
     if details.job_set and ended:

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from cli.api_values import Object
-from cli.kueue.facts import Details, condition
+from cli.kueue.objects import JobObjects, condition
 from driver.runs import failures
 
 _SCALING = {
@@ -27,13 +27,13 @@ _REFUSED = {"FailedCreate": "pods", "JobCreationFailed": "Jobs"}
 """Reasons in events of Jobs and JobSets, and what the API server refuses."""
 
 
-def all_run(details: Details) -> bool:
+def all_run(details: JobObjects) -> bool:
     """Whether it has pods, and all of them are ready."""
     alive = _alive(_kept(details))
     return bool(alive) and not any(map(_holding, alive))
 
 
-def reasons(details: Details) -> tuple[str, ...]:
+def reasons(details: JobObjects) -> tuple[str, ...]:
     """A sentence for each reason."""
     pods = _kept(details)
     alive = _alive(pods)
@@ -55,7 +55,7 @@ def reasons(details: Details) -> tuple[str, ...]:
     return (*refused, *lines)
 
 
-def _kept(details: Details) -> list[Object]:
+def _kept(details: JobObjects) -> list[Object]:
     """Pods that are not being deleted."""
     return [pod for pod in details.pods if "deletionTimestamp" not in pod["metadata"]]
 
@@ -68,7 +68,7 @@ def _of(count: int, alive: Sequence[Object]) -> str:
     return "Its pod has" if len(alive) == 1 else f"{count} of {len(alive)} pods have"
 
 
-def _refused(details: Details, alive: Sequence[Object]) -> Iterator[str]:
+def _refused(details: JobObjects, alive: Sequence[Object]) -> Iterator[str]:
     """The API server's last rejection of a pod or a Job since the last pod that it created."""
     taken = max((str(pod["metadata"].get("creationTimestamp", "")) for pod in alive), default="")
     rejections = [
@@ -92,7 +92,7 @@ def _last_seen(event: Object) -> str:
     return str(event.get("lastTimestamp") or series or event.get("eventTime") or "")
 
 
-def _scaling(unscheduled: list[Object], details: Details) -> list[str]:
+def _scaling(unscheduled: list[Object], details: JobObjects) -> list[str]:
     uids = {pod["metadata"]["uid"] for pod in unscheduled}
     latest: dict[str, str] = {}
     for event in details.events:

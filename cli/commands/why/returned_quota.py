@@ -6,10 +6,10 @@ from collections.abc import Iterator
 
 from agents.quota_return.state import AGAIN, REASON, times
 from cli.api_values import moment
-from cli.commands.why.answer import Answer, Asked
+from cli.commands.why.answer import Answer, Observed
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
-from cli.output.times import age
+from core.times import age
 
 
 def reason(work: Work) -> str:
@@ -17,28 +17,28 @@ def reason(work: Work) -> str:
     return str(_annotations(work).get(REASON, ""))
 
 
-def sentence(asked: Asked, work: Work) -> str:
+def sentence(observed: Observed, work: Work) -> str:
     """When, how often and why it returned its quota."""
     nth = ordinal(times(work.thing))
-    return f"It returned its quota {asked.ago(work.evicted.since)}, the {nth} time: {reason(work)}."
+    return f"It returned its quota {observed.ago(work.evicted.since)}, the {nth} time: {reason(work)}."
 
 
-def answer(asked: Asked, work: Work) -> Answer | None:
+def answer(observed: Observed, work: Work) -> Answer | None:
     """The answer for a job that holds no quota until it is retried; None for any other."""
     if work.active or not reason(work):
         return None
-    verdict = f"{asked.name} has waited since {asked.ago(work.created)} and holds no quota of queue {work.queue}"
+    verdict = f"{observed.name} has waited since {observed.ago(work.created)} and holds no quota of queue {work.queue}"
     again = moment(_annotations(work).get(AGAIN))
     state = "waiting" if again else "stuck"
-    return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(asked, work)))
+    return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(observed, work)))
 
 
-def _lines(asked: Asked, work: Work) -> Iterator[str]:
-    yield sentence(asked, work)
-    yield from asked.crossed_limits(work)
+def _lines(observed: Observed, work: Work) -> Iterator[str]:
+    yield sentence(observed, work)
+    yield from observed.crossed_limits(work)
     again = moment(_annotations(work).get(AGAIN))
     if again:
-        left = age(asked.now, again) if again > asked.now else "a moment"
+        left = age(observed.now, again) if again > observed.now else "a moment"
         yield f"It is retried in {left}, at {again:%H:%M:%S} UTC."
         return
     yield "It is not retried automatically. When the cause is fixed, retry it with: " + (

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from cli.api_values import Object
-from cli.kueue.flavor_match import lets_in, selects, untolerated
-from cli.kueue.flavor_nodes import untainted
+from cli.kueue.flavor_fit import lets_in, selects, untainted, untolerated
 from cli.kueue.quota_tree import Room
 from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE

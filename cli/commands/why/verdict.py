@@ -7,11 +7,11 @@ from dataclasses import replace
 
 from cli.api_values import moment
 from cli.commands.why import nodes, pods, returned_quota, waiting
-from cli.commands.why.answer import SHOWN, Answer, Asked, amounts, some
-from cli.jobs import in_cluster
+from cli.commands.why.answer import SHOWN, Answer, Observed, amounts, some
 from cli.kueue import unqueued, workloads
-from cli.kueue.facts import Facts, condition
+from cli.kueue.objects import ClusterObjects, condition
 from cli.kueue.workloads import Work
+from cli.training_jobs import jobset_api
 from components.base.labels import MANAGED_BY, NAME, PRIORITY_LABEL
 from components.catalog import GPU_RESOURCE
 from driver.runs import failures, published
@@ -23,86 +23,86 @@ _POLICY = "FailJobSet failure policy action"
 """JobSet's words about its own mechanism; how the pods ended says why."""
 
 
-def answer(asked: Asked) -> Answer:
+def answer(observed: Observed) -> Answer:
     """Why the job is in its state."""
     for kind, state in (("Completed", "finished"), ("Failed", "failed")):
-        if (ended := condition(asked.job_set, kind)).holds:
+        if (ended := condition(observed.job_set, kind)).holds:
             reason = "" if ended.message in _PLAIN or _POLICY in ended.message else f": {ended.message}"
-            verdict = f"{asked.name} {state} {asked.ago(ended.since)}{reason}"
-            lines = _ended_badly(asked) if state == "failed" else _ended_well(asked)
+            verdict = f"{observed.name} {state} {observed.ago(ended.since)}{reason}"
+            lines = _ended_badly(observed) if state == "failed" else _ended_well(observed)
             return Answer(verdict, state, tuple(lines))
-    queue = workloads.queue_of(asked.job_set)
+    queue = workloads.queue_of(observed.job_set)
     if queue is None:
-        return _without_queue(asked)
-    if asked.work is None:
-        return _unknown_to_kueue(asked, queue)
-    if asked.work.state in ("admitted", "running"):
-        return _admitted(asked, asked.work)
-    found = _stuck(asked, asked.work, queue) or waiting.waiting(asked, asked.work)
-    return replace(found, lines=(*found.lines, *nodes.lines(asked.details, asked.now)))
+        return _without_queue(observed)
+    if observed.work is None:
+        return _unknown_to_kueue(observed, queue)
+    if observed.work.state in ("admitted", "running"):
+        return _admitted(observed, observed.work)
+    found = _stuck(observed, observed.work, queue) or waiting.waiting(observed, observed.work)
+    return replace(found, lines=(*found.lines, *nodes.lines(observed.details, observed.now)))
 
 
-def _ended_badly(asked: Asked) -> Iterator[str]:
-    about = asked.job_set["metadata"]
-    yield from failures.first(asked.details.pods) or (failures.without_pods(asked.job_set),)
-    yield from _restarts(asked)
-    if (about.get("labels") or {}).get(MANAGED_BY) == in_cluster.MANAGER:
+def _ended_badly(observed: Observed) -> Iterator[str]:
+    about = observed.job_set["metadata"]
+    yield from failures.first(observed.details.pods) or (failures.without_pods(observed.job_set),)
+    yield from _restarts(observed)
+    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.MANAGER:
         yield failures.AGAIN
-    elif about["namespace"] == asked.facts.namespace and NAME in (about.get("labels") or {}):
-        yield failures.how_to_rerun(asked.job_set, asked.details.pods, asked.deploy, asked.refresh)
+    elif about["namespace"] == observed.objects.namespace and NAME in (about.get("labels") or {}):
+        yield failures.how_to_rerun(observed.job_set, observed.details.pods, observed.deploy, observed.refresh)
     else:
         yield "The settings do not declare it; its owner can delete the JobSet and create it again."
 
 
-def _restarts(asked: Asked) -> Iterator[str]:
-    status = asked.job_set.get("status") or {}
+def _restarts(observed: Observed) -> Iterator[str]:
+    status = observed.job_set.get("status") or {}
     if restarts := status.get("restarts"):
         counted = status.get("restartsCountTowardsMax", 0)
         times, counts = "time" if restarts == 1 else "times", "counts" if counted == 1 else "count"
         yield f"It was restarted {restarts} {times} ({counted} {counts} against maxRestarts)."
 
 
-def _former_starts(asked: Asked) -> Iterator[str]:
+def _former_starts(observed: Observed) -> Iterator[str]:
     """The same of a job whose former pods are deleted."""
-    found = list(_restarts(asked))
+    found = list(_restarts(observed))
     yield from found
-    if found and JobSet(asked.job_set).kept_lines:
-        about = asked.job_set["metadata"]
+    if found and JobSet(observed.job_set).kept_lines:
+        about = observed.job_set["metadata"]
         job = (about.get("labels") or {}).get(NAME, about["name"])
         yield f"How the start before ended: tensorplane logs {job} --previous."
 
 
-def _ended_well(asked: Asked) -> Iterator[str]:
-    model = published.find(asked.details.pods)
+def _ended_well(observed: Observed) -> Iterator[str]:
+    model = published.find(observed.details.pods)
     yield from model.lines if model else ()
 
 
-def _without_queue(asked: Asked) -> Answer:
+def _without_queue(observed: Observed) -> Answer:
     found = (
-        *pods.reasons(asked.details),
-        *_former_starts(asked),
-        *nodes.lines(asked.details, asked.now),
+        *pods.reasons(observed.details),
+        *_former_starts(observed),
+        *nodes.lines(observed.details, observed.now),
     )
-    if pods.all_run(asked.details):
-        return Answer(f"{asked.name} runs, in no queue", "running", found)
-    if not failures.cannot_start(asked.details.pods):
-        return Answer(f"{asked.name} is in no queue; it only waits for its pods", "admitted", found)
-    about = asked.job_set["metadata"]
-    verdict = f"{asked.name} cannot start, and without a queue nothing stops it"
+    if pods.all_run(observed.details):
+        return Answer(f"{observed.name} runs, in no queue", "running", found)
+    if not failures.cannot_start(observed.details.pods):
+        return Answer(f"{observed.name} is in no queue; it only waits for its pods", "admitted", found)
+    about = observed.job_set["metadata"]
+    verdict = f"{observed.name} cannot start, and without a queue nothing stops it"
     return Answer(verdict, "stuck", (*found, failures.how_to_stop(about["namespace"], about["name"])))
 
 
-def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:
-    about, facts = asked.job_set["metadata"], asked.facts
-    verdict = f"{asked.name} has waited since {asked.ago(moment(about['creationTimestamp']))}:"
-    there = _queues_of(facts, about["namespace"])
+def _unknown_to_kueue(observed: Observed, queue: str) -> Answer:
+    about, objects = observed.job_set["metadata"], observed.objects
+    verdict = f"{observed.name} has waited since {observed.ago(moment(about['creationTimestamp']))}:"
+    there = _queues_of(objects, about["namespace"])
     if queue not in there:
         return Answer(f"{verdict} {_no_queue(about['namespace'], queue, there)}", "stuck")
     priority = about["labels"].get(PRIORITY_LABEL)
-    if priority and facts.priorities is not None and priority not in facts.priorities:
-        have = f"{', '.join(sorted(facts.priorities))}{did_you_mean(priority, facts.priorities)}"
+    if priority and objects.priorities is not None and priority not in objects.priorities:
+        have = f"{', '.join(sorted(objects.priorities))}{did_you_mean(priority, objects.priorities)}"
         return Answer(f"{verdict} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck")
-    events = [each for each in asked.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
+    events = [each for each in observed.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
     lines = [f"{each['reason']}: {each.get('message', '')}" for each in events if each.get("type") == "Warning"]
     lines = list(dict.fromkeys(lines))[-SHOWN:]
     if not lines:
@@ -113,8 +113,8 @@ def _unknown_to_kueue(asked: Asked, queue: str) -> Answer:
     return Answer(f"{verdict} Kueue has not created a Workload for it in queue {queue}", "stuck", tuple(lines))
 
 
-def _queues_of(facts: Facts, namespace: str) -> list[str]:
-    found = (one["metadata"] for one in facts.local_queues)
+def _queues_of(objects: ClusterObjects, namespace: str) -> list[str]:
+    found = (one["metadata"] for one in objects.local_queues)
     return sorted(about["name"] for about in found if about["namespace"] == namespace)
 
 
@@ -123,54 +123,56 @@ def _no_queue(namespace: str, queue: str, there: Sequence[str]) -> str:
     return f"namespace {namespace} has no queue {queue}; it has {have}"
 
 
-def _admitted(asked: Asked, work: Work) -> Answer:
-    flavors = workloads.flavor_names(asked.facts.flavors)
+def _admitted(observed: Observed, work: Work) -> Answer:
+    flavors = workloads.flavor_names(observed.objects.flavors)
     where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
-    verdict = f"{asked.name} has {verb} since {asked.ago(since)} on {where}, in queue {work.queue}"
+    verdict = f"{observed.name} has {verb} since {observed.ago(since)} on {where}, in queue {work.queue}"
     lines = [
-        *_borrowing(asked, work, flavors),
-        *_former_starts(asked),
-        *nodes.lines(asked.details, asked.now),
+        *_borrowing(observed, work, flavors),
+        *_former_starts(observed),
+        *nodes.lines(observed.details, observed.now),
     ]
     if work.state == "admitted":
         if not work.admitted.holds:
             lines.append(f"Its quota is reserved; Kueue waits for: {work.admitted.message or 'admission checks'}")
-        lines += pods.reasons(asked.details)
-        lines += asked.crossed_limits(work)
+        lines += pods.reasons(observed.details)
+        lines += observed.crossed_limits(work)
         lines += _unqueued(
-            asked, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
+            observed, {flavors.get(flavor, flavor) for flavor, held in work.held.items() if held[GPU_RESOURCE]}
         )
     return Answer(verdict, work.state, tuple(lines))
 
 
-def _unqueued(asked: Asked, flavors: Collection[str]) -> Iterator[str]:
+def _unqueued(observed: Observed, flavors: Collection[str]) -> Iterator[str]:
     """Pods with GPUs of the same flavors without a queue, which no quota counts."""
-    held = [one for one in unqueued.of(asked.facts) if one.flavor in flavors]
+    held = [one for one in unqueued.of(observed.objects) if one.flavor in flavors]
     if held:
         holders = some([f"{one.namespace}/{one.owner} {one.gpus} of {one.flavor}" for one in held])
         yield f"Pods outside of queues hold GPUs of the same flavor: {holders}."
 
 
-def _borrowing(asked: Asked, work: Work, flavors: Mapping[str, str]) -> Iterator[str]:
+def _borrowing(observed: Observed, work: Work, flavors: Mapping[str, str]) -> Iterator[str]:
     queue = work.admitted_by
-    node = asked.room.queues.get(queue)
+    node = observed.room.queues.get(queue)
     borrowed = [
         flavors.get(flavor, flavor)
         for flavor, held in sorted(work.held.items())
-        if node and held.get(GPU_RESOURCE, 0) > asked.room.own(queue, (flavor, GPU_RESOURCE))
+        if node and held.get(GPU_RESOURCE, 0) > observed.room.own(queue, (flavor, GPU_RESOURCE))
     ]
     if borrowed:
         yield f"It borrows {', '.join(borrowed)}: Kueue preempts it when jobs of the owning queue need them."
 
 
-def _stuck(asked: Asked, work: Work, queue: str) -> Answer | None:
+def _stuck(observed: Observed, work: Work, queue: str) -> Answer | None:
     """Obstacles that the end of another job does not remove."""
-    verdict = f"{asked.name} has waited since {asked.ago(work.created)}:"
+    verdict = f"{observed.name} has waited since {observed.ago(work.created)}:"
     if work.cluster_queue is None:
-        return Answer(f"{verdict} {_no_queue(work.namespace, queue, _queues_of(asked.facts, work.namespace))}", "stuck")
-    found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue)
-    if found is None and not asked.facts.cluster_queues:
+        return Answer(
+            f"{verdict} {_no_queue(work.namespace, queue, _queues_of(observed.objects, work.namespace))}", "stuck"
+        )
+    found = {one["metadata"]["name"]: one for one in observed.objects.cluster_queues}.get(work.cluster_queue)
+    if found is None and not observed.objects.cluster_queues:
         # A user who may not list them gets Kueue's own message.
         return None
     if found is None:
@@ -178,12 +180,14 @@ def _stuck(asked: Asked, work: Work, queue: str) -> Answer | None:
     active = condition(found, "Active")
     if not active.holds:
         why = f"{active.reason}: {active.message}"
-        return Answer(f"{verdict} queue {queue} has admitted nothing since {asked.ago(active.since)}: {why}", "stuck")
-    if returned := returned_quota.answer(asked, work):
+        return Answer(
+            f"{verdict} queue {queue} has admitted nothing since {observed.ago(active.since)}: {why}", "stuck"
+        )
+    if returned := returned_quota.answer(observed, work):
         return returned
     if not work.active:
         why = work.evicted.message or "somebody set spec.active to false"
         return Answer(
-            f"{verdict} Kueue no longer tries to admit it: {why}", "stuck", tuple(waiting.stopped(asked, work))
+            f"{verdict} Kueue no longer tries to admit it: {why}", "stuck", tuple(waiting.stopped(observed, work))
         )
     return None

@@ -7,14 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from cli.commands.why import returned_quota
-from cli.commands.why.answer import SHOWN, Answer, Asked, amount, pods_text, resource_name, some
+from cli.commands.why.answer import SHOWN, Answer, Observed, amount, pods_text, resource_name, some
 from cli.commands.why.shortage import Option, Short, short
-from cli.kueue import flavor_nodes, workloads
-from cli.kueue.facts import Condition, Details, condition
+from cli.kueue import flavor_fit, workloads
+from cli.kueue.objects import Condition, JobObjects, condition
 from cli.kueue.workloads import Work
 from cli.output.numbers import ordinal
-from cli.output.times import age
 from components.catalog import GPU_RESOURCE
+from core.times import age
 
 _PREEMPTOR = re.compile(r"\(UID: ([0-9a-f-]+)")
 _BY_REASON = {
@@ -25,29 +25,31 @@ _BY_REASON = {
 }
 
 
-def waiting(asked: Asked, work: Work) -> Answer:
+def waiting(observed: Observed, work: Work) -> Answer:
     """The answer for a job that is not admitted yet."""
     evicted = work.evicted.since if work.evicted.holds else None
     asks = "; ".join(map(pods_text, work.pods))
-    verdict = f"{asked.name} has waited in queue {work.queue} since {asked.ago(evicted or work.created)} for {asks}"
-    lines = [*stopped(asked, work), *_place(asked, work)]
-    if work.requeue_at and work.requeue_at > asked.now:
-        left = age(asked.now, work.requeue_at)
+    verdict = (
+        f"{observed.name} has waited in queue {work.queue} since {observed.ago(evicted or work.created)} for {asks}"
+    )
+    lines = [*stopped(observed, work), *_place(observed, work)]
+    if work.requeue_at and work.requeue_at > observed.now:
+        left = age(observed.now, work.requeue_at)
         return Answer(verdict, "waiting", (*lines, f"Kueue retries it in {left}, at {work.requeue_at:%H:%M:%S} UTC."))
-    if work.cluster_queue not in asked.room.queues:
+    if work.cluster_queue not in observed.room.queues:
         return Answer(verdict, "waiting", (*lines, f"Kueue says: {work.reserved.message or 'nothing yet'}"))
-    missing = short(work, asked.room, asked.facts.flavors, flavor_nodes.without_nodes(asked.facts))
+    missing = short(work, observed.room, observed.objects.flavors, flavor_fit.without_nodes(observed.objects))
     if missing is None:
         message = work.reserved.message or "Kueue has not looked at it yet"
         room = (
             "Its queue has quota for it, but no nodes have room" if "topology" in message else "There is quota for it"
         )
-        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}", *asked.crossed_limits(work)))
-    return _told_short(asked, work, Answer(verdict, "waiting", tuple(lines)), missing)
+        return Answer(verdict, "waiting", (*lines, f"{room}. Kueue says: {message}", *observed.crossed_limits(work)))
+    return _told_short(observed, work, Answer(verdict, "waiting", tuple(lines)), missing)
 
 
-def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answer:
-    flavors = workloads.flavor_names(asked.facts.flavors)
+def _told_short(observed: Observed, work: Work, found: Answer, missing: Short) -> Answer:
+    flavors = workloads.flavor_names(observed.objects.flavors)
     possible = [option for option in missing.options if option.possible]
     rows = tuple(
         (
@@ -56,27 +58,27 @@ def _told_short(asked: Asked, work: Work, found: Answer, missing: Short) -> Answ
             amount(option.resource, option.needed),
             amount(option.resource, option.free),
             amount(option.resource, option.most),
-            "\n".join(_holders(asked, option)) or "-",
+            "\n".join(_holders(observed, option)) or "-",
         )
         for option in missing.options
     )
     headings = ("flavor", "short of", "needs", "available", "maximum", "held by")
-    idle = tuple(_without_nodes(asked, missing, flavors))
+    idle = tuple(_without_nodes(observed, missing, flavors))
     if not possible and not idle:
-        verdict = f"{asked.name} can never start: {pods_text(missing.pods)} need more than"
+        verdict = f"{observed.name} can never start: {pods_text(missing.pods)} need more than"
         verdict += f" queue {work.queue} can ever get of any flavor that accepts them"
         return Answer(verdict, "stuck", found.lines, headings if rows else (), rows, tuple(_tainted(missing, flavors)))
-    admits = _admits(asked, work, possible, flavors) if possible else ()
+    admits = _admits(observed, work, possible, flavors) if possible else ()
     # Kueue prefers the idle quota of a flavor without nodes to another that it would have to reclaim.
-    is_reclaimed = flavor_nodes.passed_over(asked.facts.flavors).issuperset(missing.without_nodes)
+    is_reclaimed = flavor_fit.passed_over(observed.objects.flavors).issuperset(missing.without_nodes)
     reclaimed = (line for option in possible if is_reclaimed for line in _reclaimed(work, option, flavors))
     after = (*admits, *reclaimed, *idle, *_tainted(missing, flavors))
     return replace(found, headings=headings if rows else (), rows=rows, after=after)
 
 
-def _without_nodes(asked: Asked, missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
+def _without_nodes(observed: Observed, missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
     """The flavors that take no part until one of their nodes takes pods."""
-    found, out = flavor_nodes.without_nodes(asked.facts), flavor_nodes.passed_over(asked.facts.flavors)
+    found, out = flavor_fit.without_nodes(observed.objects), flavor_fit.passed_over(observed.objects.flavors)
     for flavor in missing.without_nodes:
         why = f": {some(found[flavor])}" if found[flavor] else ""
         then = "the job does not get it until one does" if flavor in out else "Kueue does not pass it over yet"
@@ -90,15 +92,15 @@ def _tainted(missing: Short, flavors: Mapping[str, str]) -> Iterator[str]:
         yield f"{name} has taints that its pods do not tolerate: {', '.join(taints)}; add tolerations to use it."
 
 
-def _admits(asked: Asked, work: Work, options: Sequence[Option], flavors: Mapping[str, str]) -> Iterator[str]:
+def _admits(observed: Observed, work: Work, options: Sequence[Option], flavors: Mapping[str, str]) -> Iterator[str]:
     """What would let it start."""
     alone = [each[0] for option in options for each in option.ends if len(each) == 1]
     several = [each for option in options for each in option.ends if len(each) > 1]
     if alone:
-        names = list(dict.fromkeys(asked.name_of(each) for each in alone))
+        names = list(dict.fromkeys(observed.name_of(each) for each in alone))
         yield f"It can start when one of these ends: {some(names)}."
     elif several:
-        sets = list(dict.fromkeys(" and ".join(sorted(map(asked.name_of, each))) for each in several))
+        sets = list(dict.fromkeys(" and ".join(sorted(map(observed.name_of, each))) for each in several))
         yield f"It can start when these end: {some(sets, ', or ')}."
     more = [
         f"{amount(option.resource, option.needed - option.free)} more {resource_name(option.resource)} of"
@@ -127,29 +129,29 @@ def _reclaimed(work: Work, option: Option, flavors: Mapping[str, str]) -> Iterat
     yield f"{quota}, but with this job it would hold {excess}: Kueue preempts no jobs for it; lower what it requests."
 
 
-def _holders(asked: Asked, option: Option) -> Iterator[str]:
-    names = workloads.queue_names(asked.facts.cluster_queues)
+def _holders(observed: Observed, option: Option) -> Iterator[str]:
+    names = workloads.queue_names(observed.objects.cluster_queues)
     for holder in option.holders[:SHOWN]:
         queue = holder.admitted_by
         held = amount(option.resource, holder.held[option.flavor][option.resource])
-        since = age(holder.reserved.since, asked.now)
-        yield f"{asked.name_of(holder)} {held} (queue {names.get(queue, queue)}, {since})"
+        since = age(holder.reserved.since, observed.now)
+        yield f"{observed.name_of(holder)} {held} (queue {names.get(queue, queue)}, {since})"
     if len(option.holders) > SHOWN:
         yield f"{len(option.holders) - SHOWN} more"
 
 
-def stopped(asked: Asked, work: Work) -> Iterator[str]:
+def stopped(observed: Observed, work: Work) -> Iterator[str]:
     """Whether it ran before, and why it was stopped."""
     evicted = work.evicted
     if not evicted.holds:
         return
-    when = asked.ago(evicted.since)
+    when = observed.ago(evicted.since)
     if evicted.reason == "Preempted":
-        by = _preemptor(asked, evicted)
+        by = _preemptor(observed, evicted)
         why = _BY_REASON.get(condition(work.thing, "Preempted").reason, "needed its quota")
         yield f"It was preempted at {when}: {by} {why}."
     elif evicted.reason == "Deactivated" and returned_quota.reason(work):
-        yield returned_quota.sentence(asked, work)
+        yield returned_quota.sentence(observed, work)
         return
     elif evicted.reason == "PodsReadyTimeout":
         yield f"It was evicted at {when}, the {ordinal(work.requeues)} time: not all of its pods were ready in time."
@@ -164,36 +166,38 @@ def stopped(asked: Asked, work: Work) -> Iterator[str]:
         yield f"That happened {times} times."
 
 
-def _preemptor(asked: Asked, evicted: Condition) -> str:
+def _preemptor(observed: Observed, evicted: Condition) -> str:
     found = _PREEMPTOR.search(evicted.message)
-    by = next((work for work in asked.works if found and work.uid == found.group(1)), None)
+    by = next((work for work in observed.works if found and work.uid == found.group(1)), None)
     if by is None:
         return "a job that no longer exists"
-    names = workloads.queue_names(asked.facts.cluster_queues)
-    return f"{asked.name_of(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
+    names = workloads.queue_names(observed.objects.cluster_queues)
+    return f"{observed.name_of(by)} of queue {names.get(by.cluster_queue or '', by.queue)}"
 
 
-def _place(asked: Asked, work: Work) -> Iterator[str]:
+def _place(observed: Observed, work: Work) -> Iterator[str]:
     """Its position among the waiting jobs."""
-    line = in_line(work, asked.works, asked.details)
+    line = in_line(work, observed.works, observed.details)
     place = line.index(work)
-    names = workloads.queue_names(asked.facts.cluster_queues)
+    names = workloads.queue_names(observed.objects.cluster_queues)
     queue = names.get(work.cluster_queue or "", work.queue)
     if place == 0:
         yield f"It is the first of {len(line)} in queue {queue}."
     else:
-        ahead = some([asked.name_of(each) for each in line[:place]])
+        ahead = some([observed.name_of(each) for each in line[:place]])
         position = f"{ordinal(place + 1)} of {len(line)}"
         yield f"It is the {position} in queue {queue}, behind {ahead}, which Kueue tries first."
-        found = {one["metadata"]["name"]: one for one in asked.facts.cluster_queues}.get(work.cluster_queue or "", {})
+        found = {one["metadata"]["name"]: one for one in observed.objects.cluster_queues}.get(
+            work.cluster_queue or "", {}
+        )
         if found.get("spec", {}).get("queueingStrategy") == "StrictFIFO":
             yield "The queue's order is strict: it starts after them, even if it fits earlier."
-    if work.cluster_queue is None or work.cluster_queue not in asked.room.queues:
+    if work.cluster_queue is None or work.cluster_queue not in observed.room.queues:
         return
-    shared = asked.room.around(work.cluster_queue)
+    shared = observed.room.around(work.cluster_queue)
     above = [
-        f"{asked.name_of(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
-        for each in asked.works
+        f"{observed.name_of(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
+        for each in observed.works
         if each.state == "waiting" and each.cluster_queue in shared and each.priority > work.priority
         if each.cluster_queue != work.cluster_queue
     ]
@@ -201,7 +205,7 @@ def _place(asked: Asked, work: Work) -> Iterator[str]:
         yield f"Jobs of other queues that have a higher priority and wait for the same flavors: {some(above)}."
 
 
-def in_line(work: Work, works: Sequence[Work], details: Details) -> list[Work]:
+def in_line(work: Work, works: Sequence[Work], details: JobObjects) -> list[Work]:
     """The waiting jobs of the same ClusterQueue in Kueue's order: as it reports, else by priority and time."""
     line = [each for each in works if each.cluster_queue == work.cluster_queue and each.state == "waiting"]
     line = [each for each in line if each.active]

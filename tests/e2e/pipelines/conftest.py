@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from rich.console import Console
 
-from cli.commands.cp import query as cp
+from cli.commands.cp import command as cp_command
 from core.paths import PROJECT
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
@@ -41,6 +41,8 @@ def example(pipeline: Pipelines, tmp_path_factory: pytest.TempPathFactory) -> Ex
     """The example of images, without any yet."""
     drawn = tmp_path_factory.mktemp("drawn")
     runpy.run_path(str(PROJECT / "examples" / "image-classification" / "sheets.py"))["main"](drawn)
-    held_out = cp.Question(str(drawn / "held-out.jsonl"), "data:held-out/digits.jsonl", pipeline.access.stack)
-    cp.copy(pipeline.access.api, pipeline.resolved, held_out, Console(quiet=True))
+    held_out = cp_command.CopyOptions(
+        str(drawn / "held-out.jsonl"), "data:held-out/digits.jsonl", pipeline.access.stack
+    )
+    cp_command.copy(pipeline.access.api, pipeline.resolved, held_out, Console(quiet=True))
     return Example(pipeline, drawn)

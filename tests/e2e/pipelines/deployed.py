@@ -20,12 +20,12 @@ from rich.console import Console
 import stack
 from cli.access import Access
 from cli.commands.data import remote, transfer
-from cli.commands.data.remote import Question, Remote
-from cli.commands.logs import query as logs
-from cli.commands.logs.pods import Choice
+from cli.commands.data.remote import DatasetOptions, Remote
+from cli.commands.logs import command as logs_command
+from cli.commands.logs.pods import LogsOptions
 from cli.commands.runs import start, tables
-from cli.pipelines import listed
-from cli.pipelines.listed import Run
+from cli.pipelines import listing
+from cli.pipelines.listing import Run
 from components.base.settings import Settings
 from core.kube import Kube
 from driver.update.stack import Stack
@@ -59,8 +59,8 @@ def _pods(access: Access, resolved: ResolvedStack, running: ExitStack) -> dict[s
     return found
 
 
-def _question(access: Access, dataset: str) -> Question:
-    return Question(dataset, "", access.stack, "", "default")
+def _question(access: Access, dataset: str) -> DatasetOptions:
+    return DatasetOptions(dataset, "", access.stack, "", "default")
 
 
 @dataclass(frozen=True)
@@ -103,11 +103,11 @@ class Pipelines:
         found: list[dict[str, Any]] = self._dataset(dataset).ask("log", {"limit": 10_000})
         return found
 
-    def logs(self, stage: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
+    def logs(self, stage: str, choice: LogsOptions | None = None, *, follows: bool = False) -> list[str]:
         """What `tensorplane logs` prints."""
         printed = io.StringIO()
         console = Console(file=printed, width=300)
-        logs.run(self.access, stage, choice or Choice(), console, follows=follows)
+        logs_command.run(self.access, stage, choice or LogsOptions(), console, follows=follows)
         return printed.getvalue().splitlines()
 
     def listed(self, pipeline: str) -> list[str]:
@@ -151,7 +151,7 @@ class Pipelines:
         path = pipeline_run.path(pipeline_run.WORKFLOWS, self.access.namespace, name)
 
         def now() -> Run:
-            return listed.runs([self.access.api.get(path) or {}], datetime.now(UTC))[0]
+            return listing.list_runs([self.access.api.get(path) or {}], datetime.now(UTC))[0]
 
         eventually(lambda: now().state in ("finished", "failed"), PATIENT_SECONDS * (1 + len(now().stages)), about=now)
         return now()

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from cli.commands.lineage import graph, named
+from cli.commands.lineage import graph, version_paths
 from cli.commands.lineage.graph import Graph
 from cli.commands.lineage.volumes import Pods
-from cli.pipelines.listed import Run
+from cli.pipelines.listing import Run
 from cli.serving import server as model_servers
 from tests.e2e.pipelines.deployed import Pipelines
 
@@ -67,7 +67,7 @@ class Example:
         """What versions come from."""
         resolved = self.pipelines.resolved
         with Pods(self.pipelines.access.api, resolved, "default") as pods:
-            return [graph.of(named.target(target, resolved), resolved, pods) for target in targets]
+            return [graph.of(version_paths.from_argument(target, resolved), resolved, pods) for target in targets]
 
 
 def _mistaken(labels: str) -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.logs.pods import Choice
+from cli.commands.logs.pods import LogsOptions
 from cli.pipelines.workflow import state_of
 from tests.e2e.pipelines.deployed import Pipelines, begun_on, stages_of
 from tests.support import counts
@@ -38,7 +38,7 @@ def test_a_part_that_fails_stops_no_other_and_is_done_alone_once_it_is_cured(pip
     assert any(line.startswith("plan   │ parts=3 ") for line in lines)
     kept = [line for line in lines if "tensorplane: stage=upper item=" in line]
     assert len(kept) == 2, lines
-    of_part = pipeline.logs("words/upper", Choice(index=int(kept[0][5]), role="part"))
+    of_part = pipeline.logs("words/upper", LogsOptions(index=int(kept[0][5]), role="part"))
     assert of_part == [lines[0], kept[0].partition("│ ")[2]], "why the stage failed comes first, whatever was asked for"
 
     pipeline.put("texts", a="one two two", b="two three", c="cure")

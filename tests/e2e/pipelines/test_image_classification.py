@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from cli.commands.logs.pods import Choice
-from cli.pipelines.listed import Run
+from cli.commands.logs.pods import LogsOptions
+from cli.pipelines.listing import Run
 from components.base.labels import QUEUE_LABEL
 from tests.e2e.pipelines.deployed import stages_of
 from tests.e2e.pipelines.images import Example
@@ -90,7 +90,7 @@ def _logged(example: Example) -> None:
     order = list(dict.fromkeys(line.partition("│")[0].strip() for line in lines))
     assert order == ["plan", "worker-0", "worker-1", "keep-0", "commit"], lines
     (chief,) = [line for line in lines if line.startswith("worker-0 │ ") and " percent=100.0 " in line]
-    of_chief = example.pipelines.logs("classify/train", Choice(role="worker", index=0))
+    of_chief = example.pipelines.logs("classify/train", LogsOptions(role="worker", index=0))
     assert chief.removeprefix("worker-0 │ ") in of_chief
     assert not any("tensorplane: stage=" in line for line in of_chief)
 

@@ -69,6 +69,11 @@ def test_boxes_that_wait_for_each_other_are_drawn_all_the_same() -> None:
     assert set(places) == {"a", "b", "c"}
 
 
+def test_a_chain_may_be_longer_than_the_stack() -> None:
+    places, arrows = _drawn([Box(f"s{index}", after=[f"s{index + 1}"]) for index in range(600)])
+    assert (len(places), len(arrows)) == (600, 599)
+
+
 def test_names_cannot_break_out_of_their_text_or_attribute() -> None:
     box = Box('<b>&"', ["<i>"], attributes={"data-stage": '"><script>'})
     drawn = dag.draw([box])

@@ -22,7 +22,7 @@ from cli import options
 
 @click.command("hello")
 @options.stack
-def command(stack):
+def click_command(stack):
     'Says hello.'
     print(f"hello {stack}")
     return 3

@@ -8,15 +8,8 @@ import pytest
 from rich.console import Console
 
 from core import progress as module
-from core.progress import Progress, duration
+from core.progress import Progress
 from tests.support.waiting import eventually
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(0.44, "0.4 s"), (12.3, "12 s"), (59.6, "1 min 0 s"), (309.2, "5 min 9 s")]
-)
-def test_durations_read_as_people_say_them(seconds: float, said: str) -> None:
-    assert duration(seconds) == said
 
 
 def test_a_log_gets_a_line_when_a_step_starts_and_ends_with_what_is_left() -> None:

@@ -65,7 +65,7 @@ def _cron_job(began: float | None = None, worked: float | None = None, **spec: A
         (Agents([_deployment(created=30)], [_lease(None, 0)]), WAITING, "never"),
         (Agents(cron_jobs=[_cron_job()]), WAITING, "never"),
         (Agents(cron_jobs=[_cron_job(began=3600, worked=3590)]), WORKING, "59 min ago"),
-        (Agents(cron_jobs=[_cron_job(began=3600, worked=86400)]), FAILING, "1 d ago"),
+        (Agents(cron_jobs=[_cron_job(began=3600, worked=86400)]), FAILING, "24 h ago"),
         (Agents(cron_jobs=[_cron_job(began=3600)]), FAILING, "never"),
         (Agents(cron_jobs=[_cron_job(began=20, worked=3590)]), WORKING, "59 min ago"),
         (Agents(cron_jobs=[_cron_job(began=3600, worked=3590, suspend=True)]), DEAD, "59 min ago"),

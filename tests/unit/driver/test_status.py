@@ -114,13 +114,13 @@ FACTS = ClusterObjects(
     [
         ["gpu-1", "NotReady,", "cordoned", "v1.36.3", "8", "32.0", "GiB", "4"],
         ["tpu-0", "Ready,", "simulated", "kwok", "112", "192.0", "GiB", "4", "tpu-v5e"],
-        ["ml", "trainer-0", "CrashLoopBackOff", "1/2", "4", "1", "h"],
+        ["ml", "trainer-0", "CrashLoopBackOff", "1/2", "4", "60", "min"],
         ["ml", "data", "Bound", "5Gi", "pv-data"],
         ["ml", "going", "Terminating", "5Gi", "pv-going"],
         ["Released", "5Gi", "pv-old"],
         ["ml", "research", "shared", "3", "1"],
-        ["ml", "digits", "research", "Admitted", "1", "h"],
-        ["ml", "later", "research", "Waiting", "1", "h"],
+        ["ml", "digits", "research", "Admitted", "60", "min"],
+        ["ml", "later", "research", "Waiting", "60", "min"],
         ["ml", "2", "declared,", "not", "enforced"],
     ],
 )

@@ -26,21 +26,21 @@ def _drawn(facts: status_tables.ClusterObjects) -> str:
         (
             job_set_of("Failed", restarts=3),
             [pod_of(**exited(1, TRACEBACK))],
-            "Failed 3 1 h exit code 1; last line: ValueError: boom",
+            "Failed 3 60 min exit code 1; last line: ValueError: boom",
         ),
-        (job_set_of("Completed"), [pod_of(phase="Succeeded", **exited(0))], "Completed 0 1 h"),
+        (job_set_of("Completed"), [pod_of(phase="Succeeded", **exited(0))], "Completed 0 60 min"),
         (
             job_set_of("Completed"),
             [pod_of("worker-0-1", phase="Succeeded", **exited(0)), pod_of(phase="Succeeded", **exited(0, MESSAGE))],
-            "Completed 0 1 h published digits/3",
+            "Completed 0 60 min published digits/3",
         ),
-        (job_set_of(), [pod_of(phase="Running", running={})], "Running 0 1 h"),
+        (job_set_of(), [pod_of(phase="Running", running={})], "Running 0 60 min"),
         (
             job_set_of(),
             [unpulled()],
-            f"Starting 0 1 h {UNPULLED}",
+            f"Starting 0 60 min {UNPULLED}",
         ),
-        ({**job_set_of(), "spec": {"suspend": True}}, [], "Waiting 0 1 h"),
+        ({**job_set_of(), "spec": {"suspend": True}}, [], "Waiting 0 60 min"),
     ],
 )
 def test_status_has_a_line_for_each_run(job_set: dict[str, Any], pods: list[dict[str, Any]], row: str) -> None:

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from rich.console import RenderableType
 from rich.text import Text
 
-from cli.commands.preview import disks, price_notes, shares, spending
+from cli.commands.preview import cost_notes, spending
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Facts, Report
 from cli.commands.preview.section import listed, tabled
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.numbers import NOTHING, change, dollars
 from cli.output.tables import table
@@ -88,10 +88,10 @@ def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     yield Text(f"cost: {spending.sentence(found)}".removesuffix(": "), style="bold")
     for each in _TABLES:
         if rows := _rows(each, found, report):
-            shown = [*alike.rows(rows, report.names), *_totals(each, found)]
+            shown = [*aggregated.rows(rows, report.names), *_totals(each, found)]
             yield table(_headings(each), shown, right=_headings(each)[1:])
             yield ""
-    yield from (Text(line, style="dim") for line in (*unknown(found), price_notes.text(report)))
+    yield from (Text(line, style="dim") for line in (*unknown(found), cost_notes.price_note(report)))
     yield ""
 
 
@@ -100,7 +100,7 @@ def head(report: Report) -> Iterator[Block]:
     said = spending.sentence(compared(report))
     if not said and any(new.get("machine") for _, new in report.registered("NodeGroup").values()):
         said = "unknown: no price of its machines is known"
-    if parts := [*filter(None, (said, disks.sentence(report)))]:
+    if parts := [*filter(None, (said, cost_notes.storage_note(report)))]:
         only_if = ["merging saves nothing"] if report.removed else []
         yield Block("Cost", [*only_if, *parts], when=f", {report.when}" if report.when else "")
 
@@ -116,9 +116,9 @@ def markdown(report: Report) -> Iterator[str]:
     for each in _TABLES:
         if rows := _rows(each, found, report):
             yield from tabled(report, _headings(each), rows, *_totals(each, found))
-    if lines := [*shares.lines(report), *unknown(found)]:
+    if lines := [*cost_notes.training_shares(report), *unknown(found)]:
         yield from listed(report, lines)
-    yield line(price_notes.text(report))
+    yield line(cost_notes.price_note(report))
 
 
 def _rest(found: Sequence[Compared]) -> str:
@@ -155,7 +155,7 @@ def _rows(shown: _Table, found: Iterable[Compared], report: Report) -> list[tupl
     """A row for each of a kind; none if no price of that kind is known."""
     mine = [each for each in found if each.kind == shown.kind]
     groups = report.registered("NodeGroup") if shown.kind == "group" else {}
-    rows = [_row(shown, each, price_notes.basis(*groups.get(each.name, ({}, {})))) for each in mine]
+    rows = [_row(shown, each, cost_notes.basis(*groups.get(each.name, ({}, {})))) for each in mine]
     return rows if _is_priced(mine) else []
 
 

@@ -9,8 +9,8 @@ from rich.text import Text
 from cli.commands.preview import dataset_folders, mounts
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.commands.preview.sections import consequences
-from cli.output import alike
+from cli.commands.preview.sections import effects
+from cli.output import aggregated
 from cli.output.texts import bold
 
 
@@ -25,7 +25,7 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 def head(report: Report) -> Iterator[Block]:
     """A list, what stops the update in bold."""
     lines = [bold(risk.text) if risk.stops else risk.text for risk in report.risks]
-    if lines := alike.lines([*lines, *_lost(report)], report.names):
+    if lines := aggregated.lines([*lines, *_lost(report)], report.names):
         yield Block("Data at risk", lines, is_list=True)
 
 
@@ -33,4 +33,4 @@ def _lost(report: Report) -> Iterator[str]:
     yield from (f"{each} is no longer protected: a later update can delete it" for each in report.unprotected)
     yield from mounts.lost(report)
     yield from dataset_folders.lost(report)
-    yield from consequences.lost(report.changes)
+    yield from effects.lost(report.changes)

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
-from cli.output import alike
+from cli.output import aggregated
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -19,4 +19,4 @@ def terminal(report: Report, _: int) -> Iterator[Text]:
 def head(report: Report) -> Iterator[Block]:
     """A list."""
     if report.faults:
-        yield Block("Faults", alike.lines(report.faults, report.names), is_list=True)
+        yield Block("Faults", aggregated.lines(report.faults, report.names), is_list=True)

@@ -8,7 +8,7 @@ from cli.commands.preview import gates, interruptions, mounts
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report
 from cli.commands.preview.sections import summary
-from cli.output import alike
+from cli.output import aggregated
 
 
 def terminal(report: Report, _: int) -> Iterator[str]:
@@ -20,11 +20,11 @@ def head(report: Report) -> Iterator[Block]:
     """One sentence each; none for a preview that failed before the first change."""
     when = f", {report.when}" if report.when else ""
     if found := mounts.broken(report):
-        yield Block("Breaks", alike.lines(found, report.names), when=when)
+        yield Block("Breaks", aggregated.lines(found, report.names), when=when)
     if weakened := list(gates.weakened(report)):
-        yield Block("Weakens", alike.lines(weakened, report.names), when=when)
+        yield Block("Weakens", aggregated.lines(weakened, report.names), when=when)
     if report.changes or not report.failed:
-        found = alike.lines(interruptions.of(report), report.names)
+        found = aggregated.lines(interruptions.of(report), report.names)
         # A comparison with the merge base does not know what runs.
         runs = ", if it runs" if report.compared_with and found else ""
         yield Block("Interrupts", found or ["nothing"], when=when or runs)

@@ -1,16 +1,17 @@
-"""The verdict of each policy on the update."""
+"""The verdict of each policy on the update, and what each rule checks."""
 
 from __future__ import annotations
 
+import ast
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 from rich.text import Text
 
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Report, Verdict
-from cli.commands.preview.rule_words import descriptions
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.markdown import bullets, details, table
 from cli.output.texts import bold
@@ -50,7 +51,7 @@ def judged(report: Report) -> str:
         *([f"{advise} {'advise' if advise > 1 else 'advises'}"] if advise else ()),
     ]
     found = policy_pack.lenient(report.stack)
-    left_out = [f"; {words}: {alike.names(rules)}" for words, rules in found.items()]
+    left_out = [f"; {words}: {aggregated.names(rules)}" for words, rules in found.items()]
     return line(f"{bold('Policies:')} {', '.join(said)}{''.join(left_out)}.")
 
 
@@ -63,7 +64,7 @@ def head(report: Report) -> Iterator[Block]:
         f"{bold(each.policy)} ({each.level}): {' '.join(text.split())}" for each in violated for text in each.messages
     ]
     if lines:
-        yield Block("Violated policies", alike.lines(lines, report.names), is_list=True)
+        yield Block("Violated policies", aggregated.lines(lines, report.names), is_list=True)
 
 
 def markdown(report: Report) -> Iterator[str]:
@@ -89,7 +90,7 @@ def _not_evaluated(report: Report) -> str:
 
 def _checked(report: Report) -> Iterator[str]:
     """The policies that passed, in words, with the limits that the stack sets."""
-    known, limits = descriptions(policy_pack.PACK / _RULES), policy_pack.limits(report.stack)
+    known, limits = rule_descriptions(policy_pack.PACK / _RULES), policy_pack.limits(report.stack)
     for verdict in report.verdicts:
         if not verdict.messages:
             values = limits.get(verdict.policy, {}).items()
@@ -109,3 +110,18 @@ def _passed(report: Report) -> str:
 
 def _verdict(verdict: Verdict) -> str:
     return f"{bold('violated')} ({verdict.level}): see the beginning"
+
+
+def rule_descriptions(rules: Path) -> dict[str, str]:
+    """The description of each rule of the modules in a folder, by its name. Composed ones are left out."""
+    trees = (ast.parse(path.read_text()) for path in sorted(rules.glob("*.py")))
+    return {name: text for tree in trees for name, text in _described(tree)}
+
+
+def _described(tree: ast.Module) -> Iterator[tuple[str, str]]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call):
+            given = {each.arg: each.value.value for each in node.keywords if isinstance(each.value, ast.Constant)}
+            name, text = given.get("name"), given.get("description")
+            if isinstance(name, str) and isinstance(text, str):
+                yield name, text

@@ -13,7 +13,7 @@ from cli.commands.preview.section import listed, tabled
 from cli.commands.preview.sections import queues
 from cli.commands.tiers import rows
 from cli.commands.tiers.rows import Share
-from cli.output import alike
+from cli.output import aggregated
 from cli.output.tables import table
 from components.base import outputs
 from components.base.plural import counted
@@ -61,7 +61,7 @@ class Stake:
 def terminal(report: Report, _: int) -> Iterator[RenderableType]:
     """A table."""
     if found := stakes(report):
-        yield table(_HEADINGS, alike.rows((stake.cells for stake in found), report.names))
+        yield table(_HEADINGS, aggregated.rows((stake.cells for stake in found), report.names))
         yield ""
 
 

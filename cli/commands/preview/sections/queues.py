@@ -8,7 +8,7 @@ from typing import cast
 from rich.console import RenderableType
 
 from cli.commands.preview.report import Facts, Report
-from cli.commands.tiers import drawing, tables, text
+from cli.commands.tiers import drawing, tables
 from cli.commands.tiers.rows import flavors, tiers
 from cli.output.markdown import details, fenced, full_table, table
 from components.base import outputs
@@ -59,9 +59,9 @@ def markdown(report: Report) -> Iterator[str]:
 
 def _blocks(old: Mapping[str, outputs.Queue], new: Mapping[str, outputs.Queue]) -> Iterator[str]:
     planned = tiers(new)
-    yield full_table(text.HEADINGS, text.rows(tiers(old), planned))
-    yield table(text.FLAVOR_HEADINGS, text.flavor_rows(flavors(old), flavors(new)))
-    if teams := text.team_rows(planned):
+    yield full_table(tables.HEADINGS, tables.tier_rows(tiers(old), planned))
+    yield table(tables.FLAVOR_HEADINGS, tables.flavor_rows(flavors(old), flavors(new)))
+    if teams := tables.team_rows(planned):
         yield table(teams[0], teams[1:])
     if drawn := drawing.drawings(planned, _WIDTH):
         scaled = [note for each in drawn for note in each.scale]

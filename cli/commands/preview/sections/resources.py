@@ -9,7 +9,7 @@ from cli.commands.preview import property_path
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import OPERATIONS, Property, Report
 from cli.commands.preview.rows import MANY, Ranks, Row, differing, is_derived, of_any, rows, shape, size, together
-from cli.output.alike import names
+from cli.output.aggregated import names
 from cli.output.texts import bold, first
 from components.base.plural import plural
 

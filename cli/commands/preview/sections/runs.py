@@ -8,12 +8,12 @@ from rich.text import Text
 
 from cli.commands.preview.report import Report
 from cli.commands.preview.section import conditions, listed
-from cli.output import alike
+from cli.output import aggregated
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
     """A line for each run."""
-    yield from (Text(f"note: {line}", style="yellow") for line in alike.lines(report.runs, report.names))
+    yield from (Text(f"note: {line}", style="yellow") for line in aggregated.lines(report.runs, report.names))
 
 
 def markdown(report: Report) -> Iterator[str]:

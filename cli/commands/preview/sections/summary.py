@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from rich.text import Text
 
-from cli.commands.preview import kinds
+from cli.commands.preview.kinds import KIND_NAMES
 from cli.commands.preview.property_path import end
 from cli.commands.preview.report import OPERATIONS, OURS, Change, Report
 from cli.commands.preview.sections import policies
@@ -61,11 +61,11 @@ def _counts(found: Sequence[Change]) -> str:
 
 
 def _is_setting(change: Change) -> bool:
-    return change.operation == "update" and f"{OURS}{change.type}" in kinds.NAMES
+    return change.operation == "update" and f"{OURS}{change.type}" in KIND_NAMES
 
 
 def _kind(change: Change) -> str:
-    return kinds.NAMES.get(f"{OURS}{change.type}") or change.type.rpartition(":")[2]
+    return KIND_NAMES.get(f"{OURS}{change.type}") or change.type.rpartition(":")[2]
 
 
 def replaced(report: Report) -> Iterator[str]:

@@ -9,7 +9,7 @@ import pytest
 
 from cli.access import Access
 from cli.commands.cancel import cancel
-from cli.commands.jobs import query
+from cli.commands.jobs import command as jobs
 from core.errors import UserError
 from core.kube import Kube
 
@@ -60,7 +60,7 @@ def test_what_becomes_of_its_pods_is_said_of_a_job_that_has_some(
     access = Access(cast(Kube, Api(suspend=suspend)), "vision", team="vision")
     monkeypatch.setattr(Access, "of", lambda *_: access)
     assert cancel("train-1", "dev", "vision", "") == f"train-1: {told}"
-    (row,) = query.ask(access, datetime.now(UTC))
+    (row,) = jobs.ask(access, datetime.now(UTC))
     assert (row.job.run, row.job.state, row.job.queue) == ("train-1", "cancelled", "research")
     with pytest.raises(
         UserError, match=r"^train-1: was cancelled at .*; to continue it, run the command that has started"

@@ -8,14 +8,14 @@ import pytest
 
 from cli.access import Access
 from cli.commands.runs import start
-from cli.jobs import in_cluster
+from components.base import jobset_paths
 from core.errors import UserError
 from core.kube import Kube
 from workloads.pipeline import run as pipeline_run
 
 _RUN = "photos-1"
 _PATH = pipeline_run.path(pipeline_run.WORKFLOWS, "vision", _RUN)
-_JOB_SETS = f"{in_cluster.JOB_SETS}/namespaces/vision/jobsets"
+_JOB_SETS = jobset_paths.in_namespace("vision")
 _PODS = "/api/v1/namespaces/vision/pods"
 
 

@@ -19,9 +19,9 @@ import pytest
 from rich.console import Console
 
 import stack
-from cli.commands.cp.place import OnVolume
-from cli.commands.data import collect, history, remote, transfer
-from cli.commands.data.remote import Question, Remote
+from cli.commands.cp.paths import VolumePath
+from cli.commands.data import history, remote, transfer
+from cli.commands.data.remote import DatasetOptions, Remote
 from components.base.settings import Settings
 from components.datasets.settings import DatasetArgs
 from core.errors import UserError
@@ -33,7 +33,7 @@ _SETTINGS = {
     "volumes": {"data": {"sizeGib": 1}, "bucket": {"sizeGib": 1}},
     "datasets": {"digits": {"volume": "data"}},
 }
-_QUESTION = Question("digits", "", "dev", "", "default")
+_QUESTION = DatasetOptions("digits", "", "dev", "", "default")
 _ABOUT: dict[str, Any] = {"branch": "main", "message": "m", "author": "ann", "at": "", "add": False}
 
 
@@ -123,7 +123,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def _put(dataset: Remote, source: Path | OnVolume, capsys: pytest.CaptureFixture[str], **about: Any) -> str:
+def _put(dataset: Remote, source: Path | VolumePath, capsys: pytest.CaptureFixture[str], **about: Any) -> str:
     transfer.commit(dataset, _QUESTION, source, {**_ABOUT, **about}, Console())
     return capsys.readouterr().out
 
@@ -141,7 +141,7 @@ def test_a_folder_goes_to_a_dataset_and_a_version_comes_back(
     assert (tmp_path / "back" / "1").read_bytes() == (folder / "1").read_bytes()
     assert (tmp_path / "back" / "1").stat().st_mode & 0o100
     (tmp_path / "back" / "a" / "0").write_text("changed here")
-    transfer.checkout(dataset, Question("digits", "main~1", "dev", "", "default"), tmp_path / "back", Console())
+    transfer.checkout(dataset, DatasetOptions("digits", "main~1", "dev", "", "default"), tmp_path / "back", Console())
     assert "1 file of digits@" in (said := capsys.readouterr().out)
     assert "1 file unchanged" in said
     assert (tmp_path / "back" / "a" / "0").read_text() == "zero"
@@ -163,9 +163,9 @@ def test_a_folder_of_another_volume_is_committed_in_the_pod(
     dataset: Remote, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(remote, "SOURCES", str(folder.parent))
-    assert "2 added" in _put(dataset, OnVolume("raw", ""), capsys)
+    assert "2 added" in _put(dataset, VolumePath("raw", ""), capsys)
     with pytest.raises(UserError, match="--at and --add are for folders of this machine"):
-        _put(dataset, OnVolume("raw", ""), capsys, add=True)
+        _put(dataset, VolumePath("raw", ""), capsys, add=True)
 
 
 def test_all_faults_of_a_table_are_shown(dataset: Remote, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +243,7 @@ def test_the_library_that_a_pod_gets_is_small_and_always_the_same() -> None:
 
 def test_what_cannot_be_meant_is_refused(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="files are put on a branch; name it with --branch"):
-        transfer.put(Question.of("digits@dev", "dev", "default"), str(tmp_path), _ABOUT)
+        transfer.put(DatasetOptions.of("digits@dev", "dev", "default"), str(tmp_path), _ABOUT)
     with pytest.raises(UserError, match="is no folder"):
         transfer.put(_QUESTION, str(tmp_path / "nothing"), _ABOUT)
     with pytest.raises(UserError, match="names no version; add one, such as digits@main~1"):
@@ -260,7 +260,7 @@ def test_a_rollback_to_files_that_do_not_fit_the_table_is_refused(
     args = DatasetArgs.model_validate({"volume": "data", "table": {"columns": {"x": "int64"}}})
     monkeypatch.setattr(remote, "opened", lambda *_, **__: nullcontext(replace(dataset, args=args)))
     with pytest.raises(UserError, match=r"^'1': is no Parquet file; a table holds Parquet files"):
-        history.rollback(Question.of("digits@main~1", "dev", "default"), _ABOUT)
+        history.rollback(DatasetOptions.of("digits@main~1", "dev", "default"), _ABOUT)
 
 
 def test_a_folder_that_cannot_be_read_is_refused_and_not_left_out(
@@ -379,13 +379,13 @@ def test_what_no_version_has_is_deleted(
     _put(dataset, folder, capsys)
     here = Dataset(dataset.root)
     left = here.content(here.keep(io.BytesIO(bytes(4096))))
-    collect.collect(dataset, _QUESTION, Console(), now=False)
+    history.collect(dataset, _QUESTION, Console(), now=False)
     assert capsys.readouterr().out == (
         "digits: deleted 0 B: 0 contents; what was written or read in the last 24 hours stays "
         "(--now deletes what no kept version has)\n"
     )
     monkeypatch.setattr(retention, "_ENTERED_SECONDS", 0.0)
-    collect.collect(dataset, _QUESTION, Console(), now=True)
+    history.collect(dataset, _QUESTION, Console(), now=True)
     assert capsys.readouterr().out == "digits: deleted 4 KiB: 1 content\n"
     assert not left.exists()
     assert not list(here.damaged())
@@ -393,4 +393,4 @@ def test_what_no_version_has_is_deleted(
 
 def test_one_version_alone_is_not_collected() -> None:
     with pytest.raises(UserError, match="digits@main~1: collect takes a whole dataset; remove the reference"):
-        collect.run(replace(_QUESTION, reference="main~1"), now=True)
+        history.collect_from(replace(_QUESTION, reference="main~1"), now=True)

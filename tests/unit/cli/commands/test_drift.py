@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from cli.commands.drift import found, query
-from cli.commands.drift.found import Found
+from cli.commands.drift import command
+from cli.commands.drift import command as drift_command
+from cli.commands.drift.command import DriftReport
 from tests.hosts.preview_events import SECRET
 
 _DEPLOYMENT = "kubernetes:apps/v1:Deployment"
@@ -30,7 +31,7 @@ def _planned(operation: str, token: str = _DEPLOYMENT, name: str = "server") -> 
 
 
 def _said(*events: Event) -> list[str]:
-    return query.lines(found.of(events), "dev")
+    return drift_command.lines(command.drift_of(events), "dev")
 
 
 @pytest.mark.parametrize(
@@ -81,12 +82,12 @@ def test_no_secret_is_shown() -> None:
 
 
 def test_the_report_of_a_stack_without_drift_says_so() -> None:
-    assert query.markdown(Found((), 0), "prod") == "# Drift of stack `prod`\n\nNo drift.\n"
+    assert drift_command.markdown(DriftReport((), 0), "prod") == "# Drift of stack `prod`\n\nNo drift.\n"
 
 
 def test_the_report_lists_what_has_drifted_and_the_command_for_the_stack() -> None:
-    drift = found.of([_read({"a": 1}, None), _planned("create")])
-    assert query.markdown(drift, "prod") == (
+    drift = command.drift_of([_read({"a": 1}, None), _planned("create")])
+    assert drift_command.markdown(drift, "prod") == (
         "# Drift of stack `prod`\n\n- Deployment server was deleted\n\n"
         "1 resource differs from the deployed state; to repair: make up STACK=prod REFRESH=1\n"
     )

@@ -13,13 +13,14 @@ from kubernetes import client
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.jobs import query, tables
+from cli.commands.jobs import command as jobs
+from cli.commands.jobs import tables
 from cli.commands.jobs.tables import Row
-from cli.jobs.listed import Job, State
-from cli.jobs.progress import Progress
+from cli.training_jobs.listing import Job, State
+from cli.training_jobs.progress import Progress
 from components.base.price import Usd
 from core.kube import Kube
-from tests.unit.cli.jobs.test_listed import NOW
+from tests.unit.cli.training_jobs.test_listing import NOW
 
 
 def _row(name: str, state: State, place: tuple[int, int] | None = None, progress: Progress | None = None) -> Row:
@@ -118,8 +119,8 @@ def test_a_cluster_without_jobs_has_an_empty_list(team: str, capsys: pytest.Capt
         threading.Thread(target=server.serve_forever, daemon=True).start()
         api = Kube(client.ApiClient(client.Configuration(f"http://127.0.0.1:{server.server_port}")), "Start it")
         access = Access(api, "tensorplane-dev", team=team)
-        query.run(access, Console(), everything=False, as_json=False)
-        query.run(access, Console(), everything=False, as_json=True)
+        jobs.run(access, Console(), everything=False, as_json=False)
+        jobs.run(access, Console(), everything=False, as_json=True)
         server.shutdown()
     said, _, listed = capsys.readouterr().out.partition("\n")
     assert said == "There is no training job; start one with: tensorplane run -- python train.py"

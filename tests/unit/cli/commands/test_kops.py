@@ -10,8 +10,8 @@ import pytest
 import yaml
 
 from cli import __main__ as commands
-from cli.commands.kops import instance_groups as command
-from cli.commands.kops.instance_groups import Choice
+from cli.commands.kops import command as kops
+from cli.commands.kops.command import Choice
 from core.errors import UserError
 from tests.support import kops_schema
 from tests.support.rendering import PROJECT
@@ -34,12 +34,12 @@ def stack_file(tmp_path: Path, **changes: Any) -> Path:
 def faults_of(file: Path, **choice: str) -> list[str]:
     """The lines that the command prints instead of manifests."""
     with pytest.raises(UserError) as caught:
-        command.text(file, Choice(**choice))
+        kops.text(file, Choice(**choice))
     return list(caught.value.lines)
 
 
 def test_the_example_is_one_document_for_each_group() -> None:
-    text = command.text(EXAMPLE, Choice())
+    text = kops.text(EXAMPLE, Choice())
     documents = list(yaml.safe_load_all(text))
     assert [document["metadata"]["name"] for document in documents] == ["cpu", "cpu-spot", "t4", "a100"]
     assert all(d["metadata"]["labels"] == {"kops.k8s.io/cluster": "research.example.com"} for d in documents)
@@ -48,7 +48,7 @@ def test_the_example_is_one_document_for_each_group() -> None:
 
 
 def test_the_cluster_may_have_another_name_than_the_context() -> None:
-    documents = list(yaml.safe_load_all(command.text(EXAMPLE, Choice(cluster="other.example.com"))))
+    documents = list(yaml.safe_load_all(kops.text(EXAMPLE, Choice(cluster="other.example.com"))))
     assert {d["metadata"]["labels"]["kops.k8s.io/cluster"] for d in documents} == {"other.example.com"}
     assert "k8s.io/cluster-autoscaler/other.example.com" in documents[0]["spec"]["cloudLabels"]
 
@@ -96,19 +96,19 @@ def test_one_image_is_not_for_two_architectures(tmp_path: Path) -> None:
     (line,) = faults_of(file, image="an-ubuntu")
     reason = "the groups have amd64 (cpu) and arm64 (arm), and --image fits one architecture"
     assert line == f"tensorplane:nodeGroups: {reason}; omit --image to use kops' own images"
-    assert "image" not in command.text(file, Choice())
+    assert "image" not in kops.text(file, Choice())
 
 
 def test_with_the_operator_spot_gpus_can_be_exported(tmp_path: Path) -> None:
     groups = {"cpu": CPU, "t4": {**GPU, "spot": True}}
     file = stack_file(tmp_path, nodeGroups=groups, gpuRuntime={"kind": "operator"}, **ALONE)
-    assert "containerd" not in command.text(file, Choice())
+    assert "containerd" not in kops.text(file, Choice())
 
 
 def test_with_a_newer_driver_the_newest_gpus_can_be_exported(tmp_path: Path) -> None:
     groups = {"cpu": CPU, "g7": {"accelerator": "rtx-pro-6000", "max": 1}}
     file = stack_file(tmp_path, nodeGroups=groups, **ALONE)
-    assert "package: nvidia-driver-580-server" in command.text(file, Choice(driver="nvidia-driver-580-server"))
+    assert "package: nvidia-driver-580-server" in kops.text(file, Choice(driver="nvidia-driver-580-server"))
 
 
 def test_encrypted_settings_are_not_guessed_at(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from rich.console import Console
 
 import stack
 from cli.commands.data import remote
-from cli.commands.lineage import graph, named, openlineage, picture, query, text
+from cli.commands.lineage import command as lineage
+from cli.commands.lineage import graph, openlineage, picture, text, version_paths
+from cli.commands.lineage.command import OutputFormat
 from cli.commands.lineage.graph import Graph, Node
-from cli.commands.lineage.query import Form
 from components.base.settings import Settings
 from core.errors import UserError
 from stack import ResolvedStack
@@ -123,7 +124,7 @@ def _chain(volumes: _Folders) -> tuple[str, str]:
 
 
 def _of(target: str, resolved: ResolvedStack, volumes: _Folders) -> Graph:
-    return graph.of(named.target(target, resolved), resolved, volumes)
+    return graph.of(version_paths.from_argument(target, resolved), resolved, volumes)
 
 
 def _tree(found: Graph) -> str:
@@ -211,7 +212,7 @@ def test_what_is_not_there_is_said_with_the_nearest_name(
 def test_a_name_of_a_dataset_and_a_workload_is_refused() -> None:
     declared = {**_SETTINGS, "datasets": {"digits": {"volume": "data"}}}
     with pytest.raises(UserError, match="is a dataset and a workload; write data:/datasets/digits or models:/digits"):
-        named.target("digits", stack.load(Settings(declared)))
+        version_paths.from_argument("digits", stack.load(Settings(declared)))
 
 
 def test_inputs_that_are_gone_are_named(resolved: ResolvedStack, volumes: _Folders) -> None:
@@ -280,34 +281,45 @@ def test_a_record_that_names_itself_ends(resolved: ResolvedStack, volumes: _Fold
     found = _of("digits", resolved, volumes)
     assert [node.id for node in found] == ["models:/digits@1"]
     assert "(above)" in _tree(found)
-    assert picture.layers(found) == [["models:/digits@1"]]
+    assert list(_columns(found)) == ["models:/digits@1"]
 
 
 def test_programs_get_every_fact(
     resolved: ResolvedStack, volumes: _Folders, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     raw, clean = _chain(volumes)
-    query.show(_of("digits", resolved, volumes), "dev", Form(as_json=True), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(as_json=True), Console())
     found = json.loads(capsys.readouterr().out)
     assert found["target"] == "models:/digits@2"
     by_id = {each["id"]: each for each in found["versions"]}
     assert by_id["models:/digits@2"]["inputs"] == ["models:/digits@1", f"data:/kept/clean@{clean}"]
     assert by_id["models:/digits@2"]["record"]["settings"]["env"] == {"EPOCHS": "2"}
     assert by_id[f"data:/datasets/raw@{raw}"]["commit"]["author"] == "ann"
-    query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "lineage.svg"), Console())
+    lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(tmp_path / "lineage.svg"), Console())
     assert "written" in capsys.readouterr().out
     with pytest.raises(UserError, match="No such file or directory"):
-        query.show(_of("digits", resolved, volumes), "dev", Form(tmp_path / "no" / "x.svg"), Console())
+        lineage.show(_of("digits", resolved, volumes), "dev", OutputFormat(tmp_path / "no" / "x.svg"), Console())
+
+
+_SVG = "{http://www.w3.org/2000/svg}"
+
+
+def _columns(found: Graph) -> dict[str, float]:
+    """How far each version is from the left of the picture."""
+    drawn = ElementTree.fromstring(picture.svg(found))
+    return {
+        (group.findtext(f"{_SVG}title") or "").splitlines()[0]: float(group.find(f"{_SVG}rect").attrib["x"])  # type: ignore[union-attr]
+        for group in drawn.findall(f"{_SVG}g")
+    }
 
 
 def test_the_picture_has_each_version_once(resolved: ResolvedStack, volumes: _Folders) -> None:
     _chain(volumes)
     found = _of("digits", resolved, volumes)
     drawn = ElementTree.fromstring(picture.svg(found))
-    shapes = "{http://www.w3.org/2000/svg}"
-    assert len(drawn.findall(f"{shapes}g")) == 4
-    assert len(drawn.findall(f"{shapes}path")) == 4
-    assert [len(layer) for layer in picture.layers(found)] == [1, 1, 1, 1]
+    assert len(drawn.findall(f"{_SVG}g")) == 4
+    assert len(drawn.findall(f"{_SVG}path")) == 4
+    assert len(set(_columns(found).values())) == 4
 
 
 @st.composite
@@ -332,12 +344,10 @@ def _graphs(draw: st.DrawFn) -> Graph:
 @settings(max_examples=counts.of(quick=15, nightly=500))
 @given(found=_graphs())
 def test_every_version_is_left_of_what_was_made_from_it(found: Graph) -> None:
-    layers = picture.layers(found)
-    column = {one: index for index, layer in enumerate(layers) for one in layer}
+    column = _columns(found)
     assert sorted(column) == sorted(found.nodes)
-    assert layers[-1] == [found.target]
+    assert all(column[each] < column[found.target] for each in found.nodes if each != found.target)
     assert all(column[each] < column[node.id] for node in found for each in node.inputs)
-    ElementTree.fromstring(picture.svg(found))
 
 
 def test_the_program_of_the_pod_answers(volumes: _Folders) -> None:

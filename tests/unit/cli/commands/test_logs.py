@@ -8,9 +8,9 @@ from typing import Any, cast
 import pytest
 from rich.console import Console
 
-from cli.commands.logs import follow, kept, pods
-from cli.commands.logs.pods import Choice
-from cli.jobs import in_cluster
+from cli.commands.logs import deleted_pods, follow, pods
+from cli.commands.logs.pods import LogsOptions
+from cli.training_jobs import jobset_api
 from core.errors import UserError
 from core.kube import Kube
 
@@ -27,25 +27,25 @@ def _pod(role: str, index: int, *states: str) -> dict[str, Any]:
 PODS = [_pod("worker", 1, "running"), _pod("ps", 0, "waiting"), _pod("worker", 0, "terminated")]
 
 
-def _places(choice: Choice) -> list[tuple[str, int]]:
-    return [in_cluster.place(pod) for pod in pods.chosen(PODS, choice)]
+def _places(choice: LogsOptions) -> list[tuple[str, int]]:
+    return [jobset_api.place(pod) for pod in pods.chosen(PODS, choice)]
 
 
 def test_pods_come_by_role_and_index() -> None:
-    assert _places(Choice()) == [("ps", 0), ("worker", 0), ("worker", 1)]
-    assert _places(Choice(role="worker")) == [("worker", 0), ("worker", 1)]
-    assert _places(Choice(role="worker", index=1)) == [("worker", 1)]
-    assert [pods.has_started(pod) for pod in pods.chosen(PODS, Choice())] == [False, True, True]
+    assert _places(LogsOptions()) == [("ps", 0), ("worker", 0), ("worker", 1)]
+    assert _places(LogsOptions(role="worker")) == [("worker", 0), ("worker", 1)]
+    assert _places(LogsOptions(role="worker", index=1)) == [("worker", 1)]
+    assert [pods.has_started(pod) for pod in pods.chosen(PODS, LogsOptions())] == [False, True, True]
 
 
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
-        (Choice(role="workers"), "--role: the job has no role workers; it has ps, worker .did you mean worker?."),
-        (Choice(index=2), "--index: no pod has index 2; the last one is 1"),
+        (LogsOptions(role="workers"), "--role: the job has no role workers; it has ps, worker .did you mean worker?."),
+        (LogsOptions(index=2), "--index: no pod has index 2; the last one is 1"),
     ],
 )
-def test_a_wrong_choice_names_what_there_is(choice: Choice, reason: str) -> None:
+def test_a_wrong_choice_names_what_there_is(choice: LogsOptions, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         pods.chosen(PODS, choice)
 
@@ -92,16 +92,16 @@ PRINTED = "".join(f"{name} {len(text)}\n{text}\n" for name, text in FILES.items(
 @pytest.mark.parametrize(
     ("choice", "expected"),
     [
-        (Choice(), {("ps", 0): [], ("worker", 0): ["second"], ("worker", 1): ["a 5", "b"]}),
-        (Choice(previous=True), {("worker", 0): ["first", "line"]}),
-        (Choice(role="worker", index=1, tail=1), {("worker", 1): ["b"]}),
+        (LogsOptions(), {("ps", 0): [], ("worker", 0): ["second"], ("worker", 1): ["a 5", "b"]}),
+        (LogsOptions(previous=True), {("worker", 0): ["first", "line"]}),
+        (LogsOptions(role="worker", index=1, tail=1), {("worker", 1): ["b"]}),
     ],
 )
 def test_the_last_start_of_each_pod_is_shown_or_the_one_before(
-    choice: Choice, expected: dict[tuple[str, int], list[str]]
+    choice: LogsOptions, expected: dict[tuple[str, int], list[str]]
 ) -> None:
     api = Reads(PRINTED)
-    assert kept.lines(cast(Kube, api), _job_set(), choice) == expected
+    assert deleted_pods.lines(cast(Kube, api), _job_set(), choice) == expected
     (pod,) = api.applied
     assert api.deleted == [f"/api/v1/namespaces/ml/pods/{pod['metadata']['name']}"]
 
@@ -110,7 +110,7 @@ def test_without_checkpoints_nothing_is_kept() -> None:
     job_set = _job_set()
     job_set["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]["env"] = []
     api = Reads("")
-    assert kept.lines(cast(Kube, api), job_set, Choice()) == {}
+    assert deleted_pods.lines(cast(Kube, api), job_set, LogsOptions()) == {}
     assert api.applied == []
 
 
@@ -126,12 +126,12 @@ def test_the_end_of_a_job_says_where_its_model_is(monkeypatch: pytest.MonkeyPatc
     ended = _pod("worker", 0, "terminated")
     api = cast(Kube, _Ended(job_set, ended))
     told = Console(file=io.StringIO(), width=30)
-    follow.until_end(api, job_set, Choice(), told)
+    follow.until_end(api, job_set, LogsOptions(), told)
     assert cast(io.StringIO, told.file).getvalue() == "train-1: finished\n"
     message = '{"published": {"version": "train/3"}}'
     ended["status"]["containerStatuses"] = [{"state": {"terminated": {"exitCode": 0, "message": message}}}]
     told = Console(file=io.StringIO(), width=30)
-    follow.until_end(api, job_set, Choice(), told)
+    follow.until_end(api, job_set, LogsOptions(), told)
     expected = "train-1: finished; model version 3 in /models/vision/train\n"
     assert cast(io.StringIO, told.file).getvalue() == expected
 

@@ -10,8 +10,9 @@ import pytest
 from rich.console import Console
 
 from cli.access import Access
-from cli.commands.logs import follow, query, stage
-from cli.commands.logs.pods import Choice
+from cli.commands.logs import command as logs
+from cli.commands.logs import follow, stage
+from cli.commands.logs.pods import LogsOptions
 from cli.pipelines import pods
 from core.errors import UserError
 from core.kube import Kube
@@ -58,9 +59,9 @@ def _access(*runs: dict[str, Any], **more: Any) -> Access:
     return Access(cast(Kube, _Cluster(*runs, **more)), "vision", stack="dev", declared=declared)
 
 
-def _printed(access: Access, target: str, choice: Choice | None = None, *, follows: bool = False) -> list[str]:
+def _printed(access: Access, target: str, choice: LogsOptions | None = None, *, follows: bool = False) -> list[str]:
     console = Console(file=io.StringIO(), width=200)
-    query.run(access, target, choice or Choice(), console, follows=follows)
+    logs.run(access, target, choice or LogsOptions(), console, follows=follows)
     return cast(io.StringIO, console.file).getvalue().splitlines()
 
 
@@ -75,31 +76,31 @@ def test_the_lines_of_a_stage_come_in_the_order_of_its_work_without_those_of_arg
 
 def test_the_newest_run_is_meant_unless_another_is_named() -> None:
     access = _access(FIRST, SECOND)
-    part = Choice(role="part")
+    part = LogsOptions(role="part")
     assert {line.split()[-1] for line in _printed(access, "texts/count", part)} == {f"{RUN}-count-work"}
     of_first = _printed(access, "texts-1111111111111111/count", part)
     assert {line.split()[-1] for line in of_first} == {"texts-1111111111111111-count-work"}
 
 
 def test_a_part_and_a_step_can_be_chosen() -> None:
-    part = _printed(_access(SECOND), "texts/clean", Choice(index=3))
+    part = _printed(_access(SECOND), "texts/clean", LogsOptions(index=3))
     assert part == [f"{container} of {RUN}-clean-work" for container in ("main", "keep")]
-    assert _printed(_access(SECOND), "texts/embed", Choice(role="plan")) == ["parts=6 unchanged=2 new=4"]
+    assert _printed(_access(SECOND), "texts/embed", LogsOptions(role="plan")) == ["parts=6 unchanged=2 new=4"]
     # The first part had one try.
-    assert len(_printed(_access(SECOND), "texts/clean", Choice(role="part", previous=True))) == 2 + 2
+    assert len(_printed(_access(SECOND), "texts/clean", LogsOptions(role="part", previous=True))) == 2 + 2
 
 
 @pytest.mark.parametrize(
     ("choice", "reason"),
     [
         (
-            Choice(role="parts"),
+            LogsOptions(role="parts"),
             r"--role: .*/embed has no pod of role parts; choose one of plan, part .did you mean part",
         ),
-        (Choice(index=7), r"--index: .*/embed has no pod of index 7; choose one of 0, 1, 2, 5"),
+        (LogsOptions(index=7), r"--index: .*/embed has no pod of index 7; choose one of 0, 1, 2, 5"),
     ],
 )
-def test_a_wrong_choice_names_what_there_is(choice: Choice, reason: str) -> None:
+def test_a_wrong_choice_names_what_there_is(choice: LogsOptions, reason: str) -> None:
     with pytest.raises(UserError, match=reason):
         _printed(_access(SECOND), "texts/embed", choice)
 
@@ -138,7 +139,7 @@ def test_following_ends_with_the_stage_and_says_its_commit() -> None:
 def test_following_tells_of_the_plan_and_the_commit_too() -> None:
     lines = _printed(_access(FIRST), "texts/count", follows=True)
     assert {"plan   │ parts=1 new=1", "commit │ committed=b2c3d4"} <= {*lines}
-    of_part = _printed(_access(FIRST), "texts/count", Choice(role="part"), follows=True)
+    of_part = _printed(_access(FIRST), "texts/count", LogsOptions(role="part"), follows=True)
     assert not [line for line in of_part if line.startswith(("plan", "commit"))]
 
 
@@ -174,11 +175,14 @@ def test_pods_that_argo_has_deleted_are_no_riddle() -> None:
     deleted = "its pods are deleted, as those of a run are an hour after it has finished"
     assert deleted in lines[2]
     with pytest.raises(UserError, match=deleted):
-        _printed(_access(FIRST, pods=[]), "texts/count", Choice(role="part"))
+        _printed(_access(FIRST, pods=[]), "texts/count", LogsOptions(role="part"))
     with pytest.raises(UserError, match="no pod of it was tried again"):
-        _printed(_access(FIRST), "texts/count", Choice(previous=True))
+        _printed(_access(FIRST), "texts/count", LogsOptions(previous=True))
 
 
 def test_what_is_no_pipeline_is_left_to_jobs() -> None:
     assert stage.named(_access(FIRST), "ml/train-1") is None
     assert stage.named(_access(FIRST), "digits") is None
+
+
+# LOOK

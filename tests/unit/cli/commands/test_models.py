@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.models import listed
+from cli.commands.models import command as models
 from cli.serving import server
 from cli.serving.traffic import Traffic
 from tests.support.served import Api, access, tunnelled
@@ -19,7 +19,7 @@ from tests.unit.cli.serving.test_traffic import shown
 
 @pytest.fixture(autouse=True)
 def _at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(listed, "_SECONDS", 0.01)
+    monkeypatch.setattr(models, "_SECONDS", 0.01)
     tunnelled(monkeypatch)
 
 
@@ -31,13 +31,13 @@ def _api() -> Api:
 
 def _printed(target: str | None, api: Api | None = None) -> str:
     console = Console(file=io.StringIO(), width=160, color_system=None)
-    listed.run(access(api or _api()), target, console, as_json=False)
+    models.run(access(api or _api()), target, console, as_json=False)
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()
 
 
 def _plain(target: str | None, capsys: pytest.CaptureFixture[str]) -> Any:
-    listed.run(access(_api()), target, Console(file=io.StringIO()), as_json=True)
+    models.run(access(_api()), target, Console(file=io.StringIO()), as_json=True)
     return json.loads(capsys.readouterr().out)
 
 
@@ -50,9 +50,9 @@ def test_each_model_has_a_line() -> None:
     assert other == "vision other - - 1/2 0.0 - -"
 
 
-def _row(**given: Any) -> listed.Row:
+def _row(**given: Any) -> models.Row:
     measured = Traffic(0.0, 67.5, 696.0)
-    return listed.Row("digits-server", "digits", {1: "AVAILABLE"}, {}, 3, 3, measured, **given)
+    return models.Row("digits-server", "digits", {1: "AVAILABLE"}, {}, 3, 3, measured, **given)
 
 
 def test_a_canary_fits_eighty_columns_and_its_last_decision_is_whole_below() -> None:
@@ -62,7 +62,7 @@ def test_a_canary_fits_eighty_columns_and_its_last_decision_is_whole_below() -> 
         waits="errorRate: 187 of 200 requests",
     )
     console = Console(file=io.StringIO(), width=80, color_system=None)
-    console.print(listed.render([row]))
+    console.print(models.render([row]))
     assert isinstance(console.file, io.StringIO)
     lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
     assert lines == [
@@ -70,7 +70,7 @@ def test_a_canary_fits_eighty_columns_and_its_last_decision_is_whole_below() -> 
         "digits-server digits 1 AVAILABLE 1: 75 % 3/3 0.0 67.5 ms 696 ms",
         "canary 2: 25 %",
     ]
-    assert listed.decisions([row, _row()]) == [
+    assert models.decisions([row, _row()]) == [
         "digits-server: CanaryStarted 2: tried beside version 1; waits for errorRate: 187 of 200 requests"
     ]
 
@@ -81,7 +81,7 @@ def test_the_rate_counts_the_time_that_the_looks_took(monkeypatch: pytest.Monkey
     monkeypatch.setattr(time, "sleep", lambda seconds: None)
     api = Api()
     api.metrics = [shown(8, 8), shown(16, 16)]
-    (found,) = listed.ask([server.one(access(api), "vision/half")])
+    (found,) = models.ask([server.one(access(api), "vision/half")])
     assert found.traffic
     assert found.traffic.requests_per_second == 2.0, "8 requests in 4 seconds"
 
@@ -108,3 +108,6 @@ def test_a_stack_without_servers_says_so() -> None:
     api = Api()
     api.deployments = []
     assert _printed(None, api) == "There is no model server; declare a workload of kind modelServer.\n"
+
+
+# LOOK

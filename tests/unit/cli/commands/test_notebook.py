@@ -9,13 +9,13 @@ from urllib.request import url2pathname
 
 import pytest
 
-from cli.commands.notebook import query
+from cli.commands.notebook import command as notebook
 
 
 def test_the_browser_is_led_to_the_address_by_a_page_that_others_cannot_read(monkeypatch: pytest.MonkeyPatch) -> None:
     opened: list[str] = []
     monkeypatch.setattr(webbrowser, "open", opened.append)
-    with query._in_browser("http://127.0.0.1:8888/lab?token=abc&x=1"):
+    with notebook._in_browser("http://127.0.0.1:8888/lab?token=abc&x=1"):
         (address,) = opened
         assert "abc" not in address
         page = Path(url2pathname(urlsplit(address).path))

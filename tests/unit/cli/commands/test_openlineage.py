@@ -19,9 +19,10 @@ from openlineage.client.facet_v2 import (
 from openlineage.client.serde import Serde
 from rich.console import Console
 
-from cli.commands.lineage import openlineage, query
+from cli.commands.lineage import command as lineage
+from cli.commands.lineage import openlineage
+from cli.commands.lineage.command import OutputFormat
 from cli.commands.lineage.graph import Graph, Node
-from cli.commands.lineage.query import Form
 
 _CLASSES: dict[str, Any] = {
     "jobType": job_type_job.JobTypeJobFacet,
@@ -102,7 +103,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def test_the_standards_client_makes_the_same_events(found: Graph, capsys: pytest.CaptureFixture[str]) -> None:
-    query.show(found, "dev", Form(openlineage=True), Console())
+    lineage.show(found, "dev", OutputFormat(openlineage=True), Console())
     events = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [(event["job"]["name"], event["eventType"]) for event in events] == [
         ("prepare.clean", "START"),

@@ -10,8 +10,8 @@ import pytest
 
 from agents.rollout.state import RolloutState
 from cli.__main__ import main
-from cli.commands.predict import query
-from cli.commands.predict.query import Asked
+from cli.commands.predict import command as predict
+from cli.commands.predict.command import PredictOptions
 from cli.serving import rest, server
 from core.errors import UserError
 from tests.support.served import NAMESPACE, Api, access, tunnelled
@@ -35,7 +35,7 @@ def _tunnelled(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_request_is_a_body_of_the_rest_api_or_a_list_of_instances(
     text: str, signature: str | None, body: dict[str, Any]
 ) -> None:
-    assert query.body(text.encode(), signature) == body
+    assert predict.body(text.encode(), signature) == body
 
 
 @pytest.mark.parametrize(
@@ -49,22 +49,22 @@ def test_a_request_is_a_body_of_the_rest_api_or_a_list_of_instances(
 )
 def test_what_is_no_request_is_one_line(text: str, told: str) -> None:
     with pytest.raises(UserError, match=f"^{re.escape(told)}") as fault:
-        query.body(text.encode(), None)
+        predict.body(text.encode(), None)
     assert len(fault.value.lines) == 1
 
 
 @pytest.mark.parametrize(
     ("asked", "place"),
     [
-        (Asked("vision/half"), f"{HALF}:predict"),
-        (Asked("vision/half", version=2), f"{HALF}/versions/2:predict"),
-        (Asked("vision/half", label="stable"), f"{HALF}/labels/stable:predict"),
+        (PredictOptions("vision/half"), f"{HALF}:predict"),
+        (PredictOptions("vision/half", version=2), f"{HALF}/versions/2:predict"),
+        (PredictOptions("vision/half", label="stable"), f"{HALF}/labels/stable:predict"),
     ],
 )
-def test_the_answer_is_json(asked: Asked, place: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_answer_is_json(asked: PredictOptions, place: str, capsys: pytest.CaptureFixture[str]) -> None:
     api = Api()
     api.answers[place] = (200, {"predictions": [3.5]})
-    query.run(access(api), asked, {"instances": [1.0]})
+    predict.run(access(api), asked, {"instances": [1.0]})
     assert json.loads(capsys.readouterr().out) == {"predictions": [3.5]}
     assert api.asked == [(place, {"instances": [1.0]})]
 
@@ -80,24 +80,24 @@ def test_an_error_of_the_server_is_one_line(answer: tuple[int, Any], told: str) 
     api = Api()
     api.answers[f"{HALF}:predict"] = answer
     with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
-        query.run(access(api), Asked("vision/half"), {"instances": [[1, 2]]})
+        predict.run(access(api), PredictOptions("vision/half"), {"instances": [[1, 2]]})
 
 
 def test_a_version_that_is_not_served_is_told_with_those_that_are() -> None:
     api = Api()
     told = "--version: vision/half does not serve version 4; choose one of 3, 2"
     with pytest.raises(UserError, match=f"^{re.escape(told)}$"):
-        query.run(access(api), Asked("vision/half", version=4), {"instances": [1.0]})
+        predict.run(access(api), PredictOptions("vision/half", version=4), {"instances": [1.0]})
 
 
 def test_an_error_of_a_version_that_is_served_is_the_servers() -> None:
     api = Api()
     api.answers[f"{HALF}/versions/2:predict"] = (400, {"error": "input x has shape [1, 2]"})
     with pytest.raises(UserError, match=r"^vision/half: input x has shape \[1, 2\]$"):
-        query.run(access(api), Asked("vision/half", version=2), {"instances": [[1, 2]]})
+        predict.run(access(api), PredictOptions("vision/half", version=2), {"instances": [[1, 2]]})
     api.answers[HALF] = (503, "")
     with pytest.raises(UserError, match=r"^vision/half: Servable not found$"):
-        query.run(access(api), Asked("vision/half", version=9), {"instances": [1]})
+        predict.run(access(api), PredictOptions("vision/half", version=9), {"instances": [1]})
 
 
 class _Tried(Api):
@@ -135,16 +135,16 @@ def test_the_version_that_a_canary_tries_is_asked_of_its_pods(
     api = _Tried()
     monkeypatch.setattr(rest, "ask", lambda api, pod, path, body=None: api.of_pod(pod, path))
     for version, pod in ((5, "vision-canary"), (3, "vision-a")):
-        query.run(access(api), Asked("vision/half", version=version), {"instances": [1]})
+        predict.run(access(api), PredictOptions("vision/half", version=version), {"instances": [1]})
         assert api.by.pop() == (pod, f"{HALF}/versions/{version}:predict")
         assert json.loads(capsys.readouterr().out) == {"predictions": [1]}
     with pytest.raises(UserError, match=r"^--version: vision/half does not serve version 4; choose one of 5, 3$"):
-        query.run(access(api), Asked("vision/half", version=4), {"instances": [1]})
+        predict.run(access(api), PredictOptions("vision/half", version=4), {"instances": [1]})
 
 
 def test_a_server_without_a_ready_pod_is_one_line() -> None:
     with pytest.raises(UserError, match=r"^ranker-server: no pod is ready;"):
-        query.run(access(Api()), Asked("ranker-server"), {"instances": [1]})
+        predict.run(access(Api()), PredictOptions("ranker-server"), {"instances": [1]})
 
 
 def test_version_and_label_conflict(capsys: pytest.CaptureFixture[str]) -> None:

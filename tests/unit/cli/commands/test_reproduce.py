@@ -16,13 +16,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import stack
-from cli.commands.lineage import graph, named
+from cli.commands.lineage import graph, version_paths
 from cli.commands.lineage.graph import Node
-from cli.commands.reproduce import comparison, query, recipe
-from cli.commands.run import asked, plan
-from cli.commands.run.asked import Given, Job
+from cli.commands.reproduce import command as reproduce
+from cli.commands.reproduce import comparison, recipe
+from cli.commands.run import plan, request
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobOptions, JobRequest
 from components.base.settings import Settings
 from core.errors import UserError
 from tensorplane import content, job_files, lineage, provenance
@@ -58,9 +59,9 @@ class _Folders:
         ]
 
 
-def _job(mine: Path, **changed: Any) -> Job:
-    given = Given(queue="training", volumes=("models", "data:/data:ro"), variables=("EPOCHS=3",))
-    job = asked.job("digits", None, ["python", "train.py", "--wide"], given)
+def _job(mine: Path, **changed: Any) -> JobRequest:
+    given = JobOptions(queue="training", volumes=("models", "data:/data:ro"), variables=("EPOCHS=3",))
+    job = request.job("digits", None, ["python", "train.py", "--wide"], given)
     return replace(job, folder=mine, settings={**job.settings, **changed})
 
 
@@ -84,10 +85,10 @@ def _published(root: Path, planned: Planned, mine: Path, **record: Any) -> Path:
 
 def _version(root: Path) -> Node:
     resolved = stack.load(Settings(_TREE))
-    return query.whole(named.target("models:/digits@3", resolved), resolved, _Folders(root))
+    return reproduce.whole(version_paths.from_argument("models:/digits@3", resolved), resolved, _Folders(root))
 
 
-def _again(node: Node, folder: Path) -> tuple[Job, Planned]:
+def _again(node: Node, folder: Path) -> tuple[JobRequest, Planned]:
     job = recipe.job(node, folder, built_here=True)
     return job, plan.planned(job, _PLATFORM, reproduces=recipe.reproduces(node))
 
@@ -277,6 +278,6 @@ def test_what_differs_is_named_with_what_may_be_the_reason() -> None:
 def test_digests_come_with_the_code_alone(tmp_path: Path, mine: Path) -> None:
     _published(tmp_path, plan.planned(_job(mine), _PLATFORM), mine)
     resolved = stack.load(Settings(_TREE))
-    target = named.target("models:/digits", resolved)
+    target = version_paths.from_argument("models:/digits", resolved)
     assert not graph.the(target, _Folders(tmp_path)).content
     assert graph.the(target, _Folders(tmp_path), code=True).content == _DIGESTS

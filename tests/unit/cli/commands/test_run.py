@@ -15,10 +15,11 @@ from rich.console import Console
 import stack_file
 from cli.access import Access
 from cli.commands.logs import follow
-from cli.commands.run import asked, flow, plan, query, submission, waiting
-from cli.commands.run.asked import Given
+from cli.commands.run import command as run_command
+from cli.commands.run import create, plan, request, submission
+from cli.commands.run.create import Came
 from cli.commands.run.platform import Platform
-from cli.commands.run.submission import Came
+from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
 from core.errors import UserError
 from core.kube import Kube
@@ -36,7 +37,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _settings(*command: str, **given: Any) -> dict[str, Any]:
-    return dict(asked.job(None, None, command or PYTHON, Given(**given)).settings)
+    return dict(request.job(None, None, command or PYTHON, JobOptions(**given)).settings)
 
 
 class TestCommandLine:
@@ -81,11 +82,11 @@ class TestCommandLine:
         [(PYTHON, "train"), (("python3", "-u", "src/My_Model.py"), "my-model"), (("/bin/Sleep", "9"), "sleep")],
     )
     def test_the_job_is_named_after_its_script(self, command: tuple[str, ...], name: str) -> None:
-        assert asked.job(None, None, command, Given()).name == name
+        assert request.job(None, None, command, JobOptions()).name == name
 
     def test_without_a_command_nothing_runs(self) -> None:
         with pytest.raises(UserError, match="COMMAND: missing; add it after --"):
-            asked.job(None, None, (), Given())
+            request.job(None, None, (), JobOptions())
 
     def test_a_variable_has_a_value(self) -> None:
         assert _settings(variables=("RATE=0.1", "QUERY=a=b"))["env"] == {"RATE": "0.1", "QUERY": "a=b"}
@@ -97,7 +98,7 @@ class TestFile:
     def test_its_settings_are_those_of_a_workload_and_options_win(self, mine: Path) -> None:
         file = mine / "small.yaml"
         file.write_text("script: train.py\nstrategy: {kind: multiWorkerMirrored, workers: 2}\nresources: {cpus: 2}\n")
-        job = asked.job(None, file, (), Given(workers=4, memory_gib=8))
+        job = request.job(None, file, (), JobOptions(workers=4, memory_gib=8))
         assert (job.name, job.folder) == ("small", mine)
         assert job.settings == {
             "kind": "trainingJob",
@@ -115,12 +116,12 @@ class TestFile:
         if text is not None:
             file.write_text(text)
         with pytest.raises(UserError, match=reason) as error:
-            asked.job(None, file, (), Given())
+            request.job(None, file, (), JobOptions())
         assert len(error.value.lines) == 1
 
 
 def _planned(**given: Any) -> plan.Planned:
-    return plan.planned(asked.job(None, None, PYTHON, Given(**given)), Platform.of_stack("dev"))
+    return plan.planned(request.job(None, None, PYTHON, JobOptions(**given)), Platform.of_stack("dev"))
 
 
 class TestPlan:
@@ -159,12 +160,12 @@ class TestPlan:
 
     def test_a_name_of_the_stack_is_refused(self, mine: Path) -> None:
         with pytest.raises(UserError, match="--name: digits is a workload of the stack"):
-            plan.planned(asked.job("digits", None, PYTHON, Given()), Platform.of_stack("dev"))
+            plan.planned(request.job("digits", None, PYTHON, JobOptions()), Platform.of_stack("dev"))
 
     def test_a_stack_of_workloads_runs_jobs_on_its_platform(self, mine: Path, tmp_path: Path) -> None:
         project = Project(tmp_path / "project")
         settings = Settings.of_file(stack_file.read(project.folder / "Pulumi.vision.yaml"))
-        job = asked.job("hello", None, PYTHON, Given(queue="training", cpus=0.3, memory_gib=1))
+        job = request.job("hello", None, PYTHON, JobOptions(queue="training", cpus=0.3, memory_gib=1))
         planned = plan.planned(job, Platform("vision", settings))
         assert planned.namespace == "tensorplane-dev"
         for taken, stack in (("search", "stack"), ("digits", "platform dev")):
@@ -185,8 +186,8 @@ def test_more_cores_than_come_with_guaranteed_gpus_are_refused(mine: Path, tmp_p
     platform = Platform("lab", Settings.of_file(stack_file.read(file)))
 
     def planned(cpus: float) -> plan.Planned:
-        given = Given(queue="research", per_worker=2, cpus=cpus, memory_gib=8, volumes=("models:/models",))
-        return plan.planned(asked.job(None, None, PYTHON, given), platform)
+        given = JobOptions(queue="research", per_worker=2, cpus=cpus, memory_gib=8, volumes=("models:/models",))
+        return plan.planned(request.job(None, None, PYTHON, given), platform)
 
     assert planned(8).gpus == 2
     with pytest.raises(UserError) as error:
@@ -227,8 +228,8 @@ class Api:
         job_set["status"] = {"conditions": [{"type": kind, "status": "True"}]}
 
 
-def _submit(api: Api, planned: plan.Planned) -> submission.Submitted:
-    return submission.submit(cast(Kube, api), planned)
+def _submit(api: Api, planned: plan.Planned) -> create.Submitted:
+    return create.submit(cast(Kube, api), planned)
 
 
 class TestSubmission:
@@ -290,7 +291,7 @@ class TestSubmission:
     )
     def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, told: str) -> None:
         planned = _planned(queue="training", volumes=("models:/models",))
-        assert query.told(planned, came) == f"{planned.run}: {told}"
+        assert run_command.told(planned, came) == f"{planned.run}: {told}"
 
     def test_a_job_that_is_being_cancelled_is_created_again_once_it_is_gone(
         self, mine: Path, monkeypatch: pytest.MonkeyPatch
@@ -305,9 +306,9 @@ class TestSubmission:
         api, planned = Api(), _planned(queue="training")
         _submit(api, planned)
         with pytest.raises(UserError, match=rf"--again: {planned.run} has not ended; cancel it first"):
-            submission.check_none_runs(cast(Kube, api), planned)
+            create.check_none_runs(cast(Kube, api), planned)
         api.end("Failed")
-        submission.check_none_runs(cast(Kube, api), planned)
+        create.check_none_runs(cast(Kube, api), planned)
 
 
 class TestFinished:
@@ -317,7 +318,7 @@ class TestFinished:
     def api(self, mine: Path, monkeypatch: pytest.MonkeyPatch) -> Api:
         api = Api()
         monkeypatch.setattr(Access, "of", lambda *_: Access(cast(Kube, api), "tensorplane-dev", stack="dev"))
-        monkeypatch.setattr(waiting, "until_admitted", lambda *_: None)
+        monkeypatch.setattr(submission, "until_admitted", lambda *_: None)
         monkeypatch.setattr(follow, "until_end", lambda *_: None)
         self.run()
         api.end("Completed")
@@ -326,7 +327,9 @@ class TestFinished:
     def run(self, *, detach: bool = False, **given: Any) -> str:
         told = Console(file=io.StringIO(), width=200)
         given = {"queue": "training", "volumes": ("models:/models",), **given}
-        query.run(flow.Question(asked.job(None, None, PYTHON, Given(**given)), "dev", detach=detach), told)
+        run_command.run(
+            submission.SubmitOptions(request.job(None, None, PYTHON, JobOptions(**given)), "dev", detach=detach), told
+        )
         return cast(io.StringIO, told.file).getvalue()
 
     def job_sets(self, api: Api) -> list[str]:
@@ -362,9 +365,9 @@ def test_credentials_are_not_among_the_files_of_a_job(mine: Path, monkeypatch: p
     with pytest.raises(
         UserError, match=r"KUBECONFIG: .*vision\.kubeconfig is among the files that the job gets; move it"
     ):
-        asked.job(None, None, PYTHON, Given())
+        request.job(None, None, PYTHON, JobOptions())
     monkeypatch.setenv("KUBECONFIG", str(mine / ".kube" / "config"))
-    assert asked.job(None, None, PYTHON, Given()).name == "train"
+    assert request.job(None, None, PYTHON, JobOptions()).name == "train"
 
 
 def test_the_command_line_reaches_the_job(mine: Path, capsys: pytest.CaptureFixture[str]) -> None:

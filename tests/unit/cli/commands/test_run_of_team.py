@@ -10,9 +10,9 @@ import pytest
 
 import stack
 from cli.access import Access
-from cli.commands.run import asked, plan
-from cli.commands.run.asked import Given
+from cli.commands.run import plan, request
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
 from core.errors import UserError
 from core.kube import Kube
@@ -37,7 +37,9 @@ def _platform(**team: Any) -> Platform:
 
 def _planned(platform: Platform | None = None, **given: Any) -> plan.Planned:
     asked_for = {"queue": "research", "cpus": 0.1, "memory_gib": 0.25, **given}
-    return plan.planned(asked.job(None, None, PYTHON, Given(**asked_for), team="vision"), platform or _platform())
+    return plan.planned(
+        request.job(None, None, PYTHON, JobOptions(**asked_for), team="vision"), platform or _platform()
+    )
 
 
 def _refused(platform: Platform | None = None, **given: Any) -> list[str]:
@@ -66,10 +68,10 @@ def test_folders_that_a_member_names_stay(tmp_path: Path) -> None:
     file = tmp_path / "job.yaml"
     places = {"checkpoints": {"volume": "models", "path": "mine"}, "model": {"volume": "models", "path": "shared"}}
     file.write_text(json.dumps({"script": "train.py", "volumes": {"models": "/models"}, **places}))
-    found = asked.job(None, file, (), Given(), team="vision").settings
+    found = request.job(None, file, (), JobOptions(), team="vision").settings
     assert {key: found[key] for key in places} == places
     file.write_text(json.dumps({"script": "train.py", "checkpoints": {"volume": "models", "everySteps": 5}}))
-    found = asked.job(None, file, (), Given(), team="vision").settings
+    found = request.job(None, file, (), JobOptions(), team="vision").settings
     assert found["checkpoints"] == {"path": "vision/checkpoints", "volume": "models", "everySteps": 5}
 
 

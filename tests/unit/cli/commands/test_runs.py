@@ -17,7 +17,7 @@ from rich.console import Console
 from cli.access import Access
 from cli.commands.data import remote
 from cli.commands.runs import newest, start, tables
-from cli.pipelines import listed
+from cli.pipelines import listing
 from components.base.labels import PIPELINE, SOURCES, STAGE
 from components.base.names import digest_of
 from core.errors import UserError
@@ -184,12 +184,12 @@ def test_a_join_that_found_nothing_says_so(capsys: pytest.CaptureFixture[str]) -
 
 def test_why_a_run_failed_is_told_once(capsys: pytest.CaptureFixture[str]) -> None:
     failed = _workflow(phase="Failed", message="child failed")
-    assert list(tables.reasons(listed.runs([failed], _NOW)[0])) == ["photos-1: child failed"]
+    assert list(tables.reasons(listing.list_runs([failed], _NOW)[0])) == ["photos-1: child failed"]
     plan = _node("prepare-plan", "Suspend", "Succeeded")
     commit = _node("prepare-commit", "Suspend", "Failed", message="'a': two files\nand 1 more")
     clean = _node("prepare-clean", "Skipped", "Omitted")
     failed["status"]["nodes"] = {"a": plan, "b": commit, "c": clean}
-    (run,) = listed.runs([failed], _NOW)
+    (run,) = listing.list_runs([failed], _NOW)
     assert run.stages[0].state == "failed"
     assert list(tables.reasons(run)) == ["photos-1/prepare: 'a': two files and 1 more"]
 

@@ -16,7 +16,7 @@ from rich.console import Console
 from cli import stack_config
 from cli.access import Access
 from cli.commands import runs
-from cli.commands.runs import ask, picture, show
+from cli.commands.runs import ask, page_content, show
 from cli.pipelines import details
 from core.errors import UserError
 from core.kube import Kube
@@ -179,12 +179,12 @@ def test_the_name_of_a_pipeline_is_enough(monkeypatch: pytest.MonkeyPatch, words
     monkeypatch.setattr(Access, "of", lambda *_: _access(SECOND))
     known = prices()
     monkeypatch.setattr(ask, "_settings", lambda _: (known.fleet, {}, ""))
-    done = CliRunner().invoke(cast(click.Command, runs.command), [*words, "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(cast(click.Command, runs.click_command), [*words, "--json"], catch_exceptions=False)
     assert json.loads(done.output)["name"] == RUN
 
 
 def test_the_documented_picture_is_the_one_that_is_drawn() -> None:
-    drawn = picture.svg(details.of(SECOND, [FIRST], prices(), at(130)))
+    drawn = page_content.picture_of(details.of(SECOND, [FIRST], prices(), at(130)))
     recorded = PROJECT / "docs/run.svg"
     if os.environ.get("UPDATE_GOLDEN"):
         recorded.write_text(drawn)

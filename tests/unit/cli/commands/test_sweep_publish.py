@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands.run import plan
 from cli.commands.run.platform import Platform
-from cli.commands.sweep import publish
+from cli.commands.sweep import command
 from cli.commands.sweep.results import Results, Trial
 from components.base.settings import Settings
 from core.errors import UserError
@@ -38,13 +38,13 @@ def _platform() -> Platform:
 
 def _refused(found: Results = FOUND, trial: dict[str, Any] = TRIAL, server: str = "digits") -> str:
     with pytest.raises(UserError) as told:
-        job, _ = publish.job_of("digits-search", found, trial, server, _platform())
+        job, _ = command.publication_job("digits-search", found, trial, server, _platform())
         plan.planned(job, _platform())
     return str(told.value)
 
 
 def test_the_job_copies_the_best_complete_trial_in_its_name() -> None:
-    job, best = publish.job_of("digits-search", FOUND, TRIAL, "digits", _platform())
+    job, best = command.publication_job("digits-search", FOUND, TRIAL, "digits", _platform())
     assert best == "digits-search-1a-t0001"
     planned = plan.planned(job, _platform(), publisher=best)
     spec = planned.objects[0]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]["containers"][0]

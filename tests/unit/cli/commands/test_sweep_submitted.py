@@ -14,11 +14,11 @@ from rich.console import Console
 
 from agents.sweep.spec import SweepSpec
 from cli.access import Access
-from cli.commands.run import submission
+from cli.commands.run import create
 from cli.commands.run.platform import Platform
 from cli.commands.sweep import asked, follow, plan
 from cli.commands.sweep.results import Results, Trial
-from cli.jobs import named
+from cli.training_jobs import find
 from core.errors import UserError
 from core.kube import Kube
 from tests.support.documented import PROJECT, blocks
@@ -153,14 +153,14 @@ def test_a_trial_that_fills_the_default_queue_would_wait_for_its_controller(file
 @pytest.mark.parametrize("after", range(10))
 def test_killed_anywhere_it_is_completed_by_the_same_command(file: Write, after: int) -> None:
     planned, whole, api = _planned(file(queue="training")), Api(), Api(after)
-    submission.submit(cast(Kube, whole), planned)
+    create.submit(cast(Kube, whole), planned)
     with pytest.raises(KeyboardInterrupt):
-        submission.submit(cast(Kube, api), planned)
+        create.submit(cast(Kube, api), planned)
     assert all(
         one["metadata"]["name"] == planned.run or one["metadata"]["ownerReferences"] for one in api.things.values()
     )
     api.left = 99
-    submission.submit(cast(Kube, api), planned)
+    create.submit(cast(Kube, api), planned)
     assert set(api.things) == set(whole.things)
 
 
@@ -171,8 +171,8 @@ def test_the_name_of_a_sweep_is_that_of_its_controller_and_not_of_a_trial() -> N
         return {"metadata": {"name": name, "namespace": "ml", "labels": labels, "creationTimestamp": created}}
 
     there = [job_set("rate-1a-t0001", "training", 3), job_set("rate-1a", "sweep", 1), job_set("rate-0a", "sweep", 0)]
-    assert (named.newest(there, "ml", "rate") or {})["metadata"]["name"] == "rate-1a"
-    assert (named.newest(there, "ml", "rate-1a-t0001") or {})["metadata"]["name"] == "rate-1a-t0001"
+    assert (find.newest(there, "ml", "rate") or {})["metadata"]["name"] == "rate-1a"
+    assert (find.newest(there, "ml", "rate-1a-t0001") or {})["metadata"]["name"] == "rate-1a-t0001"
 
 
 def test_each_trial_is_told_when_it_starts_and_when_it_ends() -> None:
@@ -195,7 +195,7 @@ def test_each_trial_is_told_when_it_starts_and_when_it_ends() -> None:
 
 def test_following_ends_with_the_table(file: Write) -> None:
     planned, api = _planned(file(queue="training")), Api()
-    job_set = submission.submit(cast(Kube, api), planned).job_set
+    job_set = create.submit(cast(Kube, api), planned).job_set
     row = {"trial": 0, "run": f"{planned.run}-t0000", "state": "complete", "parameters": {"RATE": 0.1}}
     found = {"run": planned.run, "metric": "loss", "direction": "minimize", "planned": 1, "finished": True}
     path = f"/api/v1/namespaces/tensorplane-dev/configmaps/{planned.run}-results"

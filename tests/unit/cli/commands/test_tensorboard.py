@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from cli.commands.tensorboard import query
+from cli.commands.tensorboard import command as tensorboard
 from core.errors import UserError
 
 
@@ -26,7 +26,7 @@ FOLDER = {"name": "TENSORBOARD_DIR", "value": "/models/tensorboard/train-1a2b"}
 
 
 def test_it_shows_all_runs_of_the_jobs_folder_and_names_this_one() -> None:
-    pod = query.of_job(_job_set(FOLDER))
+    pod = tensorboard.of_job(_job_set(FOLDER))
     (container,) = pod["spec"]["containers"]
     assert container["command"][-6:] == ["--logdir", "/models/tensorboard", "--host", "127.0.0.1", "--port", "6006"]
     assert container["readinessProbe"]
@@ -38,9 +38,9 @@ def test_it_shows_all_runs_of_the_jobs_folder_and_names_this_one() -> None:
 
 @pytest.mark.parametrize(("image", "used"), [(None, "train:1"), ("board:2", "board:2")])
 def test_another_image_may_have_tensorboard(image: str | None, used: str) -> None:
-    assert query.of_job(_job_set(FOLDER), image)["spec"]["containers"][0]["image"] == used
+    assert tensorboard.of_job(_job_set(FOLDER), image)["spec"]["containers"][0]["image"] == used
 
 
 def test_a_job_without_event_files_has_none_to_show() -> None:
     with pytest.raises(UserError, match=r"^train-1a2b: writes no event files; set `tensorboard: \{volume: …\}` in its"):
-        query.of_job(_job_set())
+        tensorboard.of_job(_job_set())

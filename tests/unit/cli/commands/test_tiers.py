@@ -16,7 +16,8 @@ from rich.console import Console
 from cli.commands.preview.report import Components, Report
 from cli.commands.preview.sections import preemption
 from cli.commands.preview.sections import queues as queues_section
-from cli.commands.tiers import drawing, query, tables, text
+from cli.commands.tiers import command as tiers
+from cli.commands.tiers import drawing, tables
 from cli.commands.tiers import rows as tier_rows
 from components.node_groups import fleet
 from components.node_groups.cluster_properties import Site
@@ -102,7 +103,7 @@ def test_machines_outside_the_catalog_count_as_cores_and_gpus() -> None:
         "a": {"cpus": 4, "memoryGib": 8, "gpus": {"any": 2}},
         "b": {"mayBorrow": {"cpu": 4, "any": 1}},
     }
-    assert list(text.rows([], tier_rows.tiers(registered(queues, {})))) == [
+    assert list(tables.tier_rows([], tier_rows.tiers(registered(queues, {})))) == [
         ("a", "normal", "-", "1", "cpu", "4 cores", "0"),
         ("", "", "", "2", "any", "2", "0"),
         ("b", "normal", "-", "1", "cpu", "0", "4 cores from a"),
@@ -115,7 +116,7 @@ def test_teams_get_what_their_queues_have_together() -> None:
         "a": {"gpus": {"t4": 2}, "mayBorrow": {"t4": 1}, "teams": ["x", "y"]},
         "b": {"gpus": {"t4": 4}, "teams": ["y"]},
     }
-    headings, *rows = text.team_rows(tier_rows.tiers(registered(queues)))
+    headings, *rows = tables.team_rows(tier_rows.tiers(registered(queues)))
     assert headings == ("team", "cpu", "t4", "a100-80gb", "h100-80gb", "queues")
     assert rows == [("x", "never", "2 + 1", "never", "never", "a"), ("y", "never", "6", "never", "never", "a, b")]
 
@@ -126,7 +127,7 @@ def test_a_team_never_gets_more_than_there_is() -> None:
         "research": {"gpus": {"h100-80gb": 8}, "mayBorrow": {"h100-80gb": 24}, "teams": ["vision", "speech"]},
         "production": {"gpus": {"h100-80gb": 24}, "lends": {"h100-80gb": 24}, "teams": ["vision"]},
     }
-    shown = {team: row for team, *row in text.team_rows(tier_rows.tiers(registered(queues, groups)))[1:]}
+    shown = {team: row for team, *row in tables.team_rows(tier_rows.tiers(registered(queues, groups)))[1:]}
     assert shown == {"speech": ["never", "8 + 24", "research"], "vision": ["never", "32", "production, research"]}
 
 
@@ -137,14 +138,16 @@ def test_a_team_borrows_what_others_lend_and_no_more() -> None:
         "c": {"gpus": {"t4": 4}, "lends": {"t4": 3}},
         "d": {"gpus": {"t4": 2}, "cohort": "none"},
     }
-    (row,) = text.team_rows(tier_rows.tiers(registered(queues)))[1:]
+    (row,) = tables.team_rows(tier_rows.tiers(registered(queues)))[1:]
     assert row[2] == "2 + 3"
 
 
 def test_of_many_lenders_and_teams_some_are_named() -> None:
     queues = {name: {"gpus": {"t4": 1}} for name in "bcdefg"}
     rows = list(
-        text.rows([], tier_rows.tiers(registered({**queues, "a": {"mayBorrow": {"t4": 1}, "teams": [*"uvwxyz"]}})))
+        tables.tier_rows(
+            [], tier_rows.tiers(registered({**queues, "a": {"mayBorrow": {"t4": 1}, "teams": [*"uvwxyz"]}}))
+        )
     )
     assert rows[0][2] == "u, v, w, x and 2 more"
     assert rows[0][-1] == "1 from b, c, d, e and 2 more"
@@ -153,7 +156,7 @@ def test_of_many_lenders_and_teams_some_are_named() -> None:
 def test_a_change_shows_what_was() -> None:
     before = registered({"a": {"gpus": {"t4": 2}, "priority": "high"}, "gone": {"gpus": {"h100-80gb": 1}}})
     after = registered({"a": {"gpus": {"a100-80gb": 2, "t4": 4}}, "new": {"gpus": {"h100-80gb": 1}}})
-    rows = list(text.rows(tier_rows.tiers(before), tier_rows.tiers(after)))
+    rows = list(tables.tier_rows(tier_rows.tiers(before), tier_rows.tiers(after)))
     assert rows == [
         ("a", "high → normal", "-", "1", "t4", "2 → 4", "0"),
         ("", "", "", "never → 2", "a100-80gb", "0 → 2", "0"),
@@ -163,7 +166,7 @@ def test_a_change_shows_what_was() -> None:
         ("gone (deleted)", "normal", "-", "1", "h100-80gb", "1", "0"),
         ("", "", "", "never", "cpu, t4, a100-80gb", "0", "0"),
     ]
-    kinds = list(text.flavor_rows(tier_rows.flavors(before), tier_rows.flavors(after)))
+    kinds = list(tables.flavor_rows(tier_rows.flavors(before), tier_rows.flavors(after)))
     assert ("t4", "8", "2 → 4", "6 → 4") in kinds
 
 
@@ -203,7 +206,7 @@ def test_a_preview_says_who_may_be_stopped_for_whom_and_what_that_costs() -> Non
 
 
 def test_programs_get_every_fact() -> None:
-    told = json.loads(json.dumps(query.plain(tier_rows.tiers(QUEUES), tier_rows.flavors(QUEUES))))
+    told = json.loads(json.dumps(tiers.plain(tier_rows.tiers(QUEUES), tier_rows.flavors(QUEUES))))
     assert [queue["name"] for queue in told["queues"]] == ["production", "research"]
     assert told["flavors"][1] == {"name": "t4", "gpus": True, "capacity": 8, "guaranteed": 8, "unreserved": 0}
     assert told["teams"]["vision"]["a100-80gb"] == {"guaranteed": 4, "borrowable": 4}
@@ -214,7 +217,7 @@ def test_settings_that_only_pulumi_can_read_are_refused(tmp_path: Path) -> None:
         file = tmp_path / f"Pulumi.{stack}.yaml"
         file.write_text("config: {'tensorplane:queues': {secure: abcd}}")
         with pytest.raises(UserError, match=f"encrypted values; for the table, run: {command}$"):
-            query.run(file, Console(), as_json=False)
+            tiers.run(file, Console(), as_json=False)
     file.write_text("config: {}")
     with pytest.raises(UserError, match="no queues are declared"):
-        query.run(file, Console(), as_json=False)
+        tiers.run(file, Console(), as_json=False)

@@ -14,10 +14,11 @@ import pytest
 from rich.console import Console
 
 from agents.lost_nodes import leaving
-from cli.commands.top import history, plot, query, rows
+from cli.commands.top import command as top
+from cli.commands.top import history, rows
 from cli.commands.top.history import Point
 from cli.kueue import workloads as queue_work
-from cli.kueue.facts import Facts, gather
+from cli.kueue.objects import ClusterObjects, gather
 from components.catalog import GPU_RESOURCE
 from core.errors import UserError
 from tests.support.goldens import GOLDEN
@@ -27,7 +28,7 @@ FACTS, _ = recorded("kueue_waiting")
 WORKS = queue_work.works(FACTS)
 
 
-def borrowing(facts: Facts) -> Facts:
+def borrowing(facts: ClusterObjects) -> ClusterObjects:
     """The recording with A100s of production at research's jobs instead."""
     workloads = copy.deepcopy(list(facts.workloads))
     for one in workloads:
@@ -40,7 +41,7 @@ def borrowing(facts: Facts) -> Facts:
 def test_the_recording_is_shown_as_recorded(width: int) -> None:
     output = io.StringIO()
     points = history.history(WORKS, NOW - timedelta(hours=1), NOW)
-    query.show(rows.of(FACTS, WORKS), points, ["GET /x: forbidden"], Console(file=output, width=width, highlight=False))
+    top.show(rows.of(FACTS, WORKS), points, ["GET /x: forbidden"], Console(file=output, width=width, highlight=False))
     shown = "".join(f"{line.rstrip()}\n" for line in output.getvalue().splitlines())
     path = GOLDEN / f"top-{width}.txt"
     if os.environ.get("UPDATE_GOLDEN"):
@@ -54,7 +55,7 @@ def test_the_recording_is_shown_as_recorded(width: int) -> None:
 )
 def test_without_queues_it_says_why_there_is_no_table(notes: list[str], line: str) -> None:
     output = io.StringIO()
-    query.show(rows.of(Facts("ml"), []), [Point(NOW, 0, 0)], notes, Console(file=output, width=80))
+    top.show(rows.of(ClusterObjects("ml"), []), [Point(NOW, 0, 0)], notes, Console(file=output, width=80))
     assert output.getvalue().startswith(line)
 
 
@@ -101,7 +102,7 @@ def test_unhealthy_gpus_and_leaving_nodes_are_named_and_counted() -> None:
     t4 = next(one for one in found.flavors if one.name == "t4")
     assert (t4.nodes, t4.ready, t4.capacity) == (2, 1, 3)
     output = io.StringIO()
-    query.show(found, [], [], Console(file=output, width=120))
+    top.show(found, [], [], Console(file=output, width=120))
     assert "\n".join(found.troubles) in output.getvalue()
     leaves["spec"] = {"unschedulable": True}
     assert rows.of(replace(FACTS, nodes=[leaves]), WORKS).troubles == (), "the number of ready nodes shows it"
@@ -117,7 +118,7 @@ def test_a_flavor_without_labels_has_the_nodes_of_no_other() -> None:
 
 
 def test_without_gpus_only_waiting_jobs_are_drawn() -> None:
-    drawn = "\n".join(plot.draw([Point(NOW - timedelta(hours=1), 2, 0), Point(NOW, 2, 0)], 80))
+    drawn = "\n".join(history.draw_history([Point(NOW - timedelta(hours=1), 2, 0), Point(NOW, 2, 0)], 80))
     assert "GPUs in use" not in drawn
     assert "jobs waiting" in drawn
 
@@ -148,7 +149,7 @@ def work(created: int, gpus: int = 4, ran: int = 0, **since: int) -> queue_work.
             ],
         },
     }
-    return queue_work.works(Facts("n", workloads=[thing]))[0]
+    return queue_work.works(ClusterObjects("n", workloads=[thing]))[0]
 
 
 def shape(*works: queue_work.Work) -> list[tuple[int, int, int]]:
@@ -183,7 +184,7 @@ def test_jobs_add_up() -> None:
 
 def test_programs_get_every_fact() -> None:
     at = datetime(2026, 11, 21, tzinfo=UTC)
-    told = json.loads(json.dumps(query.plain(rows.of(FACTS, WORKS), [Point(at, 1, 2)], ["note"])))
+    told = json.loads(json.dumps(top.plain(rows.of(FACTS, WORKS), [Point(at, 1, 2)], ["note"])))
     assert told["history"] == [{"at": "2026-11-21T00:00:00+00:00", "waiting": 1, "gpus": 2}]
     assert [queue["name"] for queue in told["queues"]] == ["production", "research"]
     assert told["notes"] == ["note"]
@@ -192,7 +193,7 @@ def test_programs_get_every_fact() -> None:
 @pytest.mark.parametrize("hours", ["x", "-1", "1e9", "nan"])
 def test_hours_that_are_none_are_one_line(hours: str) -> None:
     with pytest.raises(UserError, match=f"--history: '{hours}' is not a number of hours"):
-        query.run(query.Question("dev", hours=hours), Console())
+        top.run(top.TopOptions("dev", hours=hours), Console())
 
 
 class Api:

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from cli.commands.usage import query, rows
-from cli.commands.usage.query import Question
+from cli.commands.usage import command
+from cli.commands.usage import command as usage_command
+from cli.commands.usage.command import UsageOptions
 from components.base.price import Usd
 from core.errors import UserError
 from driver.stack_settings import StackSettings
@@ -37,19 +38,19 @@ FLAVORS = [_flavor("tp-t4", 2.0, 4.0), _flavor("tp-a100")]
 
 
 def test_hours_have_the_names_of_teams_and_flavors_and_a_range_of_costs() -> None:
-    found = rows.of(RECORDS, FLAVORS, {"seen": "vision"})
+    found = command.usage_rows(RECORDS, FLAVORS, {"seen": "vision"})
     assert [(row.month, row.team, row.flavor, row.gpu_hours, row.usd) for row in found] == [
         ("2026-10", "vision", "t4", 1.0, Usd(0.5, 1.0)),
         ("2026-11", None, "t4", 2.0, Usd(1.0, 2.0)),
         ("2026-11", "vision", "a100", 0.5, None),
     ]
-    assert rows.total(found) == (3.5, None)
-    assert rows.total(found[:2]) == (3.0, Usd(1.5, 3.0))
+    assert command.total(found) == (3.5, None)
+    assert command.total(found[:2]) == (3.0, Usd(1.5, 3.0))
 
 
 def test_an_unknown_price_is_a_dash_in_the_row_and_in_the_sum() -> None:
     output = io.StringIO()
-    query.show(rows.of(RECORDS, FLAVORS, {"seen": "vision"}), "all", Console(file=output, width=80))
+    usage_command.show(command.usage_rows(RECORDS, FLAVORS, {"seen": "vision"}), "all", Console(file=output, width=80))
     lines = [line.split() for line in output.getvalue().splitlines()]
     assert lines[1] == ["2026-10", "vision", "research", "t4", "1.0", "$0.50-1.00"]
     assert lines[3] == ["2026-11", "vision", "research", "a100", "0.5", "-"]
@@ -58,7 +59,7 @@ def test_an_unknown_price_is_a_dash_in_the_row_and_in_the_sum() -> None:
 
 def test_a_month_without_jobs_says_so() -> None:
     output = io.StringIO()
-    query.show([], "2026-12", Console(file=output, width=80))
+    usage_command.show([], "2026-12", Console(file=output, width=80))
     assert output.getvalue() == "No job has held GPUs in 2026-12.\n"
 
 
@@ -72,10 +73,10 @@ class _Api:
 
 def test_without_a_record_it_says_when_there_is_one(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="stack dev: the cluster has recorded no usage; it does once a stack"):
-        query.recorded(_Api(), StackSettings("dev", tmp_path))  # type: ignore[arg-type]
+        usage_command.recorded(_Api(), StackSettings("dev", tmp_path))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("month", ["november", "2026-13", "2026"])
 def test_a_month_that_is_none_is_refused(month: str) -> None:
     with pytest.raises(UserError, match=f"--month: '{month}' is not a month; set one such as "):
-        query.run(Question("dev", month=month), Console())
+        usage_command.run(UsageOptions("dev", month=month), Console())

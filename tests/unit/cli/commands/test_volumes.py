@@ -15,11 +15,12 @@ import pytest
 from rich.console import Console
 
 from cli.api_values import Object
-from cli.commands.volumes import facts as volume_facts
-from cli.commands.volumes import leftovers, query, rows, tables
-from cli.commands.volumes.facts import Facts
-from cli.output import times
+from cli.commands.volumes import command as volumes
+from cli.commands.volumes import leftovers, rows, tables
+from cli.commands.volumes import objects as volume_facts
+from cli.commands.volumes.objects import VolumeObjects
 from components.base import quantities
+from core import times
 from core.errors import UserError
 from tests.support.goldens import GOLDEN as FOLDER
 
@@ -90,7 +91,7 @@ def _pod(name: str, *claims: str, phase: str = "Running") -> Object:
     }
 
 
-FACTS = Facts(
+FACTS = VolumeObjects(
     claims=[
         _claim("scratch", "pv-scratch", storage_class="fast", phase="Pending"),
         _claim("models", "pv-models", storage_class="tensorplane-embedded", size="2Gi"),
@@ -141,7 +142,7 @@ def _rows() -> dict[str, rows.Volume]:
     return {one.name: one for one in rows.volumes(FACTS, SETTINGS)}
 
 
-def _printed(facts: Facts = FACTS, width: int = 190) -> str:
+def _printed(facts: VolumeObjects = FACTS, width: int = 190) -> str:
     drawn = io.StringIO()
     console = Console(width=width, file=drawn)
     left = leftovers.leftovers(facts)
@@ -264,7 +265,7 @@ def test_bytes_that_came_back_are_no_leftover() -> None:
 
 def test_programs_get_every_fact() -> None:
     told = tables.plain(rows.volumes(FACTS, SETTINGS), leftovers.leftovers(FACTS), ["note"], NOW)
-    again = json.loads(json.dumps(told, default=query._text))
+    again = json.loads(json.dumps(told, default=volumes._text))
     models = next(one for one in again["volumes"] if one["name"] == "models")
     assert (models["size"], models["used"], models["mirror"]["lag_seconds"]) == (2**31, 3 * 2**28, 120)
     assert models["snapshots"][-1]["taken"] == "2026-11-18T15:00:00+00:00"
@@ -272,9 +273,9 @@ def test_programs_get_every_fact() -> None:
 
 
 def test_a_cluster_without_any_of_it_says_so() -> None:
-    assert _printed(Facts()) == "No volumes.\n"
+    assert _printed(VolumeObjects()) == "No volumes.\n"
     assert (
-        _printed(replace(Facts(), notes=["GET /api: forbidden"]))
+        _printed(replace(VolumeObjects(), notes=["GET /api: forbidden"]))
         == "No volumes.\ncould not read: GET /api: forbidden\n"
     )
 

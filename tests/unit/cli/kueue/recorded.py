@@ -12,25 +12,25 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from cli.commands.why.answer import Asked
+from cli.commands.why.answer import Observed
 from cli.kueue import quota_tree, workloads
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import ClusterObjects, JobObjects
 
 NOW = datetime(2026, 11, 21, 21, 54, 30, tzinfo=UTC)
 _FOLDER = Path(__file__).parent
 
 
-def recorded(name: str) -> tuple[Facts, dict[str, Details]]:
+def recorded(name: str) -> tuple[ClusterObjects, dict[str, JobObjects]]:
     """One recording: everything, and what belongs to each job by the name of its JobSet."""
     told: dict[str, Any] = json.loads((_FOLDER / f"{name}.json").read_text())
-    details = {job: Details(each["pods"], (), job, each["order"]) for job, each in told.pop("details").items()}
+    details = {job: JobObjects(each["pods"], (), job, each["order"]) for job, each in told.pop("details").items()}
     priorities = frozenset(told.pop("priorities"))
-    return Facts("tensorplane-dev", priorities=priorities, **told), details
+    return ClusterObjects("tensorplane-dev", priorities=priorities, **told), details
 
 
-def asked(facts: Facts, details: dict[str, Details], job: str) -> Asked:
+def asked(facts: ClusterObjects, details: dict[str, JobObjects], job: str) -> Observed:
     """The question why about one job."""
     job_set = next(one for one in facts.job_sets if one["metadata"]["name"] == job)
     works = workloads.works(facts)
     work = next((each for each in works if each.owner == job_set["metadata"]["uid"]), None)
-    return Asked(job_set, work, works, facts, details[job], quota_tree.of(facts, works), NOW)
+    return Observed(job_set, work, works, facts, details[job], quota_tree.of(facts, works), NOW)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import stack_file
 from cli import __main__ as commands
-from cli.pachyderm import text, without_equal
+from cli.pachyderm import text, unsupported
 from cli.pachyderm.spec import Spec
 from cli.pachyderm.stage import Choice
 from core.errors import UserError
@@ -129,7 +129,7 @@ def test_every_field_of_a_spec_has_an_equal_or_a_note() -> None:
             found += fields(inner[0], f"{path}.") if inner and path != "input" else [path]
         return found
 
-    known = {*without_equal.CONVERTED, *without_equal.WITHOUT_EQUAL}
+    known = {*unsupported.CONVERTED, *unsupported.WITHOUT_EQUAL}
     assert [path for path in fields(Spec) if not any(f"{path}.".startswith(f"{one}.") for one in known)] == []
 
 

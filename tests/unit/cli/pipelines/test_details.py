@@ -13,12 +13,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cli.commands.runs import facts
-from cli.pipelines import described, details, eta, listed
+from cli.commands.runs import page_content
+from cli.pipelines import details, eta, listing, stage_spec
 from cli.pipelines.cost import Prices
 from cli.pipelines.details import Details, Stage
 from cli.pipelines.eta import Ahead
-from cli.pipelines.listed import StageRun
+from cli.pipelines.listing import StageRun
 from components.base.labels import STAGE
 from components.base.price import Usd
 from components.node_groups.fleet import Fleet
@@ -49,15 +49,15 @@ def test_what_has_not_run_when_the_run_ends_was_omitted() -> None:
 
 
 def test_a_stage_is_described_as_the_run_has_it() -> None:
-    embed = described.of(SECOND, "embed")
+    embed = stage_spec.of(SECOND, "embed")
     assert embed.after == ("clean",)
     assert embed.image.startswith("registry.example/embed@sha256:")
     assert embed.command == ("python3", "-m", "embed")
     assert (embed.output, embed.is_job, embed.parallel) == ("vectors", False, 4)
-    assert embed.inputs["words"] == described.Input("words", "/in/words", "batch of 100", "8c1f2a7be01d")
-    assert described.of(SECOND, "report").after == ("count", "embed")
-    assert described.of(SECOND, "report").inputs["counts"].commit == ""
-    assert described.of(SECOND, "count").params == {"LEAST": "2"}
+    assert embed.inputs["words"] == stage_spec.Input("words", "/in/words", "batch of 100", "8c1f2a7be01d")
+    assert stage_spec.of(SECOND, "report").after == ("count", "embed")
+    assert stage_spec.of(SECOND, "report").inputs["counts"].commit == ""
+    assert stage_spec.of(SECOND, "count").params == {"LEAST": "2"}
 
 
 def test_a_stage_that_publishes_has_no_program_and_says_where() -> None:
@@ -66,10 +66,10 @@ def test_a_stage_that_publishes_has_no_program_and_says_where() -> None:
     (about,) = (one["metadata"]["annotations"] for one in specs if one["name"] == "report")
     decisive = {"publish": "digits-server", "paths": {"counts": "/data/counts"}}
     about[STAGE] = json.dumps({**json.loads(about[STAGE]), "decisive": decisive})
-    found = described.of(run, "report")
+    found = stage_spec.of(run, "report")
     assert (found.image, found.command, found.publishes_to) == ("", (), "digits-server")
     assert [one.path for one in found.inputs.values()] == ["/data/counts", "/in/vectors"]
-    labels = dict(facts.of(_stage(_details(run), "report"), _details(run), "logs"))
+    labels = dict(page_content.stage_details(_stage(_details(run), "report"), _details(run), "logs"))
     assert labels["Publishes to"] == "digits-server"
     assert "Image" not in labels
 
@@ -100,7 +100,7 @@ def test_the_last_run_in_which_a_stage_worked_tells_how_long_it_takes() -> None:
     idle = workflow(
         {"count": Ran(0, 2, summary={"parts": 1, "unchanged": 1})}, name="texts-2", phase="Succeeded", end=2
     )
-    run, *others = listed.runs([SECOND, idle, FIRST], at(130))
+    run, *others = listing.list_runs([SECOND, idle, FIRST], at(130))
     found = eta.last(run, others, "count")
     assert found
     assert found.seconds == 100
@@ -210,10 +210,10 @@ def test_every_fact_is_json() -> None:
 
 
 def test_pods_of_a_template_ask_for_what_its_containers_ask_for() -> None:
-    asked = described.requests(FIRST, "embed-work")
+    asked = stage_spec.requests(FIRST, "embed-work")
     assert asked["cpu"] == pytest.approx(2.05)
     assert asked["nvidia.com/gpu"] == 1
-    assert described.requests(FIRST, "other") == {}
+    assert stage_spec.requests(FIRST, "other") == {}
 
 
 def test_a_workflow_that_argo_wrote_is_read_like_that() -> None:

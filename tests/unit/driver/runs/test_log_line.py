@@ -24,7 +24,7 @@ _IN_WORDS = "step 150 (25 %), loss 0.242167, 51.1 steps/s, 9 s left"
         (["tensorplane: step=7 loss=1.0 steps_per_second=2.0"], "step 7, loss 1.0, 2.0 steps/s"),
         (["tensorplane: step=7 steps_per_second=2.0 percent=100.0 eta_seconds=0"], "step 7 (100 %), 2.0 steps/s"),
         (["tensorplane: step=7 steps_per_second=2.0 eta_seconds=100"], "step 7, 2.0 steps/s, 100 s left"),
-        (["tensorplane: step=7 steps_per_second=2.0 eta_seconds=7300"], "step 7, 2.0 steps/s, 3 h left"),
+        (["tensorplane: step=7 steps_per_second=2.0 eta_seconds=7300"], "step 7, 2.0 steps/s, 2 h left"),
     ],
 )
 def test_the_newest_progress_is_shown_in_words(lines: list[str], shown: str) -> None:

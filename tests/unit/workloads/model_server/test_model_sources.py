@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 import stack
-from cli.commands.run import asked, plan
-from cli.commands.run.asked import Given
+from cli.commands.run import plan, request
 from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
 from stack import published
 from tests.support.faults import dev, faults_of
@@ -130,9 +130,9 @@ def test_workload_stacks_and_persons_find_the_folder_without_the_job(
     assert project.load().models["digits-server"].path == "published/digits"
     (tmp_path / "train.py").write_text("")
     monkeypatch.chdir(tmp_path)
-    given = Given(volumes=("models:/models",), publish="digits-server", queue="training")
+    given = JobOptions(volumes=("models:/models",), publish="digits-server", queue="training")
     planned = plan.planned(
-        asked.job(None, None, ("python3", "train.py"), given),
+        request.job(None, None, ("python3", "train.py"), given),
         Platform("dev", Settings(_tree({"publish": "digits-server"}))),
     )
     assert "'--publish-to', '/models/published/digits'" in str(planned.objects[0])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import stack
-from cli.commands.notebook import query
+from cli.commands.notebook import command as notebook_command
 from components.base.settings import Settings
 from core.errors import UserError
 from tests.support.faults import dev, faults_of
@@ -31,7 +31,7 @@ def tree(**notebook: Any) -> dict[str, Any]:
 
 
 def _planned(settings: dict[str, Any]) -> Any:
-    return query.planned(stack.load(Settings(settings)), "desk")
+    return notebook_command.planned(stack.load(Settings(settings)), "desk")
 
 
 def test_its_job_waits_in_the_queue_and_ends_when_it_is_idle() -> None:
@@ -91,13 +91,13 @@ def test_in_a_queue_that_borrows_it_needs_no_checkpoints() -> None:
 def test_encrypted_settings_are_refused_because_nobody_decrypts_them() -> None:
     keys = ["tensorplane:workloads.desk.env.KEY", "tensorplane:workloads.digits.env.KEY"]
     with pytest.raises(UserError) as refused:
-        query.check_readable("desk", keys)
+        notebook_command.check_readable("desk", keys)
     assert [line.split(": ")[0] for line in refused.value.lines] == keys[:1]
-    query.check_readable("desk", keys[1:])
+    notebook_command.check_readable("desk", keys[1:])
 
 
 def test_an_unknown_notebook_names_those_there_are() -> None:
     with pytest.raises(
         UserError, match=r"dsk: the stack declares no such notebook; it has desk \(did you mean desk\?\)"
     ):
-        query.planned(stack.load(Settings(tree())), "dsk")
+        notebook_command.planned(stack.load(Settings(tree())), "dsk")

@@ -11,7 +11,7 @@ import yaml
 
 import stack
 from cli import stack_config
-from cli.commands.check import settings as check
+from cli.commands.check import command as check_command
 from core.errors import UserError
 from core.paths import PROJECT
 from driver.stack_settings import StackSettings
@@ -21,7 +21,7 @@ from tests.support import rendering
 def _faults(file: Path) -> list[str]:
     try:
         # The SDK keeps its configuration in the context: this one is thrown away.
-        contextvars.copy_context().run(check.run, file)
+        contextvars.copy_context().run(check_command.run, file)
     except UserError as fault:
         return list(fault.lines)
     return []
@@ -114,7 +114,7 @@ config:
 
 def test_encrypted_values_are_left_to_the_engine(tmp_path: Path) -> None:
     file = _file(tmp_path, f"config:\n  tensorplane:workloads: {{x: {{{_JOB}, env: {{S: {{secure: AAAA}}}}}}}}\n")
-    told = contextvars.copy_context().run(check.run, file)
+    told = contextvars.copy_context().run(check_command.run, file)
     assert told == (
         "Pulumi.dev.yaml: no mistakes found; only Pulumi can check encrypted values: tensorplane:workloads.x.env.S"
     )
@@ -188,26 +188,28 @@ def _prod_with(tmp_path: Path, **more: object) -> Path:
 
 
 def test_a_group_for_others_jobs_is_a_note_and_no_fault(tmp_path: Path) -> None:
-    note, done = contextvars.copy_context().run(check.run, _prod_with(tmp_path)).split("\n")
+    note, done = contextvars.copy_context().run(check_command.run, _prod_with(tmp_path)).split("\n")
     assert note.startswith("note: tensorplane:nodeGroups.old.spot: no workload of this stack can run on spot nodes ")
     assert done == "Pulumi.prod.yaml: no mistakes found"
 
 
 def test_groups_of_a_stack_with_teams_need_no_note(tmp_path: Path) -> None:
-    said = contextvars.copy_context().run(check.run, _prod_with(tmp_path, **{"tensorplane:teams": {"vision": {}}}))
+    said = contextvars.copy_context().run(
+        check_command.run, _prod_with(tmp_path, **{"tensorplane:teams": {"vision": {}}})
+    )
     (note, _) = said.splitlines()
     assert note.startswith("note: tensorplane:teams.vision: no queue has the team")
 
 
 def test_an_environment_is_a_note_since_the_state_decides(tmp_path: Path) -> None:
     file = _file(tmp_path, "environment: [x]\nconfig: {volumes: {a: {sizeGib: 1}}}\n")
-    told = contextvars.copy_context().run(check.run, file).split("\n")
+    told = contextvars.copy_context().run(check_command.run, file).split("\n")
     assert told[0].startswith("note: Pulumi.dev.yaml: environment: environments work only with state in Pulumi Cloud")
 
 
 def test_teams_without_queues_are_a_note(tmp_path: Path) -> None:
     without: dict[str, object] = {"tensorplane:teams": {"vision": {}}, "tensorplane:queues": {}}
-    said = contextvars.copy_context().run(check.run, _prod_with(tmp_path, **without))
+    said = contextvars.copy_context().run(check_command.run, _prod_with(tmp_path, **without))
     assert said.startswith(
         "note: tensorplane:teams: is set but there are no queues, so it has no effect; declare queues,"
     )

@@ -11,7 +11,7 @@ import pytest
 import stack
 from cli import __main__ as commands
 from cli import stack_config
-from cli.commands.check import machine, node_sizes
+from cli.commands.check import node_sizes
 from components.base.settings import Settings
 from core.kube import Kube
 from tests.support.faults import put
@@ -33,7 +33,7 @@ def _told(**changes: Any) -> list[str]:
         put(tree, path, value)
     config = stack.load(Settings(tree))
     api = cast(Kube, Api())
-    return [str(fault) for fault in node_sizes.faults(config, lambda: node_sizes.of_nodes(api))]
+    return [str(fault) for fault in node_sizes.problems(config, lambda: node_sizes.of_nodes(api))]
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_a_stage_larger_than_the_machine_of_the_embedded_cluster_is_refused_with
 ) -> None:
     (tmp_path / "Pulumi.dev.yaml").write_text(_STAGE)
     monkeypatch.setattr(stack_config, "file", lambda _: tmp_path / "Pulumi.dev.yaml")
-    monkeypatch.setattr(machine, "has_cluster", lambda: started)
+    monkeypatch.setattr(node_sizes, "has_embedded_cluster", lambda: started)
     monkeypatch.setattr(node_sizes, "of_machine", lambda _: [(2000, 8192)])
     assert commands.main(["check", *words]) == int(refused)
     line = "tensorplane:workloads.large.stages.all.resources.cpus: this machine has only 2 cores for pods"
@@ -107,5 +107,5 @@ def test_a_pod_larger_than_each_of_several_nodes_is_one_line() -> None:
     del tree["workloads"]["digits"]["queue"]
     put(tree, "workloads/digits/resources/cpus", 2)
     config = stack.load(Settings(tree))
-    [fault] = node_sizes.faults(config, lambda: [(1000, 4096), (1000, 4096)])
+    [fault] = node_sizes.problems(config, lambda: [(1000, 4096), (1000, 4096)])
     assert "cpus: each node of this machine has only 1 cores for pods" in str(fault)

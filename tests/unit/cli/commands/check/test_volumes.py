@@ -63,7 +63,7 @@ class Api:
 
 def told(**volumes: Any) -> list[str]:
     declared = {name: VolumeArgs.model_validate(args) for name, args in volumes.items()}
-    return [str(fault) for fault in live_check.faults(declared, Embedded(), "ml", Api())]  # type: ignore[arg-type]
+    return [str(fault) for fault in live_check.problems(declared, Embedded(), "ml", Api())]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -125,6 +125,6 @@ def test_valid_volumes_have_no_faults_and_unused_facts_are_not_read() -> None:
     assert told(new={"sizeGib": 1, "from": {"snapshot": "young"}}) == []
     assert told(new={"sizeGib": 1200, "backend": {"kind": "fsxLustre"}, "from": {"snapshot": "backup-1"}}) == []
     api = Api()
-    assert list(live_check.faults({}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
-    assert list(live_check.faults({"models": VolumeArgs(size_gib=3)}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
+    assert list(live_check.problems({}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
+    assert list(live_check.problems({"models": VolumeArgs(size_gib=3)}, Embedded(), "ml", api)) == []  # type: ignore[arg-type]
     assert api.asked == [AT]

@@ -9,7 +9,7 @@ import pytest
 from agents.lost_nodes import cluster
 from cli.commands.why import deployed
 from cli.commands.why.answer import Answer
-from cli.kueue.facts import Details
+from cli.kueue.objects import JobObjects
 
 _READY, _NOT_READY = ({"type": "Ready", "status": status} for status in ("True", "False"))
 _UNKNOWN = {"type": "Ready", "status": "Unknown"}
@@ -31,7 +31,7 @@ def _node(name: str = "gpu-7", *, condition: dict[str, str] = _READY, taint: str
 
 
 def _answer(pods: list[dict[str, Any]], *nodes: dict[str, Any], events: list[dict[str, Any]] | None = None) -> Answer:
-    return deployed.answer("digits-server", Details(pods, events or []), [*nodes])
+    return deployed.answer("digits-server", JobObjects(pods, events or []), [*nodes])
 
 
 def test_a_server_whose_pods_run_on_sound_nodes_needs_no_line() -> None:

@@ -6,9 +6,10 @@ from typing import Any, cast
 
 import pytest
 
-from cli.commands.why import query, verdict
-from cli.commands.why.answer import Asked
-from cli.kueue.facts import Details, Facts
+from cli.commands.why import command as why
+from cli.commands.why import verdict
+from cli.commands.why.answer import Observed
+from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import Room
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
@@ -17,13 +18,13 @@ from workloads.pods.mounts import Mountable
 
 
 def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
-    facts = Facts("ml")
-    asked = Asked(
+    facts = ClusterObjects("ml")
+    asked = Observed(
         job_set_of("Failed", restarts=3, restartsCountTowardsMax=1),
         None,
         (),
         facts,
-        Details([pod_of(**exited(1, TRACEBACK))]),
+        JobObjects([pod_of(**exited(1, TRACEBACK))]),
         Room({}, {}, ()),
         NOW,
     )
@@ -40,12 +41,12 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
 
 @pytest.mark.parametrize(("stack", "deploy"), [("dev", "make up"), ("prod", "make up STACK=prod")])
 def test_a_failed_job_is_run_again_by_its_own_stack(stack: str, deploy: str) -> None:
-    found = query.ask(_failed(), "ml", "digits", {}, stack=stack)
+    found = why.ask(_failed(), "ml", "digits", {}, stack=stack)
     assert f" deploy with: {deploy}. " in found.lines[-1]
 
 
 def test_a_teams_failed_job_is_no_stacks_to_run_again() -> None:
-    found = query.ask(_failed(), "another", f"ml/{RUN}", {})
+    found = why.ask(_failed(), "another", f"ml/{RUN}", {})
     assert found.lines[-1] == "The settings do not declare it; its owner can delete the JobSet and create it again."
 
 
@@ -59,12 +60,12 @@ def _failed() -> Kube:
 
 
 def test_why_needs_no_kueue() -> None:
-    found = query.ask(_failed(), "ml", "digits", {})
+    found = why.ask(_failed(), "ml", "digits", {})
     assert (found.state, found.lines[3]) == ("failed", "  ValueError: boom")
 
 
 def test_why_tells_what_nothing_ends() -> None:
-    asked = Asked(job_set_of(), None, (), Facts("ml"), Details([unpulled()]), Room({}, {}, ()), NOW)
+    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), Room({}, {}, ()), NOW)
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
@@ -76,7 +77,9 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     running = pod_of()
     running["spec"] = {"nodeName": "node"}
     running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
-    asked = Asked(job_set_of(restarts=1), None, (), Facts("ml"), Details([running]), Room({}, {}, ()), NOW)
+    asked = Observed(
+        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), Room({}, {}, ()), NOW
+    )
     found = verdict.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
@@ -88,7 +91,9 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
         volumes={"models": None},
         checkpoints={"volume": "models"},
     ).job_set
-    asked = Asked({**kept, "status": {"restarts": 2}}, None, (), Facts("ml"), Details([]), Room({}, {}, ()), NOW)
+    asked = Observed(
+        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), Room({}, {}, ()), NOW
+    )
     assert verdict.answer(asked).lines[-2:] == (
         "It was restarted 2 times (0 count against maxRestarts).",
         "How the start before ended: tensorplane logs trial-7 --previous.",

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from agents.quota_return.flavors import TAINT
-from cli.kueue.facts import Facts
+from cli.kueue.objects import ClusterObjects
 from components.base.labels import FLAVOR
 from tests.unit.cli.commands.why.test_why import answer, borrowed_by_research
 
@@ -19,7 +19,7 @@ CORDONED = "No node of h100-80gb takes pods: hopper-0 is cordoned, hopper-1 is c
 RECLAIMED = "Queue production is guaranteed 4 a100-80gb and holds 0: Kueue preempts jobs that borrow the rest."
 
 
-def _facts(change: Callable[[dict[str, Any]], object], *, tainted: bool = True, placed: bool = True) -> Facts:
+def _facts(change: Callable[[dict[str, Any]], object], *, tainted: bool = True, placed: bool = True) -> ClusterObjects:
     """Others borrow the A100 of queue production, whose job high3 waits; `change` of each node with H100."""
     facts = borrowed_by_research()
     flavors, nodes = copy.deepcopy([*facts.flavors]), copy.deepcopy([*facts.nodes])

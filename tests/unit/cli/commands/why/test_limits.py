@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from cli.commands.why import limits, pods, verdict
-from cli.kueue.facts import Details
+from cli.kueue.objects import JobObjects
 from tests.unit.cli.commands.why.test_why import WAITING, WAITING_DETAILS, changed
 from tests.unit.cli.kueue.recorded import asked
 
@@ -107,5 +107,5 @@ def test_a_resource_quota_that_stops_its_jobs_is_named_with_the_numbers() -> Non
     }
     other = {**event, "involvedObject": {"kind": "JobSet", "name": "sweep-10"}}
     refused = (f"The API server refuses its Jobs: {reason}.",)
-    assert pods.reasons(Details((), [other, event], "sweep-1-")) == refused
-    assert pods.reasons(Details((), [other], "sweep-1-")) == ("It has no pods yet.",)
+    assert pods.reasons(JobObjects((), [other, event], "sweep-1-")) == refused
+    assert pods.reasons(JobObjects((), [other], "sweep-1-")) == ("It has no pods yet.",)

@@ -10,7 +10,7 @@ import pytest
 
 from agents.lost_nodes import cluster
 from cli.commands.why import nodes
-from cli.kueue.facts import Details, details
+from cli.kueue.objects import JobObjects, details
 from components.base.labels import FENCED
 from core.kube import Kube
 from tests.support.failed_jobs import NOW
@@ -27,17 +27,17 @@ def _pod(*, due: float | None, fenced: bool = False, phase: str = "Running") -> 
 
 @pytest.mark.parametrize("pod", [_pod(due=None), _pod(due=20), _pod(due=-10), _pod(due=-90, phase="Succeeded")])
 def test_pods_that_run_or_end_in_time_need_no_line(pod: dict[str, Any]) -> None:
-    assert list(nodes.lines(Details([pod]), NOW)) == []
+    assert list(nodes.lines(JobObjects([pod]), NOW)) == []
 
 
 def test_a_pod_that_may_not_be_ended_by_force_is_named_with_the_command() -> None:
-    (line,) = nodes.lines(Details([_pod(due=-90)]), NOW)
+    (line,) = nodes.lines(JobObjects([_pod(due=-90)]), NOW)
     assert line.startswith("Node gpu-7 does not report the end of digits-worker-0-1, so no new pods start.")
     assert line.endswith(" kubectl -n ml delete pod digits-worker-0-1 --force --grace-period=0")
 
 
 def test_a_fenced_pod_is_the_agents_to_end() -> None:
-    (line,) = nodes.lines(Details([_pod(due=-90, fenced=True)]), NOW)
+    (line,) = nodes.lines(JobObjects([_pod(due=-90, fenced=True)]), NOW)
     assert line.endswith("; the agent nodes.lost ends them if the node is lost or not ready.")
 
 
@@ -70,6 +70,6 @@ def test_a_broken_device_of_a_running_pod_is_named() -> None:
     resources = [{"resourceID": "GPU-5", "health": "Unhealthy"}, {"resourceID": "GPU-6", "health": "Healthy"}]
     allocated = [{"name": "nvidia.com/gpu", "resources": resources}]
     pod["status"]["containerStatuses"] = [{"name": "main", "allocatedResourcesStatus": allocated}]
-    (line,) = nodes.lines(Details([pod]), NOW)
+    (line,) = nodes.lines(JobObjects([pod]), NOW)
     assert line.startswith("nvidia.com/gpu GPU-5 of node gpu-7, which digits-worker-0-1 has, is unhealthy; the agent ")
-    assert list(nodes.lines(Details([{**pod, "metadata": _pod(due=20)["metadata"]}]), NOW)) == [], "it moves already"
+    assert list(nodes.lines(JobObjects([{**pod, "metadata": _pod(due=20)["metadata"]}]), NOW)) == [], "it moves already"

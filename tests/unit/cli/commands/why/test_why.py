@@ -14,13 +14,14 @@ from rich.console import Console
 from agents.lost_nodes import cluster
 from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
+from cli.commands.why import command as why_command
 from cli.commands.why import pods as why_pods
-from cli.commands.why import query, shortage, verdict, waiting
-from cli.jobs.named import named
-from cli.kueue import flavor_match, quota_tree, unqueued
+from cli.commands.why import shortage, verdict, waiting
+from cli.kueue import flavor_fit, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
-from cli.kueue.facts import Details, Facts
+from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.workloads import Pods
+from cli.training_jobs.find import get_job_set
 from components.catalog import GPU_RESOURCE
 from core.errors import UserError
 from tests.support.goldens import GOLDEN
@@ -31,7 +32,9 @@ HELD, HELD_DETAILS = recorded("kueue_without_a_node")
 JOBS = ("low1", "low3", "low4", "low5", "high3", "big", "lost", "noclass", "free", "search-1cb7c08e")
 
 
-def answer(job: str, facts: Facts = WAITING, details: dict[str, Details] = WAITING_DETAILS) -> why_answer.Answer:
+def answer(
+    job: str, facts: ClusterObjects = WAITING, details: dict[str, JobObjects] = WAITING_DETAILS
+) -> why_answer.Answer:
     name = job if "-" in job else f"{job}-aaaa"
     return verdict.answer(asked(facts, details, name))
 
@@ -40,10 +43,10 @@ def test_the_answers_are_as_recorded() -> None:
     output = io.StringIO()
     console = Console(file=output, width=80, highlight=False)
     for job in JOBS:
-        query.show(answer(job), console)
+        why_command.show(answer(job), console)
         console.print()
     for job in ("high3", "low4"):
-        query.show(answer(job, HELD, HELD_DETAILS), console)
+        why_command.show(answer(job, HELD, HELD_DETAILS), console)
         console.print()
     told = "".join(f"{line.rstrip()}\n" for line in output.getvalue().splitlines())
     path = GOLDEN / "why.txt"
@@ -61,7 +64,7 @@ def test_programs_get_the_state(job: str, state: str) -> None:
     assert answer(job).state == state
 
 
-def changed(facts: Facts, job: str, **status: Any) -> Facts:
+def changed(facts: ClusterObjects, job: str, **status: Any) -> ClusterObjects:
     """The recording with other conditions of a job's Workload."""
     workloads = copy.deepcopy(list(facts.workloads))
     (one,) = (w for w in workloads if w["metadata"]["ownerReferences"][0]["name"] == f"{job}-aaaa")
@@ -121,13 +124,13 @@ def test_who_stopped_it_may_be_gone() -> None:
 def test_without_kueues_own_list_the_order_is_by_priority_and_time() -> None:
     found = asked(WAITING, WAITING_DETAILS, "low5-aaaa")
     assert found.work is not None
-    names = [work.name for work in waiting.in_line(found.work, found.works, Details())]
+    names = [work.name for work in waiting.in_line(found.work, found.works, JobObjects())]
     assert names == ["low3-aaaa", "low4-aaaa", "low5-aaaa", "big-aaaa"]
     urgent = changed(WAITING, "low5")
     next(w for w in urgent.workloads if "low5" in w["metadata"]["name"])["spec"]["priority"] = 101
     works = queue_work.works(urgent)
     work = next(each for each in works if each.name == "low5-aaaa")
-    assert waiting.in_line(work, works, Details())[0] is work
+    assert waiting.in_line(work, works, JobObjects())[0] is work
 
 
 def test_who_may_not_see_the_queues_hears_what_kueue_says() -> None:
@@ -148,7 +151,7 @@ def test_a_strict_queue_says_what_it_waits_behind() -> None:
     )
 
 
-def borrowed_by_research(**held: str) -> Facts:
+def borrowed_by_research(**held: str) -> ClusterObjects:
     """The A100 that are guaranteed to queue production are held by a job of queue research."""
     given = {
         "name": "worker",
@@ -227,7 +230,7 @@ def test_a_flavor_lets_in_what_selects_and_tolerates_it() -> None:
 
     def inside(*, selector: dict[str, str] | None = None, terms: tuple[Any, ...] = (), tolerates: bool = True) -> bool:
         pods = Pods("worker", 1, {}, selector or {}, (exists,) if tolerates else (), terms)
-        return flavor_match.lets_in(flavor, pods, {"card", "shared"})
+        return flavor_fit.lets_in(flavor, pods, {"card", "shared"})
 
     assert inside()
     assert not inside(tolerates=False)
@@ -269,13 +272,13 @@ def test_pods_say_what_they_wait_for() -> None:
         pod("e", None, phase="Succeeded"),
     ]
     event = {"involvedObject": {"uid": "a"}, "reason": "TriggeredScaleUp", "message": "pod triggered scale-up: 0->1"}
-    assert why_pods.reasons(Details(pods, [event])) == (
+    assert why_pods.reasons(JobObjects(pods, [event])) == (
         "1 of 4 pods have no node yet: not scheduled yet.",
         "Nodes are being added: pod triggered scale-up: 0->1",
         "1 of 4 pods have a node but do not run: image a:1 cannot be pulled: ImagePullBackOff: no such image.",
         "1 of 4 pods have a node but do not run: Running, not ready.",
     )
-    assert why_pods.reasons(Details()) == ("It has no pods yet.",)
+    assert why_pods.reasons(JobObjects()) == ("It has no pods yet.",)
 
 
 def test_pods_that_the_api_server_refuses_are_reported_with_its_reason() -> None:
@@ -291,9 +294,9 @@ def test_pods_that_the_api_server_refuses_are_reported_with_its_reason() -> None
         event("other", "2026-11-21T21:54:03Z", "another job's"),
     ]
     refused = ("The API server refuses its pods: violates PodSecurity: seLinuxOptions.",)
-    assert why_pods.reasons(Details((), events, "sweep-1-")) == refused
+    assert why_pods.reasons(JobObjects((), events, "sweep-1-")) == refused
     alive = {"metadata": {"name": "a", "uid": "a", "creationTimestamp": "2026-11-21T21:55:00Z"}, "spec": {}}
-    assert why_pods.reasons(Details([alive], events, "sweep-1-")) == ("Its pod has no node yet: not scheduled yet.",)
+    assert why_pods.reasons(JobObjects([alive], events, "sweep-1-")) == ("Its pod has no node yet: not scheduled yet.",)
 
 
 def test_taints_that_keep_a_waiting_job_off_are_named() -> None:
@@ -343,7 +346,7 @@ def test_gpus_of_pods_without_a_queue_are_reported() -> None:
     ],
 )
 def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> None:
-    assert named(WAITING.job_sets, WAITING.namespace, job, {})["metadata"]["name"] == name
+    assert get_job_set(WAITING.job_sets, WAITING.namespace, job, {})["metadata"]["name"] == name
 
 
 @pytest.mark.parametrize(
@@ -364,4 +367,4 @@ def test_a_job_is_named_by_workload_run_or_namespace(job: str, name: str) -> Non
 def test_a_job_that_is_not_there_is_one_line(job: str, stack: str, context: str, line: str) -> None:
     declared = {"later": {"kind": "trainingJob"}, "texts": {"kind": "pipeline"}, "server": {"kind": "modelServer"}}
     with pytest.raises(UserError, match=line):
-        named(WAITING.job_sets, WAITING.namespace, job, declared, stack, context)
+        get_job_set(WAITING.job_sets, WAITING.namespace, job, declared, stack, context)

@@ -1,0 +1,80 @@
+"""Makes a model again, and says whether it is the same."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+
+from rich.console import Console
+from rich.text import Text
+
+from cli import stack_config
+from cli.access import Access
+from cli.commands.lineage import graph, version_paths
+from cli.commands.lineage.command import VersionOptions
+from cli.commands.lineage.graph import Node
+from cli.commands.lineage.version_paths import VersionPath
+from cli.commands.lineage.volumes import Pods, Volumes
+from cli.commands.logs import follow
+from cli.commands.logs.pods import LogsOptions
+from cli.commands.reproduce import comparison, recipe
+from cli.commands.run import plan, submission
+from cli.commands.run.command import told
+from cli.commands.run.plan import Planned
+from cli.commands.run.platform import Platform
+from cli.commands.run.request import JobRequest
+from core.errors import UserError
+from stack import ResolvedStack
+
+
+def run(options: VersionOptions, console: Console, *, again: bool) -> None:
+    """Reads the recipe, trains, compares. A UserError if a part of the recipe is gone, or if the models differ."""
+    resolved = stack_config.load(stack_config.file(options.stack))
+    target = version_paths.from_argument(options.target, resolved)
+    access = Access.of(options.stack, None, options.context)
+    with Pods(access.api, resolved, options.account) as pods:
+        node = whole(target, resolved, pods)
+    with tempfile.TemporaryDirectory() as folder:
+        job = recipe.job(node, Path(folder), built_here=resolved.config.cluster.images.built_here)
+        _trained(options, job, node, console, again=again)
+    made = job.settings["model"]
+    with Pods(access.api, resolved, options.account) as pods:
+        # The pods of before may have mounted the volume on another node.
+        now = graph.the(VersionPath(job.name, made["volume"], made["path"]), pods, code=True)
+    if comparison.differing(node.content, now.content):
+        raise UserError(*comparison.lines(node, now))
+    console.print(Text(comparison.equal(node, now)), soft_wrap=True)
+
+
+def whole(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Node:
+    """The version with all that it takes to make it again. A UserError with a line for each part that is gone."""
+    node = graph.the(target, volumes, code=True)
+    sources = [graph.source(each, resolved) for each in node.record.get("inputs", ())]
+    found = graph.read([each for each in sources if isinstance(each, VersionPath)], volumes)
+    lost = [each for each in sources if isinstance(each, Node)]
+    if lines := recipe.gone(node, [*found, *lost]):
+        raise UserError(*lines)
+    return node
+
+
+def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Console, *, again: bool) -> None:
+    """Runs the job to its end, as `tensorplane run` does."""
+
+    def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
+        found = plan.planned(job, platform, attempt, reproduces=recipe.reproduces(node))
+        recipe.check_same(found, node)
+        return found
+
+    submit_options = submission.SubmitOptions(job, options.stack, context=options.context, again=again)
+    this = submission.ready(submit_options, planned)
+    if this is None:
+        raise TypeError("a dry run, which this is not")
+    submitted = submission.submit(this, told, console)
+    if submitted.came == "finished":
+        return
+
+    def until_end() -> None:
+        submission.until_admitted(this.access, submitted.job_set, console)
+        follow.until_end(this.access.api, submitted.job_set, LogsOptions(), console)
+
+    submission.follow(this, until_end, console, hint="Follow it", shows="logs -f", detach=False)

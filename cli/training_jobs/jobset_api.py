@@ -1,0 +1,44 @@
+"""A job's objects in the cluster: the path of its JobSet, its pods, and whether it has ended."""
+
+from __future__ import annotations
+
+from cli.api_values import Object
+from cli.kueue.objects import condition
+from components.base import jobset_paths
+from components.base.labels import COMPONENT, JOB_SET_NAME
+from core.kube import Kube
+from workloads.sweep.controller_objects import CONTROLLER
+
+MANAGER = "tensorplane"
+"""Value of the label `managed-by` on the objects of jobs that `tensorplane run` creates."""
+_ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
+_INDEX = "batch.kubernetes.io/job-completion-index"
+_ENDS = {"Completed": "finished", "Failed": "failed"}
+
+
+def path(job_set: Object) -> str:
+    """The path of a JobSet, by its metadata."""
+    return jobset_paths.of(job_set["metadata"]["namespace"], job_set["metadata"]["name"])
+
+
+def ended(job_set: Object) -> str:
+    """How a job has ended: finished or failed; empty if it has not."""
+    return next((word for kind, word in _ENDS.items() if condition(job_set, kind).holds), "")
+
+
+def is_sweep(job_set: Object) -> bool:
+    """Whether it is the controller of a sweep that a person submitted."""
+    return (job_set["metadata"].get("labels") or {}).get(COMPONENT) == CONTROLLER
+
+
+def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:
+    """The pods of a job. `query`: further parameters of the list."""
+    about = job_set["metadata"]
+    selector = f"{JOB_SET_NAME}={about['name']}"
+    return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=selector, **query)
+
+
+def place(pod: Object) -> tuple[str, int]:
+    """A pod's role, and its index within it."""
+    labels = pod["metadata"].get("labels") or {}
+    return str(labels.get(_ROLE, "pod")), int(labels.get(_INDEX, 0))
