@@ -13,6 +13,7 @@ from cli.commands.preview import engine, events, property_path
 from cli.output import markdown as md
 from components.base.plural import counted
 from core.errors import UserError
+from driver import command_lines
 from driver.update.engine_events import Event
 
 DRIFTED = 3

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from agents.lost_nodes import leaving
+from agents.lost_nodes import device_faults, leaving
 from agents.quota_return.flavors import why_unschedulable
 from cli.api_values import Object
 from cli.commands.why.answer import resource_name

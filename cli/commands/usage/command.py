@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from rich.console import Console
 from rich.text import Text
 
-from agents.usage.state import PREFIX
+from agents.usage.state import PREFIX, UsageState
 from cli.api_values import Object
 from cli.kueue import prices, workloads
 from cli.kueue.objects import KUEUE
