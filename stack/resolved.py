@@ -40,13 +40,13 @@ class ResolvedStack:
     levels: Mapping[str, str]
     """Labels of the topology levels by which Kueue places pods, by their names in the settings."""
     flavors: Mapping[str, Flavor]
-    """The flavors of the queues. Empty if `faults` leave the machines unknown."""
+    """The flavors of the queues. Empty if `problems` leave the machines unknown."""
     quotas: Mapping[str, list[Quota]]
     """Each queue's quotas by flavor."""
     rooms: Mapping[str, Room]
     """What each queue can admit."""
-    faults: tuple[Problem, ...] = ()
-    """Faults of the node groups. A stack with faults is never built."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of the node groups. A stack with problems is never built."""
     secret: frozenset[Key] = frozenset()
     """Encrypted settings."""
     project: Path | None = None

@@ -14,7 +14,7 @@ _RESERVED = "system"
 """Prefix of Kubernetes' own groups and users, such as system:masters."""
 
 
-def faults(config: StackConfig) -> Iterator[Problem]:
+def find_problems(config: StackConfig) -> Iterator[Problem]:
     """Members that the cluster cannot know."""
     named: dict[Key, str] = {
         ("teams", team, "members", str(index)): member

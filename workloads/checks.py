@@ -33,11 +33,11 @@ from workloads.training_job import gpu_support
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
 
-def faults(
+def find_problems(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
 ) -> Iterator[Problem]:
-    """Faults of the workloads at these paths. `streams`: those that passed validation."""
-    yield from stream_names.faults(workloads, streams, declared.cluster)
+    """Problems of the workloads at these paths. `streams`: those that passed validation."""
+    yield from stream_names.find_problems(workloads, streams, declared.cluster)
     own: list[Problem] = []
     for at, workload in workloads.items():
         if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
@@ -48,28 +48,28 @@ def faults(
         pipeline = at[-1].removesuffix(STEPS_SUFFIX)
         if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
             yield Problem(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
-        yield from canary_checks.name_faults(at, workloads)
+        yield from canary_checks.find_name_problems(at, workloads)
         server = at[-1].removesuffix(PAGE_SUFFIX)
         if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
             reason = f"is also the name of the page of model server {server}; use another name"
             yield Problem(at, reason, given=((*at[:-1], server, "page"),))
         own += workload.check(at[-1], at, declared)
     yield from own
-    yield from exposure_checks.faults_between(workloads)
-    yield from pipeline_objects.faults(workloads)
-    yield from scorer_checks.faults_between(workloads)
-    yield from stage_server_checks.faults_between(workloads)
-    yield from topics.faults_between(workloads)
-    yield from triggers_checks.faults_between(workloads)
-    yield from dataset_writers.faults_between(workloads)
-    yield from model_source_checks.faults(workloads, declared.workloads)
-    yield from capacity_checks.faults(workloads, declared.fleet)
-    yield from gpu_memory_checks.faults(workloads, declared.fleet)
-    yield from architecture.faults(workloads, declared.cluster, declared.fleet)
-    apart = list(one_node.faults(workloads, declared))
+    yield from exposure_checks.find_problems_between(workloads)
+    yield from pipeline_objects.find_problems(workloads)
+    yield from scorer_checks.find_problems_between(workloads)
+    yield from stage_server_checks.find_problems_between(workloads)
+    yield from topics.find_problems_between(workloads)
+    yield from triggers_checks.find_problems_between(workloads)
+    yield from dataset_writers.find_problems_between(workloads)
+    yield from model_source_checks.find_problems(workloads, declared.workloads)
+    yield from capacity_checks.find_problems(workloads, declared.fleet)
+    yield from gpu_memory_checks.find_problems(workloads, declared.fleet)
+    yield from architecture.find_problems(workloads, declared.cluster, declared.fleet)
+    apart = list(one_node.find_problems(workloads, declared))
     yield from apart
-    of_one_node = {fault.path for fault in apart}
-    yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
+    of_one_node = {problem.path for problem in apart}
+    yield from (problem for problem in one_zone.find_problems(workloads, declared) if problem.path not in of_one_node)
 
 
 def _has_page(workload: WorkloadArgs | None) -> bool:
@@ -79,7 +79,7 @@ def _has_page(workload: WorkloadArgs | None) -> bool:
 def notes(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs, fleet: Fleet
 ) -> Iterator[Note]:
-    """Notes about workloads without faults. `streams`: those of the stack."""
+    """Notes about workloads without problems. `streams`: those of the stack."""
     yield from unwritten_models.notes(workloads)
     yield from idle_readers.notes(workloads, streams)
     yield from canary_checks.notes(workloads)

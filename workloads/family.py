@@ -237,7 +237,7 @@ class WorkloadArgs(Variant, family=True):
         return {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        """Faults beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
+        """Problems beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
         raise NotImplementedError
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":

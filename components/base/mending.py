@@ -1,6 +1,6 @@
 """Corrects unambiguous mistakes in settings, so that the rest can be checked as intended.
 
-A stack with such a mistake is still refused, but without faults that follow from it.
+A stack with such a mistake is still refused, but without problems that follow from it.
 """
 
 from typing import Any

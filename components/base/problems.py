@@ -1,4 +1,4 @@
-"""Faults in the settings: one line each, `key: problem; remedy`."""
+"""Problems in the settings: one line each, `key: problem; remedy`."""
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -14,7 +14,7 @@ from components.base.model import Model, is_name
 from components.base.place import Key as Key
 from components.base.place import Place, written_path
 from stack_file import ENCRYPTED
-from stack_file.file_faults import some
+from stack_file.file_problems import some
 from stack_file.nearest import did_you_mean as did_you_mean
 
 Written = Mapping[Key, str]
@@ -31,9 +31,9 @@ class Problem:
     path: Key
     reason: str
     given: tuple[Key, ...] = ()
-    """Other keys from which this was concluded. If one of them is at fault itself, the conclusion may be wrong."""
+    """Other keys from which this was concluded. If one of them is a problem itself, the conclusion may be wrong."""
     lacks: Key = ()
-    """The missing setting that causes it; faults with the same cause share one line."""
+    """The missing setting that causes it; problems with the same cause share one line."""
     meant: tuple[Key, ...] = ()
     """The keys that a misspelt one may mean."""
     among: Key = ()
@@ -68,57 +68,57 @@ def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
     return shorter if len(shorter) <= at_most else f"{shorter[:at_most]}…"
 
 
-def stop(faults: Iterable[Problem | str]) -> None:
-    """End the program with every fault, a line each; return when there is none. Pulumi exits with 1, no traceback."""
-    lines = dict.fromkeys(str(fault) for fault in faults)
+def stop(problems: Iterable[Problem | str]) -> None:
+    """End the program with every problem, a line each; return when there is none. Pulumi exits with 1, no traceback."""
+    lines = dict.fromkeys(str(problem) for problem in problems)
     if lines:
         raise pulumi.RunError("\n".join(lines))
 
 
-def without_consequences(faults: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
-    """The faults that were not concluded from settings with other faults."""
+def without_consequences(problems: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
+    """The problems that were not concluded from settings with other problems."""
     doubtful = [cause.path for cause in causes]
-    for fault in faults:
-        if not any(overlap(path, cause) for path in fault.given for cause in doubtful):
-            yield fault
+    for problem in problems:
+        if not any(overlap(path, cause) for path in problem.given for cause in doubtful):
+            yield problem
 
 
 def as_written(found: Iterable[Problem], tree: Any) -> Iterator[Problem]:
-    """The faults, at the keys of the file: where it has one item without its list, the item has no position."""
-    for fault in found:
-        path = written_path(fault.path, tree)
-        yield fault if path == fault.path else replace(fault, path=path)
+    """The problems, at the keys of the file: where it has one item without its list, the item has no position."""
+    for problem in found:
+        path = written_path(problem.path, tree)
+        yield problem if path == problem.path else replace(problem, path=path)
 
 
-def certain(faults: Iterable[Problem], unread: Collection[Key]) -> Iterator[Problem]:
-    """The faults that do not depend on encrypted values."""
+def certain(problems: Iterable[Problem], unread: Collection[Key]) -> Iterator[Problem]:
+    """The problems that do not depend on encrypted values."""
     concerned = [_concerned(path) for path in unread]
-    for fault in faults:
-        doubtful = unread if fault.by_names else concerned
-        if not any(overlap(at, one) for at in (fault.path, *fault.given) for one in doubtful):
-            yield fault
+    for problem in problems:
+        doubtful = unread if problem.by_names else concerned
+        if not any(overlap(at, one) for at in (problem.path, *problem.given) for one in doubtful):
+            yield problem
 
 
 def _concerned(path: Key) -> Key:
-    """The settings whose faults may depend on a value: its workload, volume, …; everything for a cluster's."""
+    """The settings whose problems may depend on a value: its workload, volume, …; everything for a cluster's."""
     if path[2:3] == ("env",):
         return path
     return () if path[0] == "cluster" else path[:2]
 
 
-def hiding(faults: Iterable[Problem], secret: Collection[Key], words: Collection[str]) -> Iterator[Problem]:
-    """The faults, without the text of those that would reveal a secret value or a part of one."""
+def hiding(problems: Iterable[Problem], secret: Collection[Key], words: Collection[str]) -> Iterator[Problem]:
+    """The problems, without the text of those that would reveal a secret value or a part of one."""
     revealing = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words) or "(?!)")
-    for fault in faults:
-        secrets = [above for path in (fault.path, *fault.given) if (above := below(path, secret))]
+    for problem in problems:
+        secrets = [above for path in (problem.path, *problem.given) if (above := below(path, secret))]
         if secrets:
             yield _hidden(min(secrets))
-        elif revealing.search(fault.reason):
+        elif revealing.search(problem.reason):
             yield Problem(
-                fault.path, "conflicts with an encrypted value; the details would show that value, so they are hidden"
+                problem.path, "conflicts with an encrypted value; the details would show that value, so they are hidden"
             )
         else:
-            yield fault
+            yield problem
 
 
 def _hidden(key: Key) -> Problem:
@@ -145,7 +145,7 @@ def overlap(one: Key, other: Key) -> bool:
 
 
 def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Problem:
-    """The fault of a reference to something that the settings do not declare under `<what>s`."""
+    """The problem of a reference to something that the settings do not declare under `<what>s`."""
     # Names that are refused where they are declared are not suggested.
     have = sorted(each for each in known if is_name(each))
     remedy = f"choose one of {', '.join(have)}" if have else f"declare one under {what}s"
@@ -157,7 +157,7 @@ def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Probl
 def of_validation(
     error: ValidationError, model: type[Model], secret: Collection[Key], tree: Mapping[str, Any], written: Written
 ) -> list[Problem]:
-    """The faults in a validation error of a tree. `secret` has the keys whose values must not be shown."""
+    """The problems in a validation error of a tree. `secret` has the keys whose values must not be shown."""
     details = [detail for detail in details_of(error) if not left_to_pulumi(detail)]
     places = [(detail, _place(detail, model, tree, written)) for detail in details]
     # The correct name of a misspelt key is not reported as missing, too.
@@ -172,13 +172,13 @@ def of_validation(
         if detail["type"] == "too_short" and place.path in around:
             # Invalid items are reported, not a list that is too short without them.
             continue
-        fault = _moved(detail, place) or joined.get((place.path, detail["type"])) or _fault(detail, place)
-        above = below(fault.path, secret)
-        if above and (above != fault.path or detail["type"] != "extra_forbidden"):
-            fault = _hidden(above)
-        found.setdefault(fault.path, fault)
-    combined = {fault.path for fault in joined.values()}
-    return [fault for path, fault in found.items() if path in elsewhere or not below(path[:-1], combined)]
+        problem = _moved(detail, place) or joined.get((place.path, detail["type"])) or _problem(detail, place)
+        above = below(problem.path, secret)
+        if above and (above != problem.path or detail["type"] != "extra_forbidden"):
+            problem = _hidden(above)
+        found.setdefault(problem.path, problem)
+    combined = {problem.path for problem in joined.values()}
+    return [problem for path, problem in found.items() if path in elsewhere or not below(path[:-1], combined)]
 
 
 def _place(detail: ErrorDetails, model: type[Model], tree: Mapping[str, Any], written: Written) -> Place:
@@ -210,7 +210,7 @@ def left_to_pulumi(detail: ErrorDetails) -> bool:
     return value is ENCRYPTED and kind != "extra_forbidden"
 
 
-def _fault(detail: ErrorDetails, place: Place) -> Problem:
+def _problem(detail: ErrorDetails, place: Place) -> Problem:
     if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
         return Problem((*place.path, "kind"), reasons.of(detail, place), among=place.path)
     meant = place.meant if detail["type"] == "extra_forbidden" else ()
@@ -219,25 +219,25 @@ def _fault(detail: ErrorDetails, place: Place) -> Problem:
 
 
 def _moved(detail: ErrorDetails, place: Place) -> Problem | None:
-    """The fault of a key that has moved. Faults caused by the new key's absence are omitted."""
+    """The problem of a key that has moved. Problems caused by the new key's absence are omitted."""
     moved = place.moved(detail["input"]) if detail["type"] == "extra_forbidden" else None
     return Problem(place.path, moved.text, meant=(moved.to,)) if moved else None
 
 
 def _of_maps(places: Iterable[tuple[ErrorDetails, Place]]) -> dict[tuple[Key, str], Problem]:
-    """The faults of maps of the wrong kind, which stand for those of their keys: by a key's path and error."""
+    """The problems of maps of the wrong kind, which stand for those of their keys: by a key's path and error."""
     groups: dict[tuple[Key, str], list[tuple[ErrorDetails, Place]]] = {}
     for detail, place in places:
         groups.setdefault((place.path[:-1], detail["type"]), []).append((detail, place))
     found: dict[tuple[Key, str], Problem] = {}
     for (_, kind), group in groups.items():
-        if fault := _of_several(group):
-            found |= {(place.path, kind): fault for _, place in group}
+        if problem := _of_several(group):
+            found |= {(place.path, kind): problem for _, place in group}
     return found
 
 
 def _of_several(alike: Sequence[tuple[ErrorDetails, Place]]) -> Problem | None:
-    """One fault for a map of the wrong kind: all of its keys are unknown, or none of its values is a map."""
+    """One problem for a map of the wrong kind: all of its keys are unknown, or none of its values is a map."""
     detail, place = alike[0]
     parent = place.path[:-1]
     empty = detail["type"] in reasons.NO_MAP and place.around is None and len(alike) == len(place.siblings)

@@ -9,7 +9,7 @@ from components.base import field_docs, meant_value
 from components.base.annotations import variants
 from components.base.place import Place, accepts, fields
 from stack_file import PROJECT
-from stack_file.file_faults import some
+from stack_file.file_problems import some
 from stack_file.nearest import did_you_mean, nearest
 
 _SHOWN = 60

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from stack_file.file_faults import some
+from stack_file.file_problems import some
 
 _FEW = 3
 """So many alike are reported one by one."""

@@ -1,4 +1,4 @@
-"""Reads the stack's settings below `tensorplane:`, and collects every fault before any resource is created."""
+"""Reads the stack's settings below `tensorplane:`, and collects every problem before any resource is created."""
 
 import copy
 import json
@@ -18,7 +18,7 @@ from components.base.model import Model
 from components.base.place import Place
 from components.base.problems import Key, Problem, did_you_mean
 from stack_file import StackFile
-from stack_file.file_faults import FileFault
+from stack_file.file_problems import FileProblem
 
 M = TypeVar("M", bound=Model)
 
@@ -43,10 +43,10 @@ class Settings:
     secret: frozenset[Key] = frozenset()
     """Paths of encrypted values, which are never shown."""
     wrong: tuple[str, ...] = ()
-    """Faults of the file outside the tree, one line each."""
+    """Problems of the file outside the tree, one line each."""
     file: str = ""
     """Name of the stack's file; empty for the settings of the running stack."""
-    file_faults: tuple[FileFault, ...] = ()
+    file_problems: tuple[FileProblem, ...] = ()
     """What Pulumi refuses or misreads in the file, with paths in the tree."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers and booleans that Pulumi formats differently, as they were written."""
@@ -74,21 +74,21 @@ class Settings:
         unknown = _once((key, f"{ignored}{did_you_mean(key, allowed)}") for key in file.others if key not in allowed)
         unknown = [f"{file.name}: {line}" for line in unknown]
         rewritten = {_own_path(at): text for at, text in file.rewritten.items()}
-        found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.faults)
+        found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.problems)
         secret = frozenset(stack_file.encrypted(tree))
         return cls(tree, secret, (*unknown, *wrong), file.name, found, rewritten, file.folder)
 
-    def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileFault]]:
-        """The faults of the tree, and those of the file, without those that say the same again.
+    def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileProblem]]:
+        """The problems of the tree, and those of the file, without those that say the same again.
 
-        Of a value that is misread, the tree's fault says what is taken instead; of a key, it is about another text.
+        Of a value that is misread, the tree's problem says what is taken instead; of a key, it is about another text.
         """
-        keys = {each.key for each in self.file_faults if each.key}
-        kept = [fault for fault in found if problems.below(fault.path, keys) is None]
-        at = {fault.path for fault in kept}
+        keys = {each.key for each in self.file_problems if each.key}
+        kept = [problem for problem in found if problems.below(problem.path, keys) is None]
+        at = {problem.path for problem in kept}
         around = {path[:length] for path in at for length in range(1, len(path) + 1)}
-        # A fault at the value, below it, where it stands for a map, or of the map or list that it is in.
-        told = [each for each in self.file_faults if not (each.value in around or each.value[:-1] in at)]
+        # A problem at the value, below it, where it stands for a map, or of the map or list that it is in.
+        told = [each for each in self.file_problems if not (each.value in around or each.value[:-1] in at)]
         return kept, told
 
     def declares_nothing(self) -> str:
@@ -123,7 +123,7 @@ def _own_path(at: Key) -> Key:
 
 
 def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The project's own settings without their prefix, and faults of other prefixes."""
+    """The project's own settings without their prefix, and problems of other prefixes."""
     tree, wrong = {}, []
     for key, stored in config.items():
         prefix, _, name = key.partition(":")
@@ -144,7 +144,7 @@ def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None =
 
 
 def _of_providers(keys: Iterable[str]) -> tuple[str, ...]:
-    """Faults of keys that only default providers would read."""
+    """Problems of keys that only default providers would read."""
     found = sorted(key for key in keys if key.partition(":")[0] in _PROVIDERS)
     reason = "nothing reads this key, because the stack's providers follow tensorplane:cluster and the environment"
     return tuple(_once((key, f"{reason}; remove it") for key in found))
@@ -216,9 +216,9 @@ def _words(value: Any) -> Iterator[str]:
 def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Problem]) -> Iterator[Problem]:
     """Numbers and booleans that Pulumi does not pass as they were written: as text, or as another number.
 
-    Values with a fault in `found` are skipped, because the model has another value there.
+    Values with a problem in `found` are skipped, because the model has another value there.
     """
-    wrong = {fault.path for fault in found}
+    wrong = {problem.path for problem in found}
     for path, written in rewritten.items():
         value = None if problems.below(path, wrong) else _field(model, path)
         if isinstance(value, str):
@@ -232,9 +232,9 @@ def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Proble
 def empty(model: Model, tree: Mapping[str, Any], found: Collection[Problem]) -> Iterator[Problem]:
     """Keys without a value whose default is also none, so that the key has no effect.
 
-    With another default, `null` has a meaning. Keys with a fault in `found` are skipped.
+    With another default, `null` has a meaning. Keys with a problem in `found` are skipped.
     """
-    wrong = {fault.path for fault in found}
+    wrong = {problem.path for problem in found}
     for path in _nulls(tree):
         around = None if problems.below(path, wrong) else _field(model, path[:-1])
         if isinstance(around, Model) and any(
@@ -272,10 +272,11 @@ def _field(node: Any, path: Key) -> Any:
 
 
 def validated(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
-    """The settings as a model, and every fault in their shape.
+    """The settings as a model, and every problem in their shape.
 
-    If there are faults, the model omits the faulty parts, or corrects them if the intention is clear, so that the rest
-    can be checked in the same run; no resources may be created from it. Faults caused by an omission are not reported.
+    If there are problems, the model omits the invalid parts, or corrects them if the intention is clear, so that the
+    rest can be checked in the same run; no resources may be created from it. Problems that an omission causes are not
+    reported.
     """
     tree = copy.deepcopy(settings.tree)
     found: dict[Key, Problem] = {}
@@ -284,10 +285,10 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
         try:
             return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
         except ValidationError as error:
-            for fault in problems.of_validation(error, model, settings.secret, tree, settings.rewritten):
+            for problem in problems.of_validation(error, model, settings.secret, tree, settings.rewritten):
                 # Not what a change of the tree causes, nor what is in settings of a guessed kind.
-                if fault.path not in around and (*fault.among, "kind") not in changed:
-                    found.setdefault(fault.path, fault)
+                if problem.path not in around and (*problem.among, "kind") not in changed:
+                    found.setdefault(problem.path, problem)
             for detail in map(problems.located, error.errors(include_url=False)):
                 place = Place.of(model, detail["loc"], tree)
                 mended = None if problems.left_to_pulumi(detail) else mending.mend(tree, place, detail)
@@ -297,7 +298,7 @@ def validated(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
 
 
 def _remove(tree: dict[str, Any], path: Key) -> Key:
-    """Remove the faulty value from the tree or, if it is missing, the smallest existing part around it."""
+    """Remove the invalid value from the tree or, if it is missing, the smallest existing part around it."""
     node: Any = tree
     parents: list[Any] = []
     for key in path:

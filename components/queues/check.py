@@ -16,13 +16,13 @@ _KINDS, _TAINTS = 64, 8
 """Kueue's limits: flavors of a ClusterQueue, taints of a ResourceFlavor (maxItems of its CRDs in v0.18.4)."""
 
 
-def faults(
+def find_problems(
     queues: Mapping[str, QueueArgs],
     cohorts: Mapping[str, CohortArgs],
     teams: Mapping[str, TeamArgs],
     flavors: Mapping[str, Flavor] | None,
 ) -> Iterator[Problem]:
-    """Every fault. `flavors` is None if node groups failed validation; checks of flavors are then skipped."""
+    """Every problem. `flavors` is None if node groups failed validation; checks of flavors are then skipped."""
     yield from _cohorts(cohorts)
     for name, args in queues.items():
         at = ("queues", name)

@@ -52,8 +52,8 @@ def annotations(level: str | None, *, required: bool) -> dict[str, str]:
     return {f"{TOPOLOGY_PREFIX}{'required' if required else 'preferred'}-topology": level}
 
 
-def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Faults of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
+def find_problems(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Problems of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
     at = ("topology",)
     for level in levels:
         if level not in known and not ("/" in level and is_label_key(level)):

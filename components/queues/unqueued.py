@@ -29,7 +29,7 @@ def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], 
     ]
 
 
-def faults(
+def find_problems(
     held: Mapping[str, Mapping[Key, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
 ) -> Iterator[Problem]:
     """Quotas that leave too little for the workloads without a queue. `held`: the most GPUs of pods by flavor and by

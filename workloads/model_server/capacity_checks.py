@@ -10,8 +10,8 @@ from components.queues.room import PodSet
 from workloads.family import WorkloadArgs
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Problem]:
-    """A fault for each set of node groups whose servers use too many GPUs.
+def find_problems(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Problem]:
+    """A problem for each set of node groups whose servers use too many GPUs.
 
     A single server that is too large is reported by another check.
     """

@@ -21,12 +21,12 @@ from workloads.scaling import checks as scaling_checks
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 
 
-def faults(
+def find_problems(
     settings: ServerSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the server and its service account. `at`: the path of its settings."""
-    yield from resources.faults(pod_sets, at, declared)
-    yield from resources.count_faults(pod_sets, at, declared)
+    """Every problem. `name`: of the server and its service account. `at`: the path of its settings."""
+    yield from resources.find_problems(pod_sets, at, declared)
+    yield from resources.find_count_problems(pod_sets, at, declared)
     if not settings.served:
         reason = "required setting is missing: the model; set it, or models for several"
         yield Problem((*at, "model"), reason)
@@ -34,15 +34,15 @@ def faults(
         yield Problem((*at, "models"), "conflicts with model; remove one of them", given=((*at, "model"),))
     for model, served in settings.served.items():
         yield from _model(model, served, name, (*at, *settings.key_of(model)), declared)
-    yield from canary_checks.faults(settings, name, at, declared)
+    yield from canary_checks.find_problems(settings, name, at, declared)
     if settings.batching:
         yield from _batching(settings.batching, (*at, "batching"))
     if settings.gpu_memory_fraction and not settings.resources.gpus:
         reason = "is set, but the server has no GPU; set resources.gpus, or remove it"
         yield Problem((*at, "gpuMemoryFraction"), reason, given=((*at, "resources"),))
-    yield from exposure_checks.faults(settings, name, at, declared)
+    yield from exposure_checks.find_problems(settings, name, at, declared)
     yield from _page(settings, name, at)
-    yield from scaling_checks.faults(settings, at, declared)
+    yield from scaling_checks.find_problems(settings, at, declared)
     yield from stream_references.check(settings.streams, (*at, "streams"), declared.streams)
     yield from _of_streams(settings, at)
 
@@ -55,7 +55,7 @@ def _page(settings: ServerSettings, name: str, at: Key) -> Iterator[Problem]:
 
 
 def _of_streams(settings: ServerSettings, at: Key) -> Iterator[Problem]:
-    """Faults of a server that reads streams: its image is no TensorFlow Serving."""
+    """Problems of a server that reads streams: its image is no TensorFlow Serving."""
     if not settings.streams:
         return
     if settings.image is None:
@@ -75,11 +75,11 @@ def _model(model: str, served: ServedModel, server: str, at: Key, declared: Decl
     if served.location:
         where, volume = (*at, served.key("volume")), served.location.volume
         if served.from_job is None:
-            # Otherwise, it is a fault of the job.
+            # Otherwise, it is a problem of the job.
             yield from mount_checks.check_volume(volume, where, declared.volumes)
         yield from mount_checks.check_access(server, volume, where, declared.volumes, read_only=True)
         yield from mount_checks.check_stream(volume, where, declared.records)
-    yield from fetched_model_checks.faults(served, model, at, declared.cluster)
+    yield from fetched_model_checks.find_problems(served, model, at, declared.cluster)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
         yield Problem((*at, served.key("path")), f"{reason}; use a last path element without spaces and : % ? #")

@@ -74,7 +74,7 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
         return [replace(pods, count=pods.count + 1) for pods in self.pod_sets()]
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from server_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from server_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
         return ModelServer(name, self, at=at, platform=platform, opts=opts)

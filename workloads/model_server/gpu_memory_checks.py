@@ -12,8 +12,8 @@ _Pods = list[tuple[float, Key]]
 """The part of each pod, and the path of its server."""
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Problem]:
-    """A fault for each server with a part that is too large for a GPU which the largest pods share."""
+def find_problems(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Problem]:
+    """A problem for each server with a part that is too large for a GPU which the largest pods share."""
     servers: dict[Key, ServerSettings] = {}
     for at, one in workloads.items():
         if isinstance(one, ServerSettings):
@@ -32,10 +32,10 @@ def faults(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterator[Prob
         largest = next((at for _, at in together if servers[at].gpu_memory_fraction is not None), None)
         if sum(one for one, _ in together) > 1 and largest and largest not in refused:
             refused.add(largest)
-            yield _fault(group, together, largest)
+            yield _problem(group, together, largest)
 
 
-def _fault(group: str, together: _Pods, largest: Key) -> Problem:
+def _problem(group: str, together: _Pods, largest: Key) -> Problem:
     total = sum(one for one, _ in together)
     parts = dict.fromkeys(f"{at[-1]} {together.count((one, at))} x {one:g}" for one, at in together)
     is_now = next(one for one, at in together if at == largest)

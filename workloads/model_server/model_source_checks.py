@@ -8,8 +8,8 @@ from workloads.model_server import model_sources
 from workloads.model_server.settings import ServerSettings
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> Iterator[Problem]:
-    """A fault for each name that means no folder. `declared`: names of all workloads, those that failed validation
+def find_problems(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> Iterator[Problem]:
+    """A problem for each name that means no folder. `declared`: names of all workloads, those that failed validation
     included, of which nothing is concluded."""
     by_name = {at[-1]: one for at, one in workloads.items()}
     yield from _published_to_uris(workloads, by_name)
@@ -23,10 +23,10 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> I
             reason = model_sources.folder(job, by_name)
             if isinstance(reason, str):
                 where = (*at, *server.key_of(name), "from")
-                yield _fault(where, reason, job, is_known=job in by_name)
+                yield _problem(where, reason, job, is_known=job in by_name)
 
 
-def _fault(at: Key, reason: str, job: str, *, is_known: bool) -> Problem:
+def _problem(at: Key, reason: str, job: str, *, is_known: bool) -> Problem:
     cause = ("workloads", job)
     return Problem(at, reason, given=(cause,), lacks=() if is_known else cause, by_names=not is_known)
 

@@ -51,7 +51,7 @@ class NotebookArgs(NotebookSettings, WorkloadArgs):
         return {self.queue: ("queue",)} if self.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from notebook_checks.faults(self, name, at, declared)
+        yield from notebook_checks.find_problems(self, name, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Notebook":
         return Notebook(name, self, platform=platform.settings, opts=opts)

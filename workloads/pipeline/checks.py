@@ -48,10 +48,10 @@ _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
 
-def faults(
+def find_problems(
     settings: PipelineSettings, name: str, at: Key, pods: Mapping[str, PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault of a pipeline. `pods`: those of each stage."""
+    """Every problem of a pipeline. `pods`: those of each stage."""
     if len(name) > _NAME_LIMIT:
         reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
         yield Problem(at, f"{reason} stay valid")
@@ -63,8 +63,8 @@ def faults(
         yield from _datasets(args, name, where, declared)
         yield from _paths(args, where, declared)
         yield from _templates(args, where)
-        yield from stage_server_checks.faults(args, name, where, declared)
-        yield from join_key_checks.faults(args, where)
+        yield from stage_server_checks.find_problems(args, name, where, declared)
+        yield from join_key_checks.find_problems(args, where)
         if args.publish:
             continue
         if args.training:
@@ -80,7 +80,7 @@ def faults(
     yield from _names(settings, at)
     yield from _outputs(settings, at)
     yield from _cycles(settings, at)
-    yield from triggers_checks.faults(settings, name, at, declared)
+    yield from triggers_checks.find_problems(settings, name, at, declared)
 
 
 def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
@@ -93,15 +93,15 @@ def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Itera
 
 
 def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a dataset that is not declared, or on whose volume pods and agent may not write: they keep there which
-    parts they have worked on."""
+    """Problems of a dataset that is not declared, or whose volume pods and agent may not write to: they record there
+    which parts they have worked on."""
     if dataset not in declared.datasets:
         yield unknown_name(at, "dataset", dataset, declared.datasets)
     elif args := declared.datasets[dataset]:
         given = (("datasets", dataset),)
         for account in (name, f"{name}{NAME_SUFFIX}"):
-            for fault in mount_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
-                yield replace(fault, given=(*fault.given, *given))
+            for problem in mount_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
+                yield replace(problem, given=(*problem.given, *given))
 
 
 def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Problem]:
@@ -174,7 +174,7 @@ def _names(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
 
 
 def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a stage that is a job."""
+    """Problems of a stage that is a job."""
     given, name = ((*at, "job"),), f"{pipeline}-{key}"
     for field in sorted(stage.model_fields_set & _OF_PROGRAMS):
         key = StageArgs.model_fields[field].alias or field
@@ -191,15 +191,15 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
     if stage.accelerator is not None and stage.job and stage.job.resources.accelerator is not None:
         yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
         return
-    for fault in training_job_checks.faults(job, name, (*at, "job"), declared, account=pipeline):
-        yield _named(fault, stage, (*at, "job"), at)
+    for problem in training_job_checks.find_problems(job, name, (*at, "job"), declared, account=pipeline):
+        yield _named(problem, stage, (*at, "job"), at)
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
     there = file_checks.paths(None, stage.files, declared.project)
     known = stage.image is None or bool(stage.files)
-    yield from command.faults(program, there, at, (*at, "command"), known=known)
-    yield from file_checks.faults(None, stage.files, at, declared.project)
+    yield from command.find_problems(program, there, at, (*at, "command"), known=known)
+    yield from file_checks.find_problems(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
     yield from _size(stage, program, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
@@ -255,14 +255,14 @@ def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Problem]:
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Problem]:
-    """Faults of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
+    """Problems of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
     if stage.accelerator is not None and stage.resources.accelerator is not None:
         reason = "conflicts with resources.accelerator; remove one of them"
         yield Problem((*where, "accelerator"), reason, given=((*where, "resources"),))
         return
-    found = [_named(fault, stage, where, where) for fault in resources.faults([pods], at, declared)]
+    found = [_named(problem, stage, where, where) for problem in resources.find_problems([pods], at, declared)]
     yield from found
-    yield from gpu_support.faults([pods], stage.image, at, declared)
+    yield from gpu_support.find_problems([pods], stage.image, at, declared)
     if stage.queue is None:
         if stage.program_resources.gpus:
             key = "accelerator" if stage.accelerator else "resources"
@@ -278,13 +278,13 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         yield from queueing.above_share(at, room, one)
 
 
-def _named(fault: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
-    """A fault of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
+def _named(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
+    """A problem of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
     inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
     if stage.accelerator is None:
-        return fault
-    cause = [outside] if any(inside[: len(each)] == each for each in fault.given) else []
-    return replace(fault, path=outside if fault.path == inside else fault.path, given=(*fault.given, *cause))
+        return problem
+    cause = [outside] if any(inside[: len(each)] == each for each in problem.given) else []
+    return replace(problem, path=outside if problem.path == inside else problem.path, given=(*problem.given, *cause))
 
 
 def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Problem]:

@@ -110,7 +110,9 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         return {queue: ("stages", name, *at[name]) for name, queue in queues.items() if queue}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from pipeline_checks.faults(self, name, at, {stage: pods[0] for stage, pods in self.by_stage()}, declared)
+        yield from pipeline_checks.find_problems(
+            self, name, at, {stage: pods[0] for stage, pods in self.by_stage()}, declared
+        )
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Pipeline":
         return Pipeline(name, self, at=at, platform=platform, opts=opts)

@@ -8,7 +8,7 @@ from workloads.pipeline.join_key import JoinKey
 from workloads.pipeline.stage_settings import StageArgs
 
 
-def faults(stage: StageArgs, at: Key) -> Iterator[Problem]:
+def find_problems(stage: StageArgs, at: Key) -> Iterator[Problem]:
     """Keys that nothing is joined by, and those to which no name can be equal. `at`: the path of the stage."""
     stated = {name: one.key for name, one in stage.inputs.items() if one.key}
     for name, key in stated.items():

@@ -16,8 +16,8 @@ _OF_PUBLISH = frozenset({"inputs", "output", "publish", "retries", "timeout_seco
 """The settings of a stage that publishes."""
 
 
-def faults(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a stage's server. `name`: that of the pipeline."""
+def find_problems(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of a stage's server. `name`: that of the pipeline."""
     if stage.server:
         yield from server_references.unknown(stage.server, (*at, "server"), declared)
     if not stage.publish:
@@ -36,12 +36,12 @@ def faults(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator
             yield Problem((*at, "inputs", key, "split"), reason, given=(where,))
     yield from server_references.unknown(stage.publish, where, declared)
     if folder := declared.models.get(stage.publish):
-        for fault in mount_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
-            yield replace(fault, given=(*fault.given, ("workloads", stage.publish.partition("/")[0])))
+        for problem in mount_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
+            yield replace(problem, given=(*problem.given, ("workloads", stage.publish.partition("/")[0])))
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of a pipeline and its servers: one that does not let it in, or that would never serve what it gets."""
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of a pipeline and its servers: one that does not let it in, or that would never serve what it gets."""
     by_name = {at[-1]: one for at, one in workloads.items()}
     for at, pipeline in workloads.items():
         if not isinstance(pipeline, PipelineSettings):

@@ -14,8 +14,10 @@ _WITH_VALUE = ("-W", "-X")
 """Options of Python that take an argument."""
 
 
-def faults(command: Sequence[str], files: Collection[str], at: Key, where: Key, *, known: bool) -> Iterator[Problem]:
-    """Faults of a command. `at`: the path of the workload. `where`: that of the command.
+def find_problems(
+    command: Sequence[str], files: Collection[str], at: Key, where: Key, *, known: bool
+) -> Iterator[Problem]:
+    """Problems of a command. `at`: the path of the workload. `where`: that of the command.
 
     `known`: whether its working directory has only `files`. The working directory of a custom image may have other
     files, and on simulated nodes nothing runs.

@@ -32,8 +32,8 @@ class _Entry:
         return dict(sources.found(self.target, self.source, project))
 
 
-def faults(script: str | None, files: Mapping[str, str], at: Key, project: Path | None) -> Iterator[Problem]:
-    """Faults of a job's files: missing sources, one path twice, paths inside files, total size. `at`: its path.
+def find_problems(script: str | None, files: Mapping[str, str], at: Key, project: Path | None) -> Iterator[Problem]:
+    """Problems of a job's files: missing sources, one path twice, paths inside files, total size. `at`: its path.
 
     `project`: the folder that the sources are relative to; None: this project.
     """

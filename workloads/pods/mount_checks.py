@@ -49,7 +49,7 @@ def check(
     *,
     account: str,
 ) -> Iterator[Problem]:
-    """Faults of mounts: unknown volumes, volumes that the workload may not mount, two volumes at one path."""
+    """Problems of mounts: unknown volumes, volumes that the workload may not mount, two volumes at one path."""
     seen: dict[str, str] = {}
     for volume, mount in mounts.items():
         yield from check_volume(volume, (*at, volume), declared)
@@ -75,7 +75,7 @@ def check(
 
 
 def _inside_each_other(mounted: Mapping[str, str], at: Key) -> Iterator[Problem]:
-    """Faults of mount paths inside another volume, where a mount point would have to be created."""
+    """Problems of mount paths inside another volume, where a mount point would have to be created."""
     for path, volume in mounted.items():
         around = next((other for other in mounted if path.startswith(f"{other}/")), None)
         if around:
@@ -105,7 +105,7 @@ def check_location(
     declared: Mapping[str, VolumeArgs | None],
     cluster: ClusterArgs,
 ) -> Iterator[Problem]:
-    """Faults of a folder for checkpoints or models: its volume must be mounted, writable and able to rename."""
+    """Problems of a folder for checkpoints or models: its volume must be mounted, writable and able to rename."""
     if location.volume not in declared:
         yield unknown_name((*at, "volume"), "volume", location.volume, declared)
     elif location.volume not in mounts:

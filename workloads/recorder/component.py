@@ -48,7 +48,7 @@ class RecorderArgs(RecorderSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from recorder_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from recorder_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Recorder":
         return Recorder(name, self, at=at, platform=platform, opts=opts)

@@ -14,8 +14,8 @@ _FOR_AMD64 = re.compile(r"(?:docker\.io/)?tensorflow/serving(?::[^@]+)?(?:@.*)?"
 _ARM = "arm64"
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
-    """A fault for each workload that no node can start."""
+def find_problems(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
+    """A problem for each workload that no node can start."""
     for at, workload in workloads.items():
         groups, others = _groups(workload, fleet)
         if groups and not others and _for_amd64(workload, cluster):

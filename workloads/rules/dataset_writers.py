@@ -22,8 +22,8 @@ class _Writer(NamedTuple):
     shown: str
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of datasets with several writers, of which each would undo what another has made, and of circles of
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of datasets with several writers, of which each would undo what another has made, and of circles of
     triggers, which would start runs for ever."""
     first: dict[tuple[str, str], _Writer] = {}
     for at, workload in workloads.items():

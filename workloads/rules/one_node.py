@@ -15,8 +15,8 @@ from workloads.family import Declared, WorkloadArgs
 Pods = Sequence[PodSet]
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Problem]:
-    """A fault for each workload whose pods do not fit one node, alone or with servers that mount the volume."""
+def find_problems(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Problem]:
+    """A problem for each workload whose pods do not fit one node, alone or with servers that mount the volume."""
     if not declared.fleet.groups or declared.fleet.unresolved:
         return
     for volume, args in declared.volumes.items():
@@ -26,7 +26,7 @@ def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterato
 
 
 def _of_volume(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Problem]:
-    """Faults of one volume. Jobs may use it one after the other, but servers mount it all the time."""
+    """Problems of one volume. Jobs may use it one after the other, but servers mount it all the time."""
     fleet, servers, remedy = declared.fleet, dict[Key, Pods](), _remedy(declared.volumes[volume], declared.cluster)
     for at, workload in sorted(mounting.items(), key=lambda item: not item[1].stays):
         for key, own in workload.together_on(volume, declared.datasets):

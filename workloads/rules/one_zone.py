@@ -21,7 +21,7 @@ class Wish:
         return f"{self.who} in {', '.join(sorted(self.zones))}"
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Problem]:
+def find_problems(workloads: Mapping[Key, WorkloadArgs], declared: Declared) -> Iterator[Problem]:
     """One line for each set of disks and pods without a zone in common."""
     disks = {name: args for name, args in declared.volumes.items() if args and _is_a_disk(args, declared.cluster)}
     clones = [(name, args.source.volume) for name, args in disks.items() if args.source and args.source.volume in disks]

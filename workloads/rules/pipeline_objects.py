@@ -21,8 +21,8 @@ class _Object(NamedTuple):
     """Without the hash that some names end with: Pulumi knows them without it."""
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of workloads and stages whose objects have names of a pipeline's objects."""
+def find_problems(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of workloads and stages whose objects have names of a pipeline's objects."""
     taken: dict[_Object, Key] = {}
     for at, pipeline in workloads.items():
         if not isinstance(pipeline, PipelineSettings):
@@ -54,7 +54,7 @@ def _asks_servers(workload: WorkloadArgs | None) -> bool:
 
 
 def _stage(name: str, stage: StageArgs, at: Key, taken: dict[_Object, Key]) -> Iterator[Problem]:
-    """The fault of a stage whose objects have a name that is taken, and is taken now. `name`: with the pipeline's."""
+    """The problem of a stage whose objects have a name that is taken, and is taken now. `name`: with the pipeline's."""
     for made in _of_stage(name, stage):
         if (other := taken.setdefault(made, at)) != at:
             of = f"stage {other[-1]} of pipeline {other[-3]}" if other[-2] == "stages" else f"pipeline {other[-1]}"

@@ -7,7 +7,7 @@ from workloads.family import Declared
 
 
 def unknown(server: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """A fault if no model server has this name, as `SERVER` or `SERVER/MODEL`."""
+    """A problem if no model server has this name, as `SERVER` or `SERVER/MODEL`."""
     if server not in declared.models:
         known = sorted(declared.models)
         remedy = f"choose one of {', '.join(known)}{did_you_mean(server, known)}" if known else "declare one"

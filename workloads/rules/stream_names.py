@@ -8,10 +8,10 @@ from components.streams.settings import StreamArgs
 from workloads.family import WorkloadArgs
 
 
-def faults(
+def find_problems(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs
 ) -> Iterator[Problem]:
-    """Faults of names that a stream's Services or NetworkPolicies have."""
+    """Problems of names that a stream's Services or NetworkPolicies have."""
     services = _services(streams, cluster)
     for at, workload in workloads.items():
         name = at[-1]

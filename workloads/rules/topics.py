@@ -13,10 +13,10 @@ from workloads.scorer.settings import ScorerSettings
 from workloads.training_job.settings import JobSettings
 
 
-def faults(
+def find_problems(
     stream: str, topic: str, use: StreamUseArgs, at: Key, declared: Mapping[str, StreamArgs | None]
 ) -> Iterator[Problem]:
-    """Faults of the names of a topic: unknown ones, and one that the client has no right to."""
+    """Problems of the names of a topic: unknown ones, and one that the client has no right to."""
     if stream not in declared:
         yield unknown_name((*at, "stream"), "stream", stream, declared)
         return
@@ -25,13 +25,13 @@ def faults(
     given = (("streams", stream),)
     unknown = [
         # `streams.NAME.group` of a job is the workload's own `group` here.
-        Problem((*at, fault.path[-1]), fault.reason, given=fault.given)
-        for fault in stream_references.check({stream: use}, at, declared)
+        Problem((*at, problem.path[-1]), problem.reason, given=problem.given)
+        for problem in stream_references.check({stream: use}, at, declared)
     ]
     yield from unknown
     if topic not in args.topics:
-        fault = unknown_name((*at, "topic"), "topic", topic, args.topics)
-        yield Problem(fault.path, fault.reason, given=given)
+        problem = unknown_name((*at, "topic"), "topic", topic, args.topics)
+        yield Problem(problem.path, problem.reason, given=given)
     elif not unknown and topic not in args.topics_of(use.client):
         kind = "group" if use.group else "producer"
         reason = f"is {topic}, which {kind} {use.client} of stream {stream} does not use"
@@ -39,8 +39,8 @@ def faults(
         yield Problem((*at, "topic"), f"{reason}; {remedy}", given=given)
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of a scorer or recorder whose group another workload uses."""
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of a scorer or recorder whose group another workload uses."""
     for at, one in workloads.items():
         if not isinstance(one, ScorerSettings | RecorderSettings):
             continue

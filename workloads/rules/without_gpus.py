@@ -9,7 +9,7 @@ from workloads.family import Declared
 from workloads.pods import resources
 
 
-def faults(
+def find_problems(
     image: object,
     asked: Resources,
     at: Key,
@@ -20,7 +20,7 @@ def faults(
     remedy: str,
     uses_none: str,
 ) -> Iterator[Problem]:
-    """Faults of its image and resources.
+    """Problems of its image and resources.
 
     `lacks`: what the default image does not have. `remedy`: where to get an image with it. `uses_none`: why GPUs are of
     no use.
@@ -31,5 +31,5 @@ def faults(
     if asked.gpus:
         yield Problem((*at, "resources", "gpus"), f"is {asked.gpus}, but {uses_none}; remove it")
     else:
-        yield from resources.faults(pod_sets, at, declared)
-        yield from resources.count_faults(pod_sets, at, declared)
+        yield from resources.find_problems(pod_sets, at, declared)
+        yield from resources.find_count_problems(pod_sets, at, declared)

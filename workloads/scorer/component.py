@@ -51,7 +51,7 @@ class ScorerArgs(ScorerSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from scorer_checks.faults(self, at, self.pod_sets(), declared)
+        yield from scorer_checks.find_problems(self, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Scorer":
         return Scorer(name, self, at=at, platform=platform, opts=opts)

@@ -17,10 +17,10 @@ TRIAL = "trial"
 CONTROLLER = "controller"
 
 
-def faults(search: Search, trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Every fault of a sweep. `at`: the path of its settings."""
+def find_problems(search: Search, trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Every problem of a sweep. `at`: the path of its settings."""
     within = (*at, TRIAL)
-    of_trial = list(training_job_checks.faults(trial, name, within, declared))
+    of_trial = list(training_job_checks.find_problems(trial, name, within, declared))
     yield from of_trial
     longest = job_set.longest_name(trial.roles()) - len(RUN_SUFFIX)
     if longest < len(name) <= longest + len(RUN_SUFFIX):

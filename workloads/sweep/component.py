@@ -92,7 +92,7 @@ class SweepArgs(WorkloadArgs):
         return {self.trial.queue: (TRIAL, "queue")} if self.trial.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from sweep_checks.faults(self.search, self.trial, name, at, declared)
+        yield from sweep_checks.find_problems(self.search, self.trial, name, at, declared)
         if self.image_of_controller(declared.cluster.images) is None:
             build = f"tensorplane image build --push REGISTRY/NAME:TAG {sweep_packages.OPTUNA}"
             reason = f"missing, and no public image has Optuna; build one: {build}"

@@ -10,11 +10,11 @@ from workloads.rules import without_gpus
 from workloads.tensorboard.settings import BoardSettings
 
 
-def faults(
+def find_problems(
     settings: BoardSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the workload and its service account. `at`: the path of its settings."""
-    yield from without_gpus.faults(
+    """Every problem. `name`: of the workload and its service account. `at`: the path of its settings."""
+    yield from without_gpus.find_problems(
         settings.image,
         settings.resources,
         at,

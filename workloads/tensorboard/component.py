@@ -43,7 +43,7 @@ class TensorBoardArgs(BoardSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from tensorboard_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from tensorboard_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TensorBoard":
         return TensorBoard(name, self, at=at, platform=platform, opts=opts)

@@ -25,29 +25,29 @@ from workloads.training_job import (
 from workloads.training_job.settings import JobSettings
 
 
-def faults(
+def find_problems(
     settings: JobSettings, name: str, at: Key, declared: Declared, *, account: str | None = None
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the job. `at`: the path of its settings. `account`: of its pods, by default its name."""
+    """Every problem. `name`: of the job. `at`: the path of its settings. `account`: its pods', default its name."""
     longest = job_set.longest_name(settings.roles())
     if len(name) > longest:
         yield Problem(
             at, f"the name has {len(name)} characters; shorten it to {longest}, so that its pods' names stay valid"
         )
-    yield from strategy_checks.faults(settings, at)
+    yield from strategy_checks.find_problems(settings, at)
     yield from process.cluster(f"{name}-{names.digest(name)}", settings.roles(), at)
     pods = pod_sets.of(settings)
     # TPUs have checks of their own, because workloads without strategy tpu cannot request them.
     without_tpus = [of_role for role, of_role in zip(settings.roles(), pods, strict=True) if not role.topology]
-    misfits = list(resources.faults(without_tpus, at, declared))
+    misfits = list(resources.find_problems(without_tpus, at, declared))
     yield from misfits
-    yield from tpu_checks.faults(settings, at, declared)
+    yield from tpu_checks.find_problems(settings, at, declared)
     yield from _image(settings, at, declared.cluster)
-    yield from gpu_support.faults(pods, settings.image, at, declared)
-    yield from package_checks.faults(settings, at, declared.cluster)
+    yield from gpu_support.find_problems(pods, settings.image, at, declared)
+    yield from package_checks.find_problems(settings, at, declared.cluster)
     if settings.queue is None:
-        yield from resources.count_faults(without_tpus, at, declared)
-        yield from resources.kinds_faults(without_tpus, at)
+        yield from resources.find_count_problems(without_tpus, at, declared)
+        yield from resources.kinds_problems(without_tpus, at)
     yield from _program(settings, at, declared)
     yield from mount_checks.check(
         settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=account or name
@@ -75,19 +75,19 @@ def _in_a_version(place: Location, model: Location, at: Key) -> Iterator[Problem
 
 
 def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of command, variables and files."""
+    """Problems of command, variables and files."""
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
     known = not simulated and (settings.image is None or bool(settings.sources))
     there = file_checks.paths(settings.script, settings.files, declared.project)
     for where, stated in strategy_checks.commands(settings):
-        yield from command.faults(stated, there, at, (*at, *where), known=known)
-    yield from script.faults(settings, at)
-    yield from deadline_checks.faults(settings, at)
-    yield from on_success_checks.faults(settings, at, declared)
+        yield from command.find_problems(stated, there, at, (*at, *where), known=known)
+    yield from script.find_problems(settings, at)
+    yield from deadline_checks.find_problems(settings, at)
+    yield from on_success_checks.find_problems(settings, at, declared)
     then = settings.on_success.command if settings.on_success else None
     yield from process.check([*settings.program, *(then or ())], settings.env, at)
     yield from _variables(settings, (*at, "env"))
-    yield from file_checks.faults(settings.script, settings.files, at, declared.project)
+    yield from file_checks.find_problems(settings.script, settings.files, at, declared.project)
 
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Problem]:

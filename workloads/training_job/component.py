@@ -83,9 +83,9 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return {self.queue: ("queue",)} if self.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from job_checks.faults(self, name, at, declared)
+        yield from job_checks.find_problems(self, name, at, declared)
         if self.team:
-            yield from team_checks.faults(self, self.team, at, declared)
+            yield from team_checks.find_problems(self, self.team, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
         return TrainingJob(name, self, at=at, platform=platform, opts=opts)

@@ -7,8 +7,8 @@ from workloads.training_job import launcher
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key) -> Iterator[Problem]:
-    """Faults of deadlines that nothing could keep. `at`: the job's path."""
+def find_problems(settings: JobSettings, at: Key) -> Iterator[Problem]:
+    """Problems of deadlines that nothing could keep. `at`: the job's path."""
     if settings.total_deadline_seconds is not None:
         yield from _of_run(settings, settings.total_deadline_seconds, at)
     if settings.progress_deadline_seconds is not None:

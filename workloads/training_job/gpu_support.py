@@ -14,8 +14,8 @@ _NVIDIA = re.compile(r"nvcr\.io/nvidia/tensorflow[:@].+")
 _DOCS = "docs/catalog.md#accelerators-that-tensorflow-supports"
 
 
-def faults(pod_sets: list[PodSet], image: object, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of pods that may run on such GPUs, in an image that has TensorFlow's own wheels. `at`: the job's path."""
+def find_problems(pod_sets: list[PodSet], image: object, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of pods that may run on such GPUs, in an image with TensorFlow's own wheels. `at`: the job's path."""
     if not isinstance(image, str) or not tensorflow_image.is_official(image):
         return
     for pods in pod_sets:

@@ -10,8 +10,8 @@ from workloads.training_job import launcher
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of `onSuccess`. `at`: the job's path."""
+def find_problems(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of `onSuccess`. `at`: the job's path."""
     if settings.on_success is None:
         return
     program, where = settings.program, (*at, "onSuccess")
@@ -32,7 +32,7 @@ def faults(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Probl
 def _folder(
     server: str, folder: Location, model: Location, settings: JobSettings, keys: tuple[Key, Key]
 ) -> Iterator[Problem]:
-    """Faults of the server's folder, which the job must be able to write to. `keys`: of `publish`, and the job's."""
+    """Problems of the server's folder, which the job must be able to write to. `keys`: of `publish`, and the job's."""
     publish, at = keys
     given = ((*at, "volumes"), (*at, "model"), ("workloads", server))
     mount = settings.volumes.get(folder.volume)

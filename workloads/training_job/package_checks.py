@@ -12,8 +12,8 @@ from workloads.pods.sources import PROJECT
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Faults of a job's packages. `at`: the job's path."""
+def find_problems(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Problems of a job's packages. `at`: the job's path."""
     if not settings.packages:
         return
     where = (*at, "packages")

@@ -40,7 +40,7 @@ def check(
 
 
 def never_admitted(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Problem]:
-    """Pods that the queue never admits. One quota that is too small for several roles is one fault."""
+    """Pods that the queue never admits. One quota that is too small for several roles is one problem."""
     given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
     asking: dict[str, list[str]] = {}
     for pods in pod_sets:

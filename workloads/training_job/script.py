@@ -6,8 +6,8 @@ from components.base.problems import Key, Problem
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key) -> Iterator[Problem]:
-    """Faults of jobs without a command, with two, or with arguments for none. `at`: the job's path."""
+def find_problems(settings: JobSettings, at: Key) -> Iterator[Problem]:
+    """Problems of jobs without a command, with two, or with arguments for none. `at`: the job's path."""
     if settings.command is None and settings.script is None:
         reason = "required setting is missing: Command of every pod; set it, or script: a Python file of the project"
         yield Problem((*at, "command"), reason)

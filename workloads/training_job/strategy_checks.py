@@ -8,12 +8,12 @@ from workloads.training_job.role import Role
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key) -> Iterator[Problem]:
-    """Faults of the strategy itself, and of commands that its pods cannot run. `at`: the path of the job."""
+def find_problems(settings: JobSettings, at: Key) -> Iterator[Problem]:
+    """Problems of the strategy itself, and of commands that its pods cannot run. `at`: the path of the job."""
     roles = settings.roles()
     given = ((*at, "strategy"), (*at, "resources"))
     yield from (
-        Problem((*at, *path), reason, given=given) for path, reason in settings.strategy.faults(settings.resources)
+        Problem((*at, *path), reason, given=given) for path, reason in settings.strategy.problems(settings.resources)
     )
     yield from _added(settings, at)
     yield from _python(settings.program, roles, at)

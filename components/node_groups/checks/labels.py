@@ -25,7 +25,7 @@ _RESERVED_FOR_TAINTS = (
 
 
 def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Problem]:
-    """Faults of `labels`. `domains`: those that clouds reserve."""
+    """Problems of `labels`. `domains`: those that clouds reserve."""
     for key, value in args.labels.items():
         where = (*path, "labels", key)
         if not is_label_key(key):
@@ -37,7 +37,7 @@ def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator
 
 
 def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Problem]:
-    """Faults of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
+    """Problems of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
     # Kubernetes refuses a second taint with the same key and effect.
     first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
     for index, taint in enumerate(args.taints):

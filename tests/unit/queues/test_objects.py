@@ -138,7 +138,7 @@ def _mended(tree: dict[str, dict[str, Any]], kinds: dict[str, Flavor]) -> dict[s
     """The queues after their owner left out, fault by fault, what the lines are about."""
     while True:
         queues = {name: QueueArgs.model_validate(args) for name, args in tree.items()}
-        fault = next(check.faults(queues, COHORTS, TEAMS, kinds), None)
+        fault = next(check.find_problems(queues, COHORTS, TEAMS, kinds), None)
         if fault is None:
             return queues
         _, name, *keys = fault.path
@@ -276,7 +276,7 @@ def test_pods_that_compute_together_take_no_turns(found: Stack) -> None:
     rooms = room.of(found.queues, found.quotas, found.machines, {})
     for gpus, named, interruptible in itertools.product((1, 4), (None, *found.machines.groups), (False, True)):
         asked = Resources(gpus=gpus, node_group=named)
-        if [*pod_checks.faults(found.machines, asked, ("at",), interruptible=interruptible, synchronous=True)]:
+        if [*pod_checks.find_problems(found.machines, asked, ("at",), interruptible=interruptible, synchronous=True)]:
             continue
         pods = PodSet("worker", 2, asked, together=True, interruptible=interruptible)
         assert not [kind for each in rooms.values() for kind, _ in each.usable(pods) if kind.flavor.shared]

@@ -11,8 +11,8 @@ from workloads.model_server.served_model import ServedModel
 from workloads.model_server.settings import ServerSettings
 
 
-def faults(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Every fault of one model. `name`: for clients; `at`: the path of its settings."""
+def find_problems(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Every problem of one model. `name`: for clients; `at`: the path of its settings."""
     if model.uri is None:
         if model.fetch:
             yield Problem((*at, "fetch"), "is set, but the model has no uri; remove it")

@@ -23,7 +23,7 @@ class Strategy(Variant, family=True):
         """The pods of the job, by role. `resources` are those of the training pods."""
         raise NotImplementedError
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         """What cannot work with these resources of the training pods: the path below the job's, and why."""
         yield from ()
 

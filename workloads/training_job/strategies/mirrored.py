@@ -20,7 +20,7 @@ class Mirrored(Strategy):
     def roles(self, resources: Resources) -> Sequence[Role]:
         return [Role("worker", 1, resources)]
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         if resources.gpus < 2:
             reason = f"is {resources.gpus}, but strategy mirrored copies the model to each of several GPUs of its pod"
             yield ("resources", "gpus"), f"{reason}; set 2 or more, or use strategy single"

@@ -70,7 +70,7 @@ class Tpu(Strategy):
         at = ("strategy", "topology")
         return [Role("worker", machines, each, ports, together=several, topology=self.topology, count_at=at)]
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         stated = " or ".join(resources.accelerators)
         accelerator = catalog.ACCELERATORS.get(stated)
         usable = [each.name for each in catalog.ACCELERATORS.values() if each.kind == "tpu" and each.tensorflow]

@@ -100,7 +100,7 @@ def test_kueue_takes_jobsets_alone_and_another_kueue_gets_no_queue_that_takes_al
             "volumes": {"models": {"sizeGib": 1, "backend": FILES, "snapshots": {"schedule": "@daily"}}},
         }
         resolved = stack.ResolvedStack.of(stack.StackConfig.model_validate(tree))
-        return [str(fault) for fault in checks.faults(resolved, Settings(tree))]
+        return [str(fault) for fault in checks.find_problems(resolved, Settings(tree))]
 
     (only,) = faults("present", "default")
     assert only.startswith("tensorplane:queues.default: the cluster's own Kueue may queue the pods that take")

@@ -11,7 +11,7 @@ Key = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class FileFault:
+class FileProblem:
     """One thing to change in the file."""
 
     text: str
@@ -24,11 +24,11 @@ class FileFault:
     """The key that is misread. What a model says of it is about another text than the file's."""
 
 
-def lines(file: str, faults: Iterable[FileFault]) -> list[str]:
-    """The faults, a line each; the same one in many lines of the file is one."""
+def lines(file: str, problems: Iterable[FileProblem]) -> list[str]:
+    """The problems, a line each; the same one in many lines of the file is one."""
     places: dict[str, list[str]] = {}
-    for fault in faults:
-        places.setdefault(fault.text, []).append(str(fault.line) if fault.line else "")
+    for problem in problems:
+        places.setdefault(problem.text, []).append(str(problem.line) if problem.line else "")
     return [f"{file}: {_where(found)}{text}" for text, found in places.items()]
 
 
