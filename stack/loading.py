@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pulumi
 
-from components.base import consequences, problems
-from components.base import settings as stack_settings
+from components.base import problems, validation
 from components.base.problems import Problem
 from components.base.settings import Settings
 from components.clusters.override import with_context
@@ -45,9 +44,9 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     """The resolved settings of one stack; of a workload stack, together with those of its platform."""
     settings = joined.settings if joined else own
     settings = replace(settings, tree=with_context(settings.tree))
-    config, found = stack_settings.validated(StackConfig, settings)
-    found += stack_settings.misread(config, settings.rewritten, found)
-    found += stack_settings.empty(config, settings.tree, found)
+    config, found = validation.validate(StackConfig, settings)
+    found += validation.misread(config, settings.rewritten, found)
+    found += validation.empty(config, settings.tree, found)
     resolved = ResolvedStack.of(config, settings.secret, project, joined.on if joined else None)
     found, of_file = settings.beside(found)
     # What is concluded from something that Pulumi misreads may be wrong.
@@ -56,8 +55,8 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     beyond = problems.as_written(beyond, settings.tree)
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
-            beyond = consequences.of_default((key,), beyond)
-    wrong = consequences.own_causes([*found, *misread], beyond)
+            beyond = problems.caused_by_default((key,), beyond)
+    wrong = problems.root_causes([*found, *misread], beyond)
     words = settings.secret_words()
     resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
@@ -67,5 +66,5 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     found = [*between, *found]
     problem_lines = [*problems.hiding(found, (), words), *problems.hiding(wrong, settings.secret, words)]
     file_lines = file_problems.lines(settings.file, of_file)
-    problems.stop([*file_lines, *settings.wrong, *consequences.once(problem_lines)])
+    problems.stop([*file_lines, *settings.wrong, *problems.aggregated(problem_lines)])
     return resolved

@@ -5,8 +5,7 @@ from typing import Any
 
 from components import catalog
 from components.base import names
-from components.base.label_syntax import LABEL_KEY_RULE, is_label_key
-from components.base.labels import HOSTNAME, TOPOLOGY_PREFIX, ZONE
+from components.base.labels import HOSTNAME, LABEL_KEY_RULE, TOPOLOGY_PREFIX, ZONE, is_label_key
 from components.base.problems import Problem, did_you_mean
 from components.node_groups.shape import Shape
 

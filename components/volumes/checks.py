@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import cast
 
 from components.base import quantities
-from components.base.consequences import of_default
 from components.base.model import is_object_name
-from components.base.problems import Key, Note, Problem, unknown_name
+from components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.volumes import capabilities, unique_names
 from components.volumes.backend import Backend
@@ -28,7 +27,7 @@ def find_problems(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
         wrong = _of_volume(name, args, declared, cluster)
-        yield from wrong if args.backend else of_default(("volumes", name, "backend"), wrong)
+        yield from wrong if args.backend else caused_by_default(("volumes", name, "backend"), wrong)
 
 
 def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:

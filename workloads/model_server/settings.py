@@ -5,8 +5,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import In, Model, Name, Resources
+from components.base.value_types import Image
 from workloads.model_server.batching import BatchingArgs
 from workloads.model_server.exposure.settings import ClientArgs, ExposureArgs, GatewayArgs
 from workloads.model_server.page_settings import ModelPageArgs

@@ -4,8 +4,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import In, Model, Name, Resources
+from components.base.value_types import Image
 from workloads.pods.egress import Egress
 from workloads.pods.mount_settings import Location, MountArgs
 from workloads.training_job.package_settings import Package

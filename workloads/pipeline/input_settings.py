@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from components.base.model import Model, Name, NonEmptyStr, refuse
-from components.base.mount_path import MountPath
+from components.base.value_types import MountPath
 from components.datasets.settings import ColumnType
 from workloads.pipeline.join_key import JoinKey
 

@@ -4,9 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import Accelerator, Argument, Model, Name, Resources
-from components.base.mount_path import MountPath
+from components.base.value_types import Image, MountPath
 from workloads.pipeline.input_settings import StageInput
 from workloads.pods.file_settings import Source, Target
 from workloads.training_job.on_success import ServerModel

@@ -5,7 +5,7 @@ from typing import Any
 from pydantic import model_validator
 
 from components.base.model import Model, RelativePath
-from components.base.mount_path import MountPath
+from components.base.value_types import MountPath
 
 
 class MountArgs(Model):

@@ -9,10 +9,10 @@ import pulumi
 from components import versions
 from components.base import encrypted
 from components.base import outputs as registered
-from components.base.image import Image
 from components.base.model import In
 from components.base.names import digest_of
 from components.base.problems import Key, Problem
+from components.base.value_types import Image
 from components.queues.room import PodSet
 from stack_file import package_lock, sweep_packages
 from workloads import gpu_requests

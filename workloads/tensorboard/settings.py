@@ -1,7 +1,7 @@
 """Settings of a TensorBoard, without the workload's kind."""
 
-from components.base.image import Image
 from components.base.model import In, Model, RelativePath, Resources
+from components.base.value_types import Image
 from workloads.pods.mount_settings import Location
 
 

@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator
 
-from components.base import misplaced, names
+from components.base import names
+from components.base.location import is_key_below
 from components.base.problems import Key, Problem, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.queues import DEFAULT
@@ -94,7 +95,7 @@ def _variables(settings: JobSettings, at: Key) -> Iterator[Problem]:
     """Settings inside `env`, one level too deep: the job would use their defaults."""
     own = {field.alias or name for name, field in type(settings).model_fields.items()}
     # A short word, such as `path`, may be a variable; names in two words are spelled otherwise there.
-    inner = {name for name in settings.env if not name.islower() and misplaced.is_below(type(settings), name)}
+    inner = {name for name in settings.env if not name.islower() and is_key_below(type(settings), name)}
     for name in sorted({*own.intersection(settings.env), *inner}):
         reason = f"{name} is a setting of the job, not a variable; move it out of env, or rename the variable"
         yield Problem((*at, name), reason)

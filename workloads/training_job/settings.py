@@ -8,7 +8,6 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from components.base.image import Image
 from components.base.model import (
     PRODUCED_TAG,
     SECRET_TAG,
@@ -24,6 +23,7 @@ from components.base.model import (
     argument,
     refuse,
 )
+from components.base.value_types import Image
 from workloads.pods.egress import Egress
 from workloads.pods.file_settings import Script, Source, Target, of_script
 from workloads.pods.mount_settings import Location, MountArgs

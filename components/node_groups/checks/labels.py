@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from components.base.label_syntax import LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
-from components.base.labels import DOMAIN
+from components.base.labels import DOMAIN, LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
 from components.base.problems import Key, Problem
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.taint import Taint

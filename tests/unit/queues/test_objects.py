@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from components import queues as queue
-from components.base.label_syntax import is_label_value
+from components.base.labels import is_label_value
 from components.base.model import Resources
 from components.clusters.aks import Aks
 from components.clusters.eks import Eks

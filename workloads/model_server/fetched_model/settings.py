@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
-from components.base.bucket_name import BUCKET_RULE, is_bucket_name
 from components.base.model import Line, Model, Name, ObjectName, refuse
+from components.base.value_types import BUCKET_RULE, is_bucket_name
 from workloads.pods.egress import Egress
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from components.base.family import Variant, load_family
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.auxiliary import DataService, Evaluator
 from workloads.training_job.role import Role
 

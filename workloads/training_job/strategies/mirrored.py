@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.role import Role
 from workloads.training_job.strategies import Strategy
 

@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role
 from workloads.training_job.strategies import Strategy
 

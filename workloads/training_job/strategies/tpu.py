@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from components import catalog
+from components.base.location import Key
 from components.base.model import Resources, refuse
-from components.base.place import Key
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
 from workloads.training_job.strategies import Strategy
 

@@ -50,7 +50,9 @@ def test_the_schedule_says_which_snapshots_stay(made: Rendered) -> None:
 def test_the_default_number_of_snapshots_is_the_documented_one() -> None:
     plain = SnapshotsArgs(schedule="@hourly")
     assert plain.count == [f"--keep={KEPT}"]
-    assert f"{KEPT} if `expire` is not set either." in field_docs.of(SnapshotsArgs, "keep"), "update the field's text"
+    assert f"{KEPT} if `expire` is not set either." in field_docs.docstring(SnapshotsArgs, "keep"), (
+        "update the field's text"
+    )
     assert SnapshotsArgs(schedule="@hourly", expire="2d").count == []
 
 

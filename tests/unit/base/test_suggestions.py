@@ -2,7 +2,7 @@
 
 import pytest
 
-from components.base import meant_value
+from components.base import suggestions
 from components.base.plural import counted, none_of, plural
 from tests.support.faults import dev, faults_of, put
 
@@ -31,7 +31,7 @@ def test_a_unit_or_a_word_suggests_the_value(path: str, value: str, line: str) -
 
 @pytest.mark.parametrize(("given", "meant"), [("500Gi", "500"), ("2Ti", "2048"), ("1.5G", ""), ("512Mi", "")])
 def test_a_whole_number_is_suggested_only_where_it_is_one(given: str, meant: str) -> None:
-    assert meant_value.number(given, "diskGib", integer=True) == meant
+    assert suggestions.number(given, "diskGib", integer=True) == meant
 
 
 def test_one_of_something_is_singular() -> None:

@@ -1,4 +1,4 @@
-"""What the annotations of settings say: the types that a setting may have."""
+"""The types that a setting's type hint allows."""
 
 from collections.abc import Iterator, Mapping
 from types import NoneType, UnionType

@@ -1,37 +1,40 @@
-"""Positions in the settings: pydantic locations as the paths that users write."""
+"""Locations in the settings: pydantic's, as the paths that users write."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any, get_args, get_origin
 
 from pydantic import TypeAdapter, ValidationError
 
-from components.base import misplaced
-from components.base.annotations import is_model, models, options
 from components.base.family import Variant
-from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model
-from components.base.moved import Moved
+from components.base.model import LIST_TAG, MAP_TAG, PRODUCED_TAG, SECRET_TAG, TEXT_TAG, Model, Moved
+from components.base.type_hints import is_model, items, models, options
 from stack_file import PROJECT
 from stack_file.nearest import is_close, nearest
 
 _MARKERS = ("[key]", LIST_TAG, MAP_TAG, TEXT_TAG, PRODUCED_TAG, SECRET_TAG)
 Key = tuple[str, ...]
 """A key below `tensorplane:`, from the outermost inwards."""
+_MOST_PATHS = 3
+"""More paths than these are no help."""
+_COMMON_KEYS = ("kind", "name")
+"""Keys that so many maps have that none is suggested."""
+_Map = tuple[tuple[str, ...], type[Model]]
 
 
 @dataclass(frozen=True)
-class Place:
-    """The position of an error: its path as users write it, and the model of its last key."""
+class Location:
+    """The location of an error: its path as users write it, and the model that has the last key."""
 
     path: Key
-    around: type[Model] | None
+    model: type[Model] | None
     siblings: Mapping[str, Any] = field(default_factory=dict)
     """The map that contains it."""
     written: str = ""
     """The value as the file has it, where Pulumi writes it in another way."""
-    above: tuple[tuple[Key, type[Model]], ...] = ()
-    """The maps of settings around that of the last key, from the outermost inwards: their paths and models."""
+    ancestors: tuple[tuple[Key, type[Model]], ...] = ()
+    """The maps of settings that contain that of the last key, from the outermost inwards: their paths and models."""
     expected: tuple[tuple[type[Model], str], ...] = ()
     """The models that the value itself may be, with the kind of each where that selects one."""
 
@@ -41,22 +44,22 @@ class Place:
         return self.path[-1].removeprefix(f"{PROJECT}.")
 
     @cached_property
-    def meant(self) -> tuple[Key, ...]:
-        """The keys that an unknown one may mean: similar ones, else the missing one."""
+    def suggestions(self) -> tuple[Key, ...]:
+        """The keys to suggest instead of an unknown one: similar ones, else the missing one."""
         allowed = self.allowed()
         if self.is_misplaced:
             return ()
         free = {name for name in allowed if name not in self.siblings}
         missing = [name for name in self.required() if name in free]
-        # The very name of a setting elsewhere is not a misspelt one of here.
-        similar = [] if self.homes else nearest(self.key, free)
+        # A name that exists elsewhere is misplaced, not misspelt.
+        similar = [] if self.other_paths else nearest(self.key, free)
         names = similar or (missing if len(missing) == self._unknown == 1 else ())
         return tuple((*self.path[:-1], name) for name in names)
 
     @cached_property
-    def homes(self) -> list[str]:
-        """Where the setting of this name is, unless it is as good as one of here."""
-        found = misplaced.homes(self.key, self.around, self.siblings, self.above)
+    def other_paths(self) -> list[str]:
+        """Where a setting of this name exists; empty if a key of this map is as close."""
+        found = _paths_elsewhere(self.key, self.model, self.siblings, self.ancestors)
         return [] if found and is_close(self.key, self.allowed()) else found
 
     @property
@@ -66,62 +69,62 @@ class Place:
 
     @property
     def _unknown(self) -> int:
-        """How many keys beside it, itself included, the model does not know."""
-        known = {*self.allowed(), *(self.around.moved if self.around else ())}
+        """How many keys of its map the model does not know, this one included."""
+        known = {*self.allowed(), *(self.model.moved if self.model else ())}
         return len(self.siblings) - sum(name in self.siblings for name in known)
 
     def moved(self, value: Any) -> Moved | None:
         """Where a setting with this former key is now; None if it was never a setting."""
-        relocation = self.around.moved.get(self.path[-1]) if self.around else None
+        relocation = self.model.moved.get(self.path[-1]) if self.model else None
         return relocation(self.path[-2], value) if relocation else None
 
     def required(self) -> list[str]:
-        """The keys that the model around must have."""
-        return [info.alias or name for name, info in fields(self.around) if info.is_required()]
+        """The keys that the model requires."""
+        return [info.alias or name for name, info in fields(self.model) if info.is_required()]
 
     def is_foreign(self) -> bool:
         """Whether its map has settings of another model; missing keys are then not reported."""
         alone = not any(name in self.siblings for name in self.allowed())
-        return self.around is not None and (self._unknown > 1 or (alone and self._unknown > 0))
+        return self.model is not None and (self._unknown > 1 or (alone and self._unknown > 0))
 
     def allowed(self) -> list[str]:
-        """The keys that the model around knows, as people write them."""
-        return _names(self.around)
+        """The keys of the model, as people write them."""
+        return _names(self.model)
 
     def accepts(self, value: Any) -> bool:
-        """Whether the setting takes a value, as far as it alone decides."""
-        check = _check_of(self.around, self.path[-1]) if self.around else None
+        """Whether the setting alone, without checks across settings, accepts a value."""
+        check = _check_of(self.model, self.path[-1]) if self.model else None
         return check is None or _passes(check, value)
 
     @classmethod
-    def of(cls, root: type[Model], location: tuple[int | str, ...], tree: Any = None) -> "Place":
+    def find(cls, root: type[Model], loc: tuple[int | str, ...], tree: Any = None) -> "Location":
         """Follow a pydantic location through the models, without its markers for union members and dict keys."""
         path: list[str] = []
-        around: type[Model] | None = None
-        above: list[tuple[Key, type[Model]]] = []
-        here: Any = root
-        for part in location:
-            choices = list(options(here))
+        model: type[Model] | None = None
+        ancestors: list[tuple[Key, type[Model]]] = []
+        annotation: Any = root
+        for part in loc:
+            choices = list(options(annotation))
             variant = _variant(choices, part)
             if variant is not None:
-                here = variant
+                annotation = variant
                 continue
             container = next((option for option in choices if _is_container(option)), None)
             if part == MAP_TAG:
-                here = next(filter(is_model, choices), here)
+                annotation = next(filter(is_model, choices), annotation)
             if container is None or part in _MARKERS:
                 continue
-            here = _inside(container, str(part))
+            annotation = _inside(container, str(part))
             if isinstance(part, int) and isinstance(_at(tree, path), Mapping | str):
                 # One item without its list: the model has it at position 0, the file at none.
                 continue
-            if around:
-                above.append((tuple(path[:-1]), around))
+            if model:
+                ancestors.append((tuple(path[:-1]), model))
             path.append(str(part))
-            around = container if is_model(container) else None
-        beside = _at(tree, path[:-1])
-        siblings = beside if isinstance(beside, Mapping) else {}
-        return cls(tuple(path), around, siblings, above=tuple(above), expected=tuple(models(here)))
+            model = container if is_model(container) else None
+        parent = _at(tree, path[:-1])
+        siblings = parent if isinstance(parent, Mapping) else {}
+        return cls(tuple(path), model, siblings, ancestors=tuple(ancestors), expected=tuple(models(annotation)))
 
 
 def written_path(path: Key, tree: Any) -> Key:
@@ -148,7 +151,7 @@ def _check_of(model: type[Model], key: str) -> TypeAdapter[Any] | None:
     return TypeAdapter(found.rebuild_annotation()) if found else None
 
 
-def accepts(model: type[Model], value: Mapping[str, Any]) -> bool:
+def is_valid(model: type[Model], value: Mapping[str, Any]) -> bool:
     """Whether a map is valid as settings."""
     return _passes(_check_of_model(model), value)
 
@@ -203,3 +206,59 @@ def _inside(container: Any, key: str) -> Any:
     arguments = get_args(container)
     # A list's items, of which a tuple's type says no number, or a map's values.
     return arguments[1] if get_origin(container) is dict else arguments[0]
+
+
+def _paths_elsewhere(
+    key: str, model: type[Model] | None, given: Mapping[str, Any], ancestors: Sequence[_Map]
+) -> list[str]:
+    """The paths where an unknown key would be valid: below its map, relative to it, or else in the maps that contain
+    it, from the top. Empty where there are none or too many.
+
+    `model`: of its map, in which the file has `given`; `ancestors`: the maps that contain that one.
+    """
+    if key in _COMMON_KEYS or model is None:
+        return []
+    if below := _inside_of(model, key, given):
+        return _if_few(below)
+    # At the top, all maps are of names: what is there has another meaning.
+    for path, outer in [each for each in reversed(ancestors) if each[0]]:
+        if names := [key] if key in _keys(outer) else _inside_of(outer, key, {}):
+            return _if_few([".".join((*path, name)) for name in names])
+    return []
+
+
+def is_key_below(model: type[Model], key: str) -> bool:
+    """Whether one of the maps directly below a model knows this key."""
+    return key in _keys_one_level_below(model)
+
+
+def _if_few(found: list[str]) -> list[str]:
+    return found if len(found) <= _MOST_PATHS else []
+
+
+def _inside_of(model: type[Model], key: str, given: Mapping[str, Any]) -> list[str]:
+    inner = _keys_one_level_below(model).get(key, ())
+    found = {name for name, kind in inner if kind in ("", _given_kind(given.get(name), kind))}
+    return [f"{name}.{key}" for name in sorted(found)]
+
+
+def _given_kind(given: object, any_kind: str) -> object:
+    """The kind of variant in the file, or any where it has none."""
+    return given.get("kind", any_kind) if isinstance(given, Mapping) else any_kind
+
+
+@cache
+def _keys_one_level_below(model: type[Model]) -> Mapping[str, list[tuple[str, str]]]:
+    """The keys of the maps directly below a model: the map's key, and the kind that has them, or none."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for name, info in model.model_fields.items():
+        for annotation in (info.annotation, *items(info.annotation)):
+            for inner, kind in models(annotation):
+                for key in _keys(inner):
+                    found.setdefault(key, []).append((info.alias or name, kind))
+    return found
+
+
+@cache
+def _keys(model: type[Model]) -> frozenset[str]:
+    return frozenset(info.alias or name for name, info in model.model_fields.items())

@@ -1,13 +1,13 @@
-"""What is wrong with a value of the settings, and what to do, in words."""
+"""The messages of pydantic's errors: what is wrong with a value of the settings, and what to do."""
 
 import re
 from collections.abc import Callable, Mapping
 
 from pydantic_core import ErrorDetails
 
-from components.base import field_docs, meant_value
-from components.base.annotations import variants
-from components.base.place import Place, accepts, fields
+from components.base import field_docs, suggestions
+from components.base.location import Location, fields, is_valid
+from components.base.type_hints import variants
 from stack_file import PROJECT
 from stack_file.file_problems import some
 from stack_file.nearest import did_you_mean, nearest
@@ -20,16 +20,15 @@ _PLAIN_ITEM = re.compile(r"[A-Za-z][\w.:/@-]*")
 _FIRST_SENTENCE = re.compile(r"(.+?)(?:\.(?= )|\.?$)")
 
 
-def of(detail: ErrorDetails, place: Place) -> str:
+def describe(detail: ErrorDetails, location: Location) -> str:
     """What is wrong with a value, and what to do."""
-    describe = _REASONS.get(detail["type"])
-    if describe is not None:
-        return describe(detail, place)
+    if describe_type := _DESCRIBE.get(detail["type"]):
+        return describe_type(detail, location)
     allowed = _ALLOWED.get(detail["type"])
     if allowed is None:
-        return f"invalid value {_shown(detail['input'], place)}; {detail['msg']}"
+        return f"invalid value {_shown(detail['input'], location)}; {detail['msg']}"
     limits = {name: _with_commas(limit) for name, limit in detail.get("ctx", {}).items()}
-    return _invalid(_shown(detail["input"], place), allowed.format(**limits))
+    return _invalid(_shown(detail["input"], location), allowed.format(**limits))
 
 
 def _with_commas(limit: object) -> str:
@@ -40,10 +39,10 @@ def _invalid(shown: str, allowed: str) -> str:
     return f"invalid value {shown}; use {allowed}"
 
 
-def _shown(value: object, place: Place) -> str:
+def _shown(value: object, location: Location) -> str:
     """A value as the file has it, on one line."""
-    if place.written:
-        return place.written
+    if location.written:
+        return location.written
     if isinstance(value, Mapping):
         return "(a map)"
     if isinstance(value, list):
@@ -54,48 +53,50 @@ def _shown(value: object, place: Place) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
-def _unknown_key(detail: ErrorDetails, place: Place) -> str:
-    if place.path[-1:] == place.path and place.key in _WRAPPERS and isinstance(detail["input"], Mapping):
+def _unknown_key(detail: ErrorDetails, location: Location) -> str:
+    if location.path[-1:] == location.path and location.key in _WRAPPERS and isinstance(detail["input"], Mapping):
         first = next(iter(detail["input"]), "volumes").removeprefix(f"{PROJECT}:")
         return f"unknown setting; move its keys up beside it, with their prefix, such as {PROJECT}:{first}"
-    names = [key[-1] for key in place.meant] or place.allowed()
-    near = "" if place.is_misplaced else _meant(", ".join(place.homes)) or did_you_mean(place.key, names)
-    near = near or _meant_as_kind(place.key, place)
-    return f"unknown setting; allowed here: {', '.join(place.allowed())}{near}"
+    names = [key[-1] for key in location.suggestions] or location.allowed()
+    near = (
+        "" if location.is_misplaced else _suggest(", ".join(location.other_paths)) or did_you_mean(location.key, names)
+    )
+    near = near or _suggest_kind(location.key, location)
+    return f"unknown setting; allowed here: {', '.join(location.allowed())}{near}"
 
 
-def _meant_as_kind(key: str, place: Place) -> str:
+def _suggest_kind(key: str, location: Location) -> str:
     """A suggestion for a key that is the kind of a variant."""
-    for name, field in fields(place.around):
+    for name, field in fields(location.model):
         if key in variants(field.annotation):
             return f" (did you mean {field.alias or name}: {{kind: {key}}}?)"
     return ""
 
 
-def _no_map(detail: ErrorDetails, place: Place) -> str:
+def _no_map(detail: ErrorDetails, location: Location) -> str:
     """A variant is often written as its kind alone."""
     given = detail["input"]
     written = _key_and_value(given)
     if written and any(
-        written[1] == (field.alias or name) for model, _ in place.expected for name, field in fields(model)
+        written[1] == (field.alias or name) for model, _ in location.expected for name, field in fields(model)
     ):
-        return _invalid(_shown(given, place), f"a map of settings{_meant(f'{{{written[1]}: {written[2]}}}')}")
-    field = next((field for name, field in fields(place.around) if place.path[-1] in (name, field.alias)), None)
+        return _invalid(_shown(given, location), f"a map of settings{_suggest(f'{{{written[1]}: {written[2]}}}')}")
+    field = next((field for name, field in fields(location.model) if location.path[-1] in (name, field.alias)), None)
     kinds = nearest(given, variants(field.annotation)) if field and isinstance(given, str) else []
-    near = f"{{kind: {kinds[0]}}}" if kinds else _only_setting(given, place)
-    return _invalid(_shown(given, place), f"a map of settings{_meant(near)}")
+    near = f"{{kind: {kinds[0]}}}" if kinds else _only_setting(given, location)
+    return _invalid(_shown(given, location), f"a map of settings{_suggest(near)}")
 
 
-def _only_setting(given: object, place: Place) -> str:
+def _only_setting(given: object, location: Location) -> str:
     """A map that says the same as the value of its only required setting; `{}` for true where it requires none."""
-    if len(place.expected) != 1:
+    if len(location.expected) != 1:
         return ""
-    ((model, _),) = place.expected
+    ((model, _),) = location.expected
     required = [info.alias or name for name, info in fields(model) if info.is_required()]
     if not required:
         return "{}" if given is True else ""
     for value in (given, [given]) if len(required) == 1 else ():
-        if accepts(model, {required[0]: value}):
+        if is_valid(model, {required[0]: value}):
             return f"{{{required[0]}: {'[…]' if isinstance(value, list) else '…'}}}"
     return ""
 
@@ -105,113 +106,113 @@ def _key_and_value(given: object) -> re.Match[str] | None:
     return _KEY_AND_VALUE.fullmatch(given) if isinstance(given, str) else None
 
 
-def _no_list(detail: ErrorDetails, place: Place) -> str:
+def _no_list(detail: ErrorDetails, location: Location) -> str:
     """One item is often written without its list, and several as one text."""
     given = detail["input"]
     near = ""
     if isinstance(given, str):
         items = re.split(r"[\s,]+", given.strip())
-        near = f"[{', '.join(items)}]" if all(map(_PLAIN_ITEM.fullmatch, items)) and place.accepts(items) else ""
-    if not near and str(given).isdecimal() and place.accepts([int(str(given))]):
+        near = f"[{', '.join(items)}]" if all(map(_PLAIN_ITEM.fullmatch, items)) and location.accepts(items) else ""
+    if not near and str(given).isdecimal() and location.accepts([int(str(given))]):
         near = f"[{given}]"
-    elif isinstance(given, Mapping) and place.accepts([given]):
+    elif isinstance(given, Mapping) and location.accepts([given]):
         near = f"[{{{next(iter(given))}: …}}]"
-    return _invalid(_shown(given, place), f"a list{_meant(near)}")
+    return _invalid(_shown(given, location), f"a list{_suggest(near)}")
 
 
-def _no_dict(detail: ErrorDetails, place: Place) -> str:
+def _no_dict(detail: ErrorDetails, location: Location) -> str:
     given = detail["input"]
     written = _key_and_value(given)
-    if written and place.accepts({written[1]: written[2]}):
-        return _invalid(_shown(given, place), f"a map of settings{_meant(f'{{{written[1]}: {written[2]}}}')}")
+    if written and location.accepts({written[1]: written[2]}):
+        return _invalid(_shown(given, location), f"a map of settings{_suggest(f'{{{written[1]}: {written[2]}}}')}")
     what = "a map, which has a name for each entry" if isinstance(given, list) else "a map of settings"
-    return _invalid(_shown(given, place), what)
+    return _invalid(_shown(given, location), what)
 
 
-def _no_number(detail: ErrorDetails, place: Place) -> str:
+def _no_number(detail: ErrorDetails, location: Location) -> str:
     """The unit is part of the key, not of the value."""
-    near = _accepted(meant_value.number(detail["input"], place.path[-1]), place)
-    return _invalid(_shown(detail["input"], place), f"a number{near}")
+    near = _accepted(suggestions.number(detail["input"], location.path[-1]), location)
+    return _invalid(_shown(detail["input"], location), f"a number{near}")
 
 
-def _no_whole_number(detail: ErrorDetails, place: Place) -> str:
-    near = _accepted(meant_value.number(detail["input"], place.path[-1], integer=True), place)
-    return _invalid(_shown(detail["input"], place), f"a whole number{near}")
+def _no_whole_number(detail: ErrorDetails, location: Location) -> str:
+    near = _accepted(suggestions.number(detail["input"], location.path[-1], integer=True), location)
+    return _invalid(_shown(detail["input"], location), f"a whole number{near}")
 
 
-def _no_boolean(detail: ErrorDetails, place: Place) -> str:
-    return _invalid(_shown(detail["input"], place), f"true or false{_meant(meant_value.boolean(detail['input']))}")
+def _no_boolean(detail: ErrorDetails, location: Location) -> str:
+    return _invalid(_shown(detail["input"], location), f"true or false{_suggest(suggestions.boolean(detail['input']))}")
 
 
-def _too_few(detail: ErrorDetails, place: Place) -> str:
+def _too_few(detail: ErrorDetails, location: Location) -> str:
     least = detail["ctx"]["min_length"]
     if isinstance(detail["input"], Mapping):
         return f"empty map; use a map of at least {least}"
-    return _invalid(_shown(detail["input"], place), f"a list of at least {least}")
+    return _invalid(_shown(detail["input"], location), f"a list of at least {least}")
 
 
-def _meant(value: str) -> str:
+def _suggest(value: str) -> str:
     return f" (did you mean {value}?)" if value else ""
 
 
-def _accepted(number: str, place: Place) -> str:
+def _accepted(number: str, location: Location) -> str:
     """The suggestion of a number, unless the setting refuses that one, too."""
-    return _meant(number) if number and place.accepts(float(number)) else ""
+    return _suggest(number) if number and location.accepts(float(number)) else ""
 
 
-def _missing(detail: ErrorDetails, place: Place) -> str:
-    around = place.around
-    name = next((name for name, field in fields(around) if place.path[-1] in (name, field.alias)), None)
-    meaning = _FIRST_SENTENCE.match(" ".join(field_docs.of(around, name).split())) if around and name else None
+def _missing(detail: ErrorDetails, location: Location) -> str:
+    model = location.model
+    name = next((name for name, field in fields(model) if location.path[-1] in (name, field.alias)), None)
+    meaning = _FIRST_SENTENCE.match(" ".join(field_docs.docstring(model, name).split())) if model and name else None
     return f"required setting is missing{': ' + meaning[1] if meaning else ''}"
 
 
-def choices(detail: ErrorDetails) -> list[str]:
+def allowed_values(detail: ErrorDetails) -> list[str]:
     """The values that a choice allows; none where the detail is about something else."""
     key = {"literal_error": "expected", "union_tag_invalid": "expected_tags"}.get(detail["type"])
     return [option.strip("' ") for option in detail["ctx"][key].replace(" or ", ",").split(",")] if key else []
 
 
-def _choice(detail: ErrorDetails, place: Place) -> str:
-    allowed, given = choices(detail), detail["input"]
+def _choice(detail: ErrorDetails, location: Location) -> str:
+    allowed, given = allowed_values(detail), detail["input"]
     near = did_you_mean(given, allowed)
     if "'" in detail["ctx"]["expected"] and isinstance(given, int | float):
         # A number of these digits is another value than the text.
-        near = _meant(" or ".join(f'"{name}"' for name in nearest(given, allowed)))
-    return _invalid(_shown(given, place), f"{listed(allowed, 'or')}{near}")
+        near = _suggest(" or ".join(f'"{name}"' for name in nearest(given, allowed)))
+    return _invalid(_shown(given, location), f"{join_all(allowed, 'or')}{near}")
 
 
-def _kind(detail: ErrorDetails, place: Place) -> str:
-    allowed, given = choices(detail), detail["input"]
+def _kind(detail: ErrorDetails, location: Location) -> str:
+    allowed, given = allowed_values(detail), detail["input"]
     given = given.get("kind") if isinstance(given, Mapping) else detail["ctx"]["tag"]
-    return _invalid(_shown(given, place), f"{listed(allowed, 'or')}{did_you_mean(given, allowed)}")
+    return _invalid(_shown(given, location), f"{join_all(allowed, 'or')}{did_you_mean(given, allowed)}")
 
 
-def _no_kind(detail: ErrorDetails, place: Place) -> str:
-    kinds = sorted(kind for _, kind in place.expected)
-    allowed = f"; use {listed(kinds, 'or')}" if kinds else ""
+def _no_kind(detail: ErrorDetails, location: Location) -> str:
+    kinds = sorted(kind for _, kind in location.expected)
+    allowed = f"; use {join_all(kinds, 'or')}" if kinds else ""
     return f"required setting is missing: it selects which other settings apply{allowed}"
 
 
-def _refused(detail: ErrorDetails, place: Place) -> str:
+def _refused(detail: ErrorDetails, location: Location) -> str:
     near = detail["ctx"]["near"]
     suggestion = f" (did you mean {near}?)" if near else ""
     given, allowed = detail["input"], f"{detail['ctx']['allowed']}{suggestion}"
     if not isinstance(given, Mapping):
-        return _invalid(_shown(given, place), allowed)
+        return _invalid(_shown(given, location), allowed)
     # A map is refused because of its combination of keys.
     problem = f"{some([*map(str, given)], 'and')} {'is' if len(given) == 1 else 'are'} set" if given else "empty map"
     return f"{problem}; use {allowed}"
 
 
-def listed(names: list[str], word: str) -> str:
+def join_all(names: list[str], word: str) -> str:
     """All of them, as a sentence has them."""
     return some(names, word, named=len(names))
 
 
 NO_MAP = ("model_type", "model_attributes_type")
 """pydantic's errors of values that are no maps."""
-_REASONS: dict[str, Callable[[ErrorDetails, Place], str]] = {
+_DESCRIBE: dict[str, Callable[[ErrorDetails, Location], str]] = {
     "extra_forbidden": _unknown_key,
     "missing": _missing,
     "literal_error": _choice,
