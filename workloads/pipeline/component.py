@@ -20,7 +20,7 @@ from workloads.model_server.manifest import REST_PORT
 from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline import executor
 from workloads.pipeline import manifest as manifests
-from workloads.pipeline.facts import facts_of
+from workloads.pipeline.context import pipeline_context
 from workloads.pipeline.settings import PipelineSettings, named
 from workloads.pipeline.stage_settings import StageArgs
 from workloads.pipeline.steps import component as steps_component
@@ -146,7 +146,7 @@ class Pipeline(Workload):
         """`at`: the path of the settings."""
         _refuse_encrypted(args, at, platform)
         gpus = sum(pods.gpus for pods in args.pod_sets())
-        known = facts_of(name, args, platform.settings)
+        known = pipeline_context(name, args, platform.settings)
         images = sorted({each.image for each in known.stages.values() if each.image})
         props = registered.Pipeline(
             stages=list(args.stages),
@@ -183,7 +183,7 @@ def _queues_of_gpus(args: PipelineArgs) -> list[str]:
 def _template(
     owner: Owner,
     args: PipelineArgs,
-    known: manifests.Facts,
+    known: manifests.PipelineContext,
     at: Key,
     platform: Platform,
     needed: Sequence[pulumi.Resource],
@@ -200,7 +200,7 @@ def _template(
     )
 
 
-def _of_runs(owner: Owner, args: PipelineArgs, known: manifests.Facts) -> Iterator[pulumi.Resource]:
+def _of_runs(owner: Owner, args: PipelineArgs, known: manifests.PipelineContext) -> Iterator[pulumi.Resource]:
     """Objects of the pipeline that pods of its runs need."""
     yield from (owner.config_map(content) for content in manifests.code(args, known))
     yield owner.service_account()
@@ -226,7 +226,7 @@ def _volumes(args: PipelineArgs, platform: Platform) -> set[str]:
     return volumes | {platform.settings.models[server].volume for server in args.published_to}
 
 
-def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.PipelineStage]:
+def _dag(args: PipelineArgs, known: manifests.PipelineContext) -> dict[str, registered.PipelineStage]:
     """The stages as reports draw them."""
     gpus = {name: sum(pods.gpus for pods in found) for name, found in args.by_stage()}
     found = {}

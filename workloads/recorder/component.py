@@ -13,7 +13,7 @@ from components.node_groups import placement as node_placement
 from components.queues.room import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
-from workloads.pipeline import facts as pipeline_facts
+from workloads.pipeline import context as pipeline_context
 from workloads.pods import references, service_monitor, sources
 from workloads.pods.owner import Owner
 from workloads.recorder import checks as recorder_checks
@@ -85,7 +85,7 @@ class Recorder(Workload):
                 owner.identity,
                 args,
                 image,
-                dataset=pipeline_facts.stored(args.dataset, platform.settings),
+                dataset=pipeline_context.stored(args.dataset, platform.settings),
                 code=code,
                 stream=references.client(
                     args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT

@@ -25,9 +25,9 @@ from workloads.sweep import controller
 from workloads.sweep.checks import TRIAL
 from workloads.sweep.controller import RUN, placeholder
 from workloads.sweep.settings import Search
-from workloads.training_job import facts as training_job_facts
+from workloads.training_job import context as training_job_context
 from workloads.training_job import packages
-from workloads.training_job.manifest import Facts, JobManifest, plan
+from workloads.training_job.manifest import JobContext, JobManifest, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -124,7 +124,7 @@ class Sweep(Workload):
         hidden = platform.secret_env(within, args.trial.env)
         values = {key: cast(pulumi.Input[str], args.trial.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
-        known = training_job_facts.facts_of(name, trial, platform.settings, hidden)
+        known = training_job_context.job_context(name, trial, platform.settings, hidden)
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"]).apply(
             lambda resolved: template(trial, known, **resolved)
         )
@@ -168,9 +168,9 @@ def template_settings(args: SweepArgs) -> JobSettings:
     )
 
 
-def template(trial: JobSettings, facts: Facts, *, image: str, secret: str | None = None) -> JobManifest:
+def template(trial: JobSettings, context: JobContext, *, image: str, secret: str | None = None) -> JobManifest:
     """The plan of a trial whose name is a placeholder, too."""
-    return plan(trial, facts, image=image, secret=secret, recorded=Recorded(RUN))
+    return plan(trial, context, image=image, secret=secret, recorded=Recorded(RUN))
 
 
 def run_of(name: str, search: Search, manifest: JobManifest) -> str:

@@ -22,7 +22,7 @@ from workloads.pods.mount_settings import Location
 from workloads.pods.owner import Owner
 from workloads.training_job import checks as job_checks
 from workloads.training_job import deployed_runs, metrics, packages, queueing, team_checks
-from workloads.training_job.facts import facts_of
+from workloads.training_job.context import job_context
 from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
@@ -113,7 +113,7 @@ class TrainingJob(Workload):
         values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
         library = platform.library if args.shares_library else None
-        known = facts_of(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
+        known = job_context(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
             lambda resolved: plan(args, known, **resolved)

@@ -25,7 +25,7 @@ from workloads.sweep import manifest as submitted
 from workloads.sweep.component import SweepArgs
 from workloads.sweep.controller_objects import ACCOUNT
 from workloads.sweep.manifest import Submitted
-from workloads.training_job.manifest import Facts, JobManifest
+from workloads.training_job.manifest import JobContext, JobManifest
 
 _CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
 
@@ -87,14 +87,14 @@ def planned(job: Job, platform: Platform, attempt: int = 1) -> Planned:
     )
 
 
-def _without_file(job: Job, facts: Facts) -> Facts:
+def _without_file(job: Job, facts: JobContext) -> JobContext:
     """The trials do not get the sweep's own file: with it, more trials would be another sweep."""
     own = job.file.name if job.file else ""
     return replace(facts, files={path: content for path, content in facts.files.items() if path != own})
 
 
 def _submitted(
-    args: SweepArgs, run: str, image: str, template: JobManifest, facts: Facts, platform: Platform
+    args: SweepArgs, run: str, image: str, template: JobManifest, facts: JobContext, platform: Platform
 ) -> Submitted:
     trial = args.trial
     if trial.checkpoints is None:

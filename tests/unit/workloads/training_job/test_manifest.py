@@ -15,7 +15,7 @@ from tests.support.rendering import PROJECT
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
 from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 LOADED = """
@@ -27,11 +27,11 @@ names = [each for each in found if each.count(".") > 1 and (each.endswith("setti
 for name in names:
     importlib.import_module(name)
 
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind": "single"}})
-plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
+plan(settings, JobContext("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
 print(*names, "|", *sys.modules)
 """
 
@@ -120,7 +120,7 @@ def test_placement_goes_to_the_pods_of_its_role() -> None:
         {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
         {"vpc.amazonaws.com/efa": "4"},
     )
-    manifest = planned(Facts("trial-7", "ml", placement={"worker": placement}))
+    manifest = planned(JobContext("trial-7", "ml", placement={"worker": placement}))
     template = job(manifest)["template"]["spec"]["template"]
     assert template["spec"]["nodeSelector"] == {"tensorplane.dev/flavor": "t4"}
     assert template["metadata"]["annotations"] == {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}

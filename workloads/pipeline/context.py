@@ -1,4 +1,4 @@
-"""`facts_of`: facts for the plan of a pipeline, from the settings only, without Pulumi and without a cluster."""
+"""`pipeline_context`: a pipeline's context from the settings alone, without Pulumi and without a cluster."""
 
 from dataclasses import replace
 
@@ -6,21 +6,20 @@ from components.base.model import Resources
 from components.node_groups import placement
 from components.queues import job_labels
 from workloads.model_server.manifest import model_url
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import Server, StageFacts, Stored
+from workloads.pipeline.stage_pods import Server, StageContext, Stored
 from workloads.pipeline.stage_settings import StageArgs
 from workloads.platform_settings import PlatformSettings
 from workloads.pods import references, sources
 from workloads.pods.files import bundle
-from workloads.training_job import facts as training_job_facts
+from workloads.training_job import context as training_job_context
 from workloads.training_job import packages
 
 
-def facts_of(name: str, settings: PipelineSettings, platform: PlatformSettings) -> Facts:
-    """Facts for the plan of a pipeline of this name. It reads the stages' files and tensorplane's library from this
-    machine."""
-    return Facts(
+def pipeline_context(name: str, settings: PipelineSettings, platform: PlatformSettings) -> PipelineContext:
+    """The context of a pipeline of this name. It reads the stages' files and the library from this machine."""
+    return PipelineContext(
         name,
         platform.namespace,
         stages={each: _stage(f"{name}-{each}", name, stage, platform) for each, stage in settings.stages.items()},
@@ -41,16 +40,16 @@ def _image(stage: StageArgs, platform: PlatformSettings) -> str:
     return str(stage.training.image or default)
 
 
-def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings) -> StageFacts:
+def _stage(job: str, account: str, stage: StageArgs, platform: PlatformSettings) -> StageContext:
     """`job`: the name of the stage's job, if it is one. `account`: the service account of its pods."""
     if stage.training:
-        known = replace(training_job_facts.facts_of(job, stage.training, platform), account=account)
-        return StageFacts(_image(stage, platform), job=known)
+        known = replace(training_job_context.job_context(job, stage.training, platform), account=account)
+        return StageContext(_image(stage, platform), job=known)
     if stage.publish:
-        return StageFacts("", server=_server(stage.publish, platform))
+        return StageContext("", server=_server(stage.publish, platform))
     asked, queued = stage.program_resources, stage.queue is not None
     where = placement.spec(platform.fleet, asked, interruptible=stage.interruptible, queued=queued)
-    return StageFacts(
+    return StageContext(
         _image(stage, platform),
         where,
         job_labels(platform.namespace, stage.queue) if stage.queue else {},

@@ -14,7 +14,7 @@ from stack import ResolvedStack
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.facts import facts_of
+from workloads.training_job.context import job_context
 from workloads.training_job.manifest import JobManifest, plan
 
 STACKS = [
@@ -33,7 +33,7 @@ def planned(name: str, args: TrainingJobArgs, resolved: ResolvedStack) -> JobMan
     image = args.image or args.default_image(resolved.config.cluster.images)
     assert isinstance(image, str)
     shares = args.shares_library and not resolved.config.platform
-    facts = facts_of(name, args, resolved.platform, team=args.team, shares_library=shares)
+    facts = job_context(name, args, resolved.platform, team=args.team, shares_library=shares)
     return plan(args, facts, image=image)
 
 

@@ -1,4 +1,4 @@
-"""`facts_of`: facts for the plan of a job, from the settings only, without Pulumi and without a cluster."""
+"""`job_context`: a job's context from the settings alone, without Pulumi and without a cluster."""
 
 from collections.abc import Collection
 
@@ -6,11 +6,11 @@ from components.queues import job_labels
 from workloads.platform_settings import PlatformSettings
 from workloads.pods import placement, references, sources
 from workloads.training_job import packages
-from workloads.training_job.manifest import Facts
+from workloads.training_job.manifest import JobContext
 from workloads.training_job.settings import JobSettings
 
 
-def facts_of(
+def job_context(
     name: str,
     settings: JobSettings,
     platform: PlatformSettings,
@@ -18,14 +18,14 @@ def facts_of(
     *,
     team: str | None = None,
     shares_library: bool = False,
-) -> Facts:
-    """Facts for the plan of a job of this name. It reads the job's files and tensorplane's library from this machine.
+) -> JobContext:
+    """The context of a job of this name. It reads the job's files and tensorplane's library from this machine.
 
     `in_secret`: the variables whose values are in a Secret. `team`: in whose namespace it runs, instead of the stack's.
     `shares_library`: whether it mounts the library of the stack's namespace, instead of one of its own.
     """
     room = platform.rooms.get(settings.queue or "")
-    return Facts(
+    return JobContext(
         name,
         platform.teams[team] if team else platform.namespace,
         placement=placement.of(settings, platform.cluster, platform.fleet, room),
