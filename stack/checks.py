@@ -14,10 +14,10 @@ from components.controllers import registry as controllers
 from components.datasets import checks as dataset_checks
 from components.namespace import namespace_owner
 from components.node_groups.checks import unreached
-from components.queues import check as queue_check
+from components.queues import checks as queue_checks
 from components.queues import topology as queue_topology
 from components.queues import unqueued
-from components.queues.room import Room
+from components.queues.capacity import QueueCapacity
 from components.streams import checks as stream_checks
 from components.volumes import acknowledged
 from components.volumes import checks as volume_check
@@ -68,14 +68,14 @@ def find_problems(resolved: ResolvedStack, settings: Settings) -> Iterator[Probl
     yield from team_members.find_problems(config)
     flavors = None if resolved.problems else resolved.flavors
     yield from queue_topology.find_problems(config.topology or (), config.cluster.network_levels, resolved.fleet.groups)
-    queues = list(queue_check.find_problems(config.queues, config.cohorts, config.teams, flavors))
+    queues = list(queue_checks.find_problems(config.queues, config.cohorts, config.teams, flavors))
     yield from queues
     if flavors:
         yield from unqueued.find_problems(resolved.gpus_without_queue, config.queues, flavors)
-    yield from queue_check.of_stacks_namespace(config.teams.items(), config.namespace_name)
+    yield from queue_checks.of_stacks_namespace(config.teams.items(), config.namespace_name)
     invalid = {problem.path[1] for problem in queues if problem.path[0] == "queues"}
     yield from _workloads(
-        resolved, settings, {name: room for name, room in resolved.rooms.items() if name not in invalid}
+        resolved, settings, {name: capacity for name, capacity in resolved.capacities.items() if name not in invalid}
     )
     if config.platform:
         yield from _of_workload_stack(resolved, config.platform)
@@ -91,7 +91,7 @@ def notes(resolved: ResolvedStack) -> Iterator[Note]:
         pods = [pods for workload in config.workloads.values() for pods in workload.pod_sets()]
         yield from unreached.notes(fleet, {(each.resources.node_group, each.interruptible) for each in pods})
     yield from config.cluster.notes(fleet.groups)
-    yield from queue_check.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
+    yield from queue_checks.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
     yield from volume_check.notes(config.volumes, config.cluster)
     yield from stream_checks.notes(config.streams, config.cluster)
 
@@ -102,7 +102,9 @@ def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
     return isinstance(given, Mapping) and given.get("kind") == cluster.kind
 
 
-def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Problem]:
+def _workloads(
+    resolved: ResolvedStack, settings: Settings, capacities: Mapping[str, QueueCapacity]
+) -> Iterator[Problem]:
     config, fleet = resolved.config, resolved.fleet
     workloads = _declared(settings, "workloads", config.workloads)
     declared = Declared(
@@ -112,7 +114,7 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         streams=_declared(settings, "streams", config.streams),
         datasets=_declared(settings, "datasets", config.datasets),
         queues=_declared(settings, "queues", config.queues),
-        rooms=rooms,
+        capacities=capacities,
         teams=_declared(settings, "teams", config.teams),
         models={
             **dict.fromkeys(name for name, one in workloads.items() if one is None),

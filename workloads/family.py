@@ -19,7 +19,7 @@ from components.datasets.settings import DatasetArgs
 from components.namespace import Namespace
 from components.node_groups.fleet import Fleet
 from components.queues import Queue, QueueArgs
-from components.queues.room import PodSet, Room
+from components.queues.capacity import PodSet, QueueCapacity
 from components.queues.settings import TeamArgs
 from components.streams.component import Stream
 from components.streams.settings import StreamArgs
@@ -44,7 +44,7 @@ class Declared:
     streams: Mapping[str, StreamArgs | None]
     datasets: Mapping[str, DatasetArgs | None]
     queues: Mapping[str, QueueArgs | None]
-    rooms: Mapping[str, Room]
+    capacities: Mapping[str, QueueCapacity]
     """Quotas of the queues, without those that failed validation."""
     models: Mapping[str, Location | None]
     """The folders of the model servers, by server; None where a declaration failed validation."""

@@ -12,7 +12,9 @@ from components.queues.flavors import Flavor
 from components.queues.settings import QueueArgs
 
 
-def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], *, interruptible: bool) -> list[str]:
+def usable_flavors(
+    resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], *, interruptible: bool
+) -> list[str]:
     """The flavors whose GPUs such pods may use, because the scheduler does not know quotas."""
     if not resources.gpus:
         return []

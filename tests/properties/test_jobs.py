@@ -212,7 +212,7 @@ def _finds_a_node(role: str, pod: Mapping[str, Any], args: TrainingJobArgs, reso
                 [*tolerations, *({"key": each.key, "effect": each.effect} for each in quota.flavor.tolerations)],
             )
             for labels, tolerations in selected
-            for quota, _ in resolved.rooms[args.queue].usable(pods)
+            for quota, _ in resolved.capacities[args.queue].usable(pods)
             if quota.flavor.name != ANY
         ]
     assert selected, f"no flavor for {role}"

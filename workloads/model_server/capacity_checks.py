@@ -6,7 +6,7 @@ from components.base.plural import counted
 from components.base.problems import Key, Problem
 from components.catalog import GPU_RESOURCE
 from components.node_groups.fleet import Fleet
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import WorkloadArgs
 
 
@@ -20,9 +20,9 @@ def find_problems(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterat
     held = {at: sum(each.count * each.resources.gpus for each in pods[at]) for at in groups}
     for among in sorted({found for found in groups.values() if found}, key=lambda found: (len(found), sorted(found))):
         inside = [at for at, found in groups.items() if found and found <= among]
-        room = sum(fleet.groups[one].args.max * fleet.groups[one].resources.get(GPU_RESOURCE, 0) for one in among)
+        capacity = sum(fleet.groups[one].args.max * fleet.groups[one].resources.get(GPU_RESOURCE, 0) for one in among)
         total = sum(held[at] for at in inside)
-        if total > room and all(held[at] <= room for at in inside):
+        if total > capacity and all(held[at] <= capacity for at in inside):
             largest = max(inside, key=lambda at: held[at])
             key = pods[largest][0].count_at
             names = ", ".join(at[-1] for at in inside)
@@ -30,7 +30,7 @@ def find_problems(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Iterat
             given = (("nodeGroups",), *inside)
             yield Problem(
                 (*largest, *key),
-                f"{reason} {', '.join(sorted(among))} have at most {room}; lower {'.'.join(key)}, or raise max "
+                f"{reason} {', '.join(sorted(among))} have at most {capacity}; lower {'.'.join(key)}, or raise max "
                 f"of a node group",
                 given=given,
             )

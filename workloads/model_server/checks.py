@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from components.base.model import NAME_LIMIT
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.model_server.batching import BatchingArgs
 from workloads.model_server.canary import checks as canary_checks

@@ -9,7 +9,7 @@ from components import versions
 from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs
 from workloads.notebook import checks as notebook_checks

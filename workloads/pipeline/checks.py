@@ -7,7 +7,7 @@ from dataclasses import replace
 from components.base.model import NAME_LIMIT
 from components.base.problems import Key, Problem, did_you_mean, unknown_name
 from components.datasets.settings import DatasetArgs
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.pipeline import join_key_checks, stage_server_checks
 from workloads.pipeline.input_settings import StageInput
@@ -271,11 +271,11 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
             yield Problem((*where, "queue"), reason, given=((*where, key), ("queues",)))
     elif stage.queue not in declared.queues:
         yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
-    elif (room := declared.rooms.get(stage.queue)) and not found:
+    elif (capacity := declared.capacities.get(stage.queue)) and not found:
         # Kueue admits each pod by itself.
         one = [replace(pods, count=1)]
-        yield from queueing.never_admitted(where, room, one)
-        yield from queueing.above_share(at, room, one)
+        yield from queueing.never_admitted(where, capacity, one)
+        yield from queueing.above_share(at, capacity, one)
 
 
 def _named(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:

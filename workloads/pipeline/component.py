@@ -13,7 +13,7 @@ from components.base import outputs as registered
 from components.base.names import digest_of
 from components.base.problems import Key, Problem
 from components.datasets.settings import DatasetArgs
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.manifest import REST_PORT

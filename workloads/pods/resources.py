@@ -6,7 +6,7 @@ from components.base.model import Resources
 from components.base.problems import Key, Problem
 from components.node_groups.checks import pod_fit
 from components.node_groups.checks import pods as pod_checks
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from components.base.problems import Key, Problem, unknown_name
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.pods import mount_checks
 from workloads.recorder.settings import RecorderSettings

@@ -10,7 +10,7 @@ from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
 from components.node_groups import placement as node_placement
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
 from workloads.pipeline import context as pipeline_context

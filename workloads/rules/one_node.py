@@ -7,7 +7,7 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups import node_capacity
 from components.node_groups.fleet import Fleet
 from components.node_groups.shape import Shape
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from components.volumes import checks as volume_check
 from components.volumes.settings import VolumeArgs
 from workloads.family import Declared, WorkloadArgs

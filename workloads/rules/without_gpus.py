@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from components.base.model import Resources
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.pods import resources
 

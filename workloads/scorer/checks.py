@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from components.streams.settings import StreamArgs
 from workloads.family import Declared, WorkloadArgs
 from workloads.model_server.settings import ServerSettings

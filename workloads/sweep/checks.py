@@ -92,10 +92,10 @@ def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterat
 
 def _parallel(search: Search, trial: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
     """More trials at once than the queue may ever admit."""
-    room, pods = declared.rooms.get(trial.queue or ""), pod_sets.of(trial)
-    if room is None or room.fit_together(pods * search.parallel):
+    capacity, pods = declared.capacities.get(trial.queue or ""), pod_sets.of(trial)
+    if capacity is None or capacity.fit_together(pods * search.parallel):
         return
-    most = next(count for count in range(search.parallel - 1, 0, -1) if room.fit_together(pods * count))
-    reason = f"is {search.parallel}, but queue {room.queue} holds at most {counted(most, 'trial')} at once"
+    most = next(count for count in range(search.parallel - 1, 0, -1) if capacity.fit_together(pods * count))
+    reason = f"is {search.parallel}, but queue {capacity.queue} holds at most {counted(most, 'trial')} at once"
     given = ((*at, TRIAL, "resources"), (*at, TRIAL, "strategy"), ("queues",), ("nodeGroups",))
     yield Problem((*at, "search", "parallel"), f"{reason}; set {most}, or raise the quota", given=given)

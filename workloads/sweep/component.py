@@ -13,7 +13,7 @@ from components.base.model import In
 from components.base.names import digest_of
 from components.base.problems import Key, Problem
 from components.base.value_types import Image
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from stack_file import package_lock, sweep_packages
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created

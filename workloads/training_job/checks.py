@@ -63,8 +63,8 @@ def find_problems(
             if settings.model:
                 yield from _in_a_version(place, settings.model, (*at, key))
     yield from _queue(settings, at, declared)
-    if not misfits and (room := declared.rooms.get(settings.queue or "")):
-        yield from queueing.above_share(at, room, without_tpus)
+    if not misfits and (capacity := declared.capacities.get(settings.queue or "")):
+        yield from queueing.above_share(at, capacity, without_tpus)
 
 
 def _in_a_version(place: Location, model: Location, at: Key) -> Iterator[Problem]:
@@ -123,9 +123,11 @@ def _queue(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Probl
         pods = pod_sets.of(settings)
         if settings.queue not in declared.queues:
             yield unknown_name((*at, "queue"), "queue", settings.queue, declared.queues)
-        elif (room := declared.rooms.get(settings.queue)) and not any(role.topology for role in settings.roles()):
-            yield from queueing.check_within(at, room, pods, settings.within)
-            yield from queueing.check(at, room, pods, settings.checkpoints, settings.grace_seconds)
+        elif (capacity := declared.capacities.get(settings.queue)) and not any(
+            role.topology for role in settings.roles()
+        ):
+            yield from queueing.check_within(at, capacity, pods, settings.within)
+            yield from queueing.check(at, capacity, pods, settings.checkpoints, settings.grace_seconds)
     elif DEFAULT in declared.queues:
         # Kueue does so on every cluster, and a job cannot opt out.
         reason = f"missing, and Kueue puts jobs without a queue into queue {DEFAULT}, at priority 0"

@@ -13,7 +13,7 @@ from components.base import outputs as registered
 from components.base.model import Name
 from components.base.problems import Key, Problem
 from components.cost import pods as pods_cost
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
 from workloads.pods import pod_sets
@@ -182,8 +182,8 @@ def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) 
         gpus=requests.gpus,
         cost=pods_cost.run("", args.pod_sets(), platform.settings.fleet).plain(),
     )
-    room = platform.settings.rooms.get(args.queue) if args.queue else None
-    if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):
+    capacity = platform.settings.capacities.get(args.queue) if args.queue else None
+    if capacity and (stake := queueing.at_stake(capacity, args.pod_sets(), args.checkpoints, args.grace_seconds)):
         props["mayBeStopped"] = stake
     return props
 

@@ -24,11 +24,11 @@ def job_context(
     `in_secret`: the variables whose values are in a Secret. `team`: in whose namespace it runs, instead of the stack's.
     `shares_library`: whether it mounts the library of the stack's namespace, instead of one of its own.
     """
-    room = platform.rooms.get(settings.queue or "")
+    capacity = platform.capacities.get(settings.queue or "")
     return JobContext(
         name,
         platform.teams[team] if team else platform.namespace,
-        placement=placement.of(settings, platform.cluster, platform.fleet, room),
+        placement=placement.of(settings, platform.cluster, platform.fleet, capacity),
         volumes={volume: references.mountable(volume, platform) for volume in settings.volumes},
         streams={stream: references.client(stream, use, platform) for stream, use in settings.streams.items()},
         queue_labels=job_labels(platform.namespace, settings.queue) if settings.queue else {},

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 
 from components.base.problems import Key, Note, Problem
 from components.node_groups.fleet import Fleet
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared, WorkloadArgs
 from workloads.training_job import tensorflow_image
 

@@ -81,7 +81,7 @@ def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bo
         datasets={},
         streams=config.streams,
         queues=config.queues,
-        rooms=resolved.rooms,
+        capacities=resolved.capacities,
         models={},
         teams=config.teams,
         prometheus=config.controllers,

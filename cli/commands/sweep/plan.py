@@ -15,7 +15,7 @@ from components.base.names import digest_of
 from components.base.plural import counted
 from components.base.price import Usd
 from components.cost import pods as cost
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from core.errors import UserError
 from stack import ResolvedStack
 from workloads.pods import mounts, pod_sets
@@ -138,7 +138,7 @@ def _check_default_queue(job: Job, platform: Platform, args: SweepArgs, found: R
     name = queues.DEFAULT
     there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)
     if name in there and args.trial.queue == name:
-        room = found.rooms.get(name)
-        if room and not room.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
+        capacity = found.capacities.get(name)
+        if capacity and not capacity.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
             reason = f"a trial fills queue {name}, into which Kueue also puts the sweep's controller"
             raise UserError(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")

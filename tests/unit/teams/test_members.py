@@ -84,7 +84,7 @@ def test_the_published_settings_are_those_by_which_jobs_are_planned(rendered: Re
     data = rendered.one("ConfigMap", f"vision-{published.NAME}").inputs["data"]
     again = stack.load(Settings(json.loads(data[published.SETTINGS])))
     original: ResolvedStack = stack.load(settings_of(PROJECT / "examples" / "teams.yaml"))
-    assert (again.rooms, again.flavors, again.fleet) == (original.rooms, original.flavors, original.fleet)
+    assert (again.capacities, again.flavors, again.fleet) == (original.capacities, original.flavors, original.fleet)
     assert data[published.TEAM] == "vision"
 
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from components.base.problems import Key, Note, Problem, did_you_mean, unknown_name
 from components.namespace import namespace_owner
 from components.node_groups.labels import CPU
-from components.queues import lending, quota
+from components.queues import cohort, quota
 from components.queues.flavors import ANY, Flavor
 from components.queues.quota import Quota
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
@@ -162,14 +162,14 @@ def _too_much(key: str, unit: str, held: Mapping[str, float], most: float, detai
 
 def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -> Iterator[Problem]:
     """Borrowing limits above what the other queues lend."""
-    lends = lending.of(queues, quotas)
+    lends = cohort.root_cohort(queues, quotas)
     for name, args in queues.items():
         if args.cohort == ALONE:
             continue
         for flavor, kind in ((held.flavor, kind) for held in quotas[name] for kind in held.flavor.counted):
             if not args.may_borrow.get(kind):
                 continue
-            most = lends.lent_to(name, flavor.name).counted(kind)
+            most = lends.borrowable(name, flavor.name).counted(kind)
             if most == 0:
                 reason = f"is {args.may_borrow[kind]}, but no queue of its cohort lends {kind}; remove it"
             elif args.may_borrow[kind] > most:

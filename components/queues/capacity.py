@@ -1,4 +1,6 @@
-"""Whether a queue can ever admit a job, what would fit instead, and whether the job could be preempted."""
+"""The capacity of a queue: whether it can ever admit a job, what would fit instead, and whether the job could be
+preempted.
+"""
 
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,7 +13,7 @@ from components.base.model import Resources
 from components.base.problems import Key
 from components.node_groups import placement
 from components.node_groups.fleet import Fleet
-from components.queues import lending
+from components.queues import cohort
 from components.queues.flavors import ANY, Flavor
 from components.queues.quota import NOTHING, Amount, Quota
 from components.queues.settings import ALONE, QueueArgs
@@ -47,7 +49,7 @@ class PodSet:
 
 
 @dataclass(frozen=True)
-class Room:
+class QueueCapacity:
     """The most that one queue can have of each flavor."""
 
     queue: str
@@ -57,7 +59,7 @@ class Room:
     levels: Mapping[str, str] = field(default_factory=dict)
     """Node labels of the topology's levels, from wide to narrow, by their names in the settings."""
     borrows_at_once: bool = False
-    """Whether the queue borrows in the first flavor with room; others try their own quota of all flavors before."""
+    """Whether the queue borrows in the first flavor that has quota; others first try their own quota of all flavors."""
     priority: str = "normal"
     """The queue's."""
     lent: frozenset[str] = frozenset()
@@ -132,16 +134,16 @@ class Room:
         return max((_times(most, pods.each, pods.count) for _, most in self.usable(pods)), default=0)
 
 
-def of(
+def queue_capacities(
     queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]], fleet: Fleet, levels: Mapping[str, str]
-) -> dict[str, Room]:
-    """The room of each queue, by what each has of each flavor."""
-    lends, borrowers = lending.of(queues, quotas), _borrowers(queues, quotas)
+) -> dict[str, QueueCapacity]:
+    """The capacity of each queue, by its quota of each flavor."""
+    lends, borrowers = cohort.root_cohort(queues, quotas), _borrowers(queues, quotas)
     return {
-        name: Room(
+        name: QueueCapacity(
             name,
             fleet,
-            tuple((each, lending.obtainable(lends, name, each)) for each in quotas[name]),
+            tuple((each, cohort.max_quota(lends, name, each)) for each in quotas[name]),
             levels,
             borrows_at_once=args.priority == "high",
             priority=args.priority,

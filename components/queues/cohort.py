@@ -17,7 +17,7 @@ class Summable(Protocol):
 Lent = TypeVar("Lent", bound=Summable)
 
 
-class Lending(Generic[Lent]):
+class Cohort(Generic[Lent]):
     """What each queue lends of each flavor, and what the others can borrow. Linear in the number of queues."""
 
     def __init__(
@@ -34,20 +34,20 @@ class Lending(Generic[Lent]):
             return {}
         return {name: lent for name, lent in self._lent.get(flavor, {}).items() if name != borrower}
 
-    def lent_to(self, borrower: str, flavor: str) -> Lent:
+    def borrowable(self, borrower: str, flavor: str) -> Lent:
         """How much of a flavor all other queues lend at most."""
         if borrower in self._alone:
             return self._nothing
         by_others = self._by_others.get(flavor, {})
         return by_others[borrower] if borrower in by_others else self._by_all.get(flavor, self._nothing)
 
-    def lent_to_all(self, borrowers: Collection[str], flavor: str) -> Lent:
+    def borrowable_together(self, borrowers: Collection[str], flavor: str) -> Lent:
         """How much of a flavor the queues outside of these lend at most."""
         lent = self._lent.get(flavor, {})
         return _total((amount for name, amount in lent.items() if name not in borrowers), self._nothing)
 
 
-def of(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Sequence[Quota]]) -> Lending[Amount]:
+def root_cohort(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Sequence[Quota]]) -> Cohort[Amount]:
     """What the queues of these settings lend."""
     alone = {name for name, args in queues.items() if args.cohort == ALONE}
     found: dict[str, dict[str, Amount]] = {}
@@ -56,12 +56,12 @@ def of(queues: Mapping[str, QueueArgs], quotas: Mapping[str, Sequence[Quota]]) -
             lent = quota.lent or quota.guaranteed
             if lent.cpus or lent.gpus:
                 found.setdefault(quota.flavor.name, {})[name] = lent
-    return Lending(found, NOTHING, alone=alone)
+    return Cohort(found, NOTHING, alone=alone)
 
 
-def obtainable(lending: Lending[Amount], queue: str, quota: Quota) -> Amount:
+def max_quota(cohort: Cohort[Amount], queue: str, quota: Quota) -> Amount:
     """The most of a flavor that a queue's jobs can hold: its nominal quota and what it can borrow."""
-    return quota.guaranteed + quota.borrowable.at_most(lending.lent_to(queue, quota.flavor.name))
+    return quota.guaranteed + quota.borrowable.at_most(cohort.borrowable(queue, quota.flavor.name))
 
 
 def _by_others(lent: Mapping[str, Lent], nothing: Lent) -> dict[str, Lent]:
