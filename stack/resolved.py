@@ -17,7 +17,7 @@ from workloads import tiers
 from workloads.family import WorkloadArgs
 from workloads.model_server import model_sources
 from workloads.platform_settings import PlatformSettings
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from components.streams.settings import StreamArgs
 from components.volumes.component import Volume
 from components.volumes.settings import VolumeArgs
 from workloads.platform_settings import PlatformSettings
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
 

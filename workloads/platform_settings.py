@@ -11,7 +11,7 @@ from components.node_groups.fleet import Fleet
 from components.queues.capacity import QueueCapacity
 from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)

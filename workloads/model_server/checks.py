@@ -14,8 +14,8 @@ from workloads.model_server.fetched_model import checks as fetched_model_checks
 from workloads.model_server.page import NAME_SUFFIX
 from workloads.model_server.served_model import ServedModel
 from workloads.model_server.settings import ServerSettings
-from workloads.pods import mount_checks, resources
-from workloads.rules import stream_references
+from workloads.pods import checks as pods_checks
+from workloads.pods import resources
 from workloads.scaling import checks as scaling_checks
 
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
@@ -43,7 +43,7 @@ def find_problems(
     yield from exposure_checks.find_problems(settings, name, at, declared)
     yield from _page(settings, name, at)
     yield from scaling_checks.find_problems(settings, at, declared)
-    yield from stream_references.check(settings.streams, (*at, "streams"), declared.streams)
+    yield from pods_checks.check_stream_uses(settings.streams, (*at, "streams"), declared.streams)
     yield from _of_streams(settings, at)
 
 
@@ -76,9 +76,9 @@ def _model(model: str, served: ServedModel, server: str, at: Key, declared: Decl
         where, volume = (*at, served.key("volume")), served.location.volume
         if served.from_job is None:
             # Otherwise, it is a problem of the job.
-            yield from mount_checks.check_volume(volume, where, declared.volumes)
-        yield from mount_checks.check_access(server, volume, where, declared.volumes, read_only=True)
-        yield from mount_checks.check_stream(volume, where, declared.records)
+            yield from pods_checks.check_volume(volume, where, declared.volumes)
+        yield from pods_checks.check_access(server, volume, where, declared.volumes, read_only=True)
+        yield from pods_checks.check_stream(volume, where, declared.records)
     yield from fetched_model_checks.find_problems(served, model, at, declared.cluster)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"

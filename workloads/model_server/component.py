@@ -25,8 +25,8 @@ from workloads.model_server.page_settings import ModelPageArgs
 from workloads.model_server.serving import Serving
 from workloads.model_server.serving_pods import NOT_AWAITED, Pods
 from workloads.model_server.settings import ServerSettings
-from workloads.pods import service_monitor
-from workloads.pods.mount_settings import Location
+from workloads.pods import objects
+from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.scaling import autoscaler as scaling_component
 
@@ -122,7 +122,7 @@ def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Res
     ports = _ports(args)
     service = exposure_component.service(owner, args.expose, platform.cluster.args, ports, NOT_AWAITED)
     if serving.is_monitored:
-        exposure_component.custom(owner, service_monitor.service_monitor(owner.identity), [service])
+        exposure_component.custom(owner, objects.service_monitor(owner.identity), [service])
     if not isinstance(args.expose, GatewayArgs):
         return service, ()
     tracks = exposure_component.of_tracks(owner, ports, NOT_AWAITED) if args.tried_by_route else []

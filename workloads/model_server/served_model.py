@@ -9,7 +9,7 @@ from workloads.model_server.canary.settings import CanaryArgs
 from workloads.model_server.fetched_model import settings as fetched_model_settings
 from workloads.model_server.fetched_model.settings import FetchArgs, ModelUri
 from workloads.model_server.version import Version
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 _SOURCES = {(True, True, False, False), (False, False, True, False), (False, False, False, True)}
 """Which of `volume`, `path`, `from` and `uri` are set."""

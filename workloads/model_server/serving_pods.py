@@ -17,7 +17,7 @@ from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
 from workloads.model_server.canary.manifest import LABELS, READINESS_GATES, STABLE_LABELS
 from workloads.model_server.manifest import REST_PORT, ConfigFiles
 from workloads.model_server.serving import Serving
-from workloads.pods import references, service_monitor
+from workloads.pods import objects, references
 from workloads.pods.streams import in_pod
 
 NOT_AWAITED = {SKIP_AWAIT: "true"}
@@ -117,7 +117,7 @@ class Pods:
                 of_streams=in_pod(streams),
                 gpu_memory=gpu_memory.reserved(args, platform.cluster.fleet),
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False),
-                annotations=service_monitor.annotations(REST_PORT) if by_annotations else {},
+                annotations=objects.annotations(REST_PORT) if by_annotations else {},
                 labels=track.pod_labels,
                 readiness_gates=track.gates,
             )

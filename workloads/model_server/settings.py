@@ -11,8 +11,8 @@ from workloads.model_server.batching import BatchingArgs
 from workloads.model_server.exposure.settings import ClientArgs, ExposureArgs, GatewayArgs
 from workloads.model_server.page_settings import ModelPageArgs
 from workloads.model_server.served_model import ServedModel
-from workloads.pods.mount_settings import Location
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods.mounts import Location
+from workloads.pods.streams import StreamUseArgs
 from workloads.scaling.settings import ScalingArgs
 
 

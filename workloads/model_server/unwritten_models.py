@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping
 from components.base.problems import Key, Note, did_you_mean
 from workloads.family import WorkloadArgs
 from workloads.model_server.settings import ServerSettings
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 def notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:

@@ -17,7 +17,8 @@ from workloads.pipeline.stage_pods import MODEL_URL, OUT, path_of
 from workloads.pipeline.stage_settings import StageArgs
 from workloads.pipeline.steps.agent import NAME_SUFFIX
 from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.pods import command, file_checks, mount_checks, process, resources
+from workloads.pods import checks as pods_checks
+from workloads.pods import command, resources
 from workloads.training_job import checks as training_job_checks
 from workloads.training_job import gpu_support, queueing, tensorflow_image
 from workloads.training_job.settings import JobSettings
@@ -42,7 +43,7 @@ _OF_PROGRAMS = frozenset(
 )
 """Settings of a stage that is no job."""
 _OF_ARGO = "ARGO_"
-_MOST_BYTES = process.MOST_BYTES_OF_VARIABLE - 16 * 1024
+_MOST_BYTES = command.MOST_BYTES_OF_VARIABLE - 16 * 1024
 """Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
@@ -100,7 +101,7 @@ def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[P
     elif args := declared.datasets[dataset]:
         given = (("datasets", dataset),)
         for account in (name, f"{name}{NAME_SUFFIX}"):
-            for problem in mount_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
+            for problem in pods_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
                 yield replace(problem, given=(*problem.given, *given))
 
 
@@ -196,10 +197,10 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
-    there = file_checks.paths(None, stage.files, declared.project)
+    there = pods_checks.paths_in_pod(None, stage.files, declared.project)
     known = stage.image is None or bool(stage.files)
     yield from command.find_problems(program, there, at, (*at, "command"), known=known)
-    yield from file_checks.find_problems(None, stage.files, at, declared.project)
+    yield from pods_checks.check_files(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
     yield from _size(stage, program, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:

@@ -9,7 +9,7 @@ from workloads.model_server import model_sources
 from workloads.model_server.settings import ServerSettings
 from workloads.pipeline.settings import PipelineSettings
 from workloads.pipeline.stage_settings import StageArgs
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.rules import server_references
 
 _OF_PUBLISH = frozenset({"inputs", "output", "publish", "retries", "timeout_seconds"})
@@ -36,7 +36,7 @@ def find_problems(stage: StageArgs, name: str, at: Key, declared: Declared) -> I
             yield Problem((*at, "inputs", key, "split"), reason, given=(where,))
     yield from server_references.unknown(stage.publish, where, declared)
     if folder := declared.models.get(stage.publish):
-        for problem in mount_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
+        for problem in pods_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
             yield replace(problem, given=(*problem.given, ("workloads", stage.publish.partition("/")[0])))
 
 

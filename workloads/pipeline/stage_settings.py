@@ -7,7 +7,7 @@ from pydantic import Field
 from components.base.model import Accelerator, Argument, Model, Name, Resources
 from components.base.value_types import Image, MountPath
 from workloads.pipeline.input_settings import StageInput
-from workloads.pods.file_settings import Source, Target
+from workloads.pods.files import Source, Target
 from workloads.training_job.on_success import ServerModel
 from workloads.training_job.settings import JobSettings, Text, Variable
 

@@ -16,7 +16,7 @@ MOST_BYTES_OF_VARIABLE = 128 * 1024 - 1
 """Linux' limit of one variable, with its name and the equals sign (MAX_ARG_STRLEN, execve(2))."""
 
 
-def check(command: Sequence[str], env: Mapping[str, Any], at: Key) -> Iterator[Problem]:
+def check_size(command: Sequence[str], env: Mapping[str, Any], at: Key) -> Iterator[Problem]:
     """Problem of a command and variables above the limit. `at`: the path of the workload.
 
     Variables that other resources produce are not counted.
@@ -31,7 +31,7 @@ def check(command: Sequence[str], env: Mapping[str, Any], at: Key) -> Iterator[P
     yield Problem((*at, key), f"{reason}; move large values to `files`, the image or a volume", given=(at,))
 
 
-def cluster(run: str, roles: Sequence[Role], at: Key) -> Iterator[Problem]:
+def check_cluster_size(run: str, roles: Sequence[Role], at: Key) -> Iterator[Problem]:
     """Problem of more pods than TF_CONFIG can list. `run`: a name as long as the run's. `at`: the path of the job."""
     listed = [role for role in roles if role.in_cluster]
     if not listed:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from components.base.problems import Key, Problem, unknown_name
 from components.queues.capacity import PodSet
 from workloads.family import Declared
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.recorder.settings import RecorderSettings
 from workloads.rules import topics, without_gpus
 
@@ -47,7 +47,7 @@ def _dataset(settings: RecorderSettings, name: str, at: Key, declared: Declared)
         return
     if (args := declared.datasets[settings.dataset]) is None:
         return
-    for problem in mount_checks.check_access(name, args.volume, where, declared.volumes, read_only=False):
+    for problem in pods_checks.check_access(name, args.volume, where, declared.volumes, read_only=False):
         yield replace(problem, given=(*problem.given, *given))
     if args.table:
         reason = f"dataset {settings.dataset} is a table of Parquet files, and a recorder writes records as they are"

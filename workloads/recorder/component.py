@@ -14,7 +14,7 @@ from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
 from workloads.pipeline import context as pipeline_context
-from workloads.pods import references, service_monitor, sources
+from workloads.pods import objects, references, sources
 from workloads.pods.owner import Owner
 from workloads.recorder import checks as recorder_checks
 from workloads.recorder import manifest as manifests
@@ -97,7 +97,7 @@ class Recorder(Workload):
         # Two would be safe, but each would read what only one can commit.
         deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
         if by_operator:
-            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+            exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         self.gpus = 0
         self.outputs = registered.ScorerOutputs(
             kind=args.kind,

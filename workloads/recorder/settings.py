@@ -7,7 +7,7 @@ from pydantic import Field
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
 from components.base.value_types import Image
 from workloads.pipeline.input_settings import MAIN, Branch
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods.streams import StreamUseArgs
 
 
 class RecordedArgs(Model):

@@ -6,9 +6,9 @@ from components.base.problems import Key, Problem, unknown_name
 from components.streams.settings import StreamArgs
 from workloads.family import WorkloadArgs
 from workloads.model_server.settings import ServerSettings
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods import checks as pods_checks
+from workloads.pods.streams import StreamUseArgs
 from workloads.recorder.settings import RecorderSettings
-from workloads.rules import stream_references
 from workloads.scorer.settings import ScorerSettings
 from workloads.training_job.settings import JobSettings
 
@@ -26,7 +26,7 @@ def find_problems(
     unknown = [
         # `streams.NAME.group` of a job is the workload's own `group` here.
         Problem((*at, problem.path[-1]), problem.reason, given=problem.given)
-        for problem in stream_references.check({stream: use}, at, declared)
+        for problem in pods_checks.check_stream_uses({stream: use}, at, declared)
     ]
     yield from unknown
     if topic not in args.topics:

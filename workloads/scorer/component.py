@@ -14,7 +14,7 @@ from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
 from workloads.model_server.manifest import REST_PORT
-from workloads.pods import references, service_monitor, sources
+from workloads.pods import objects, references, sources
 from workloads.pods.files import Bundle
 from workloads.pods.owner import Owner
 from workloads.pods.streams import Client
@@ -96,7 +96,7 @@ class Scorer(Workload):
             surge=0,
         )
         if by_operator:
-            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+            exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         if args.scaling:
             lag = references.lag(args.input.stream, args.input.topic, args.input.use, platform.settings)
             scaling_component.declare_by_lag(owner, args.scaling, lag, [deployment, *platform.controllers])

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
 from components.base.value_types import Image
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods.streams import StreamUseArgs
 from workloads.training_job.on_success import ServerModel
 
 

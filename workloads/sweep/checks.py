@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from components.base.plural import counted
 from components.base.problems import Key, Problem
 from workloads.family import Declared
-from workloads.pods import mount_checks, pod_sets
+from workloads.pods import checks as pods_checks
+from workloads.pods import pod_sets
 from workloads.sweep.controller import RUN_SUFFIX
 from workloads.sweep.settings import MOST_TRIALS, Parameter, Search
 from workloads.training_job import checks as training_job_checks
@@ -84,7 +85,7 @@ def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterat
         yield Problem((*at, "checkpoints"), f"{reason}; set checkpoints: {{volume: NAME}}")
         return
     volume, where = trial.checkpoints.volume, (*at, "checkpoints", "volume")
-    yield from mount_checks.check_access(f"{name}-{CONTROLLER}", volume, where, declared.volumes, read_only=False)
+    yield from pods_checks.check_access(f"{name}-{CONTROLLER}", volume, where, declared.volumes, read_only=False)
     if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
         reason = f"only one node can mount volume {volume}, but the controller and the trials run on any"
         yield Problem(where, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))

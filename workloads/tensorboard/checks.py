@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from components.base.problems import Key, Problem
 from components.queues.capacity import PodSet
 from workloads.family import Declared
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.rules import without_gpus
 from workloads.tensorboard.settings import BoardSettings
 
@@ -25,6 +25,6 @@ def find_problems(
         uses_none="TensorBoard does not use GPUs",
     )
     where, volume = (*at, "logs", "volume"), settings.logs.volume
-    yield from mount_checks.check_volume(volume, where, declared.volumes)
-    yield from mount_checks.check_access(name, volume, where, declared.volumes, read_only=True)
-    yield from mount_checks.check_stream(volume, where, declared.records)
+    yield from pods_checks.check_volume(volume, where, declared.volumes)
+    yield from pods_checks.check_access(name, volume, where, declared.volumes, read_only=True)
+    yield from pods_checks.check_stream(volume, where, declared.records)

@@ -2,7 +2,7 @@
 
 from components.base.model import In, Model, RelativePath, Resources
 from components.base.value_types import Image
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 class Logs(Location):

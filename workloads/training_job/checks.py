@@ -8,9 +8,9 @@ from components.base.problems import Key, Problem, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.queues import DEFAULT
 from workloads.family import Declared
-from workloads.pods import command, file_checks, mount_checks, pod_sets, process, resources
-from workloads.pods.mount_settings import Location
-from workloads.rules import stream_references
+from workloads.pods import checks as pods_checks
+from workloads.pods import command, pod_sets, resources
+from workloads.pods.mounts import Location
 from workloads.training_job import (
     deadline_checks,
     gpu_support,
@@ -36,7 +36,7 @@ def find_problems(
             at, f"the name has {len(name)} characters; shorten it to {longest}, so that its pods' names stay valid"
         )
     yield from strategy_checks.find_problems(settings, at)
-    yield from process.cluster(f"{name}-{names.digest(name)}", settings.roles(), at)
+    yield from command.check_cluster_size(f"{name}-{names.digest(name)}", settings.roles(), at)
     pods = pod_sets.of(settings)
     # TPUs have checks of their own, because workloads without strategy tpu cannot request them.
     without_tpus = [of_role for role, of_role in zip(settings.roles(), pods, strict=True) if not role.topology]
@@ -50,14 +50,14 @@ def find_problems(
         yield from resources.find_count_problems(without_tpus, at, declared)
         yield from resources.kinds_problems(without_tpus, at)
     yield from _program(settings, at, declared)
-    yield from mount_checks.check(
+    yield from pods_checks.check_mounts(
         settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=account or name
     )
-    yield from stream_references.check(settings.streams, (*at, "streams"), declared.streams)
+    yield from pods_checks.check_stream_uses(settings.streams, (*at, "streams"), declared.streams)
     places = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
     for key, place in places.items():
         if place:
-            yield from mount_checks.check_location(
+            yield from pods_checks.check_location(
                 place, (*at, key), settings.volumes, declared.volumes, declared.cluster
             )
             if settings.model:
@@ -79,16 +79,16 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Pro
     """Problems of command, variables and files."""
     simulated = bool(declared.cluster.own_nodes and declared.fleet.groups)
     known = not simulated and (settings.image is None or bool(settings.sources))
-    there = file_checks.paths(settings.script, settings.files, declared.project)
+    there = pods_checks.paths_in_pod(settings.script, settings.files, declared.project)
     for where, stated in strategy_checks.commands(settings):
         yield from command.find_problems(stated, there, at, (*at, *where), known=known)
     yield from script.find_problems(settings, at)
     yield from deadline_checks.find_problems(settings, at)
     yield from on_success_checks.find_problems(settings, at, declared)
     then = settings.on_success.command if settings.on_success else None
-    yield from process.check([*settings.program, *(then or ())], settings.env, at)
+    yield from command.check_size([*settings.program, *(then or ())], settings.env, at)
     yield from _variables(settings, (*at, "env"))
-    yield from file_checks.find_problems(settings.script, settings.files, at, declared.project)
+    yield from pods_checks.check_files(settings.script, settings.files, at, declared.project)
 
 
 def _variables(settings: JobSettings, at: Key) -> Iterator[Problem]:

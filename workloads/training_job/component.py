@@ -18,7 +18,7 @@ from workloads import gpu_requests
 from workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
 from workloads.pods import pod_sets
 from workloads.pods.files import Bundle
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.training_job import checks as job_checks
 from workloads.training_job import deployed_runs, metrics, packages, queueing, team_checks

@@ -18,8 +18,7 @@ from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.pods import fence, mounts, objects, pod
 from workloads.pods.files import Bundle, bundle, bundles, fits_one, shared_library
-from workloads.pods.mount_settings import Location
-from workloads.pods.mounts import Mountable
+from workloads.pods.mounts import Location, Mountable
 from workloads.pods.objects import Identity, Manifest
 from workloads.pods.streams import Client, in_pod
 from workloads.pods.variables import in_order

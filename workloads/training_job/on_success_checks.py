@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components.base.problems import Key, Problem
 from workloads.family import Declared
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 from workloads.rules import server_references
 from workloads.training_job import launcher
 from workloads.training_job.settings import JobSettings

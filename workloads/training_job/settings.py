@@ -24,10 +24,10 @@ from components.base.model import (
     refuse,
 )
 from components.base.value_types import Image
-from workloads.pods.egress import Egress
-from workloads.pods.file_settings import Script, Source, Target, of_script
-from workloads.pods.mount_settings import Location, MountArgs
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods.files import Script, Source, Target, of_script
+from workloads.pods.mounts import Location, MountArgs
+from workloads.pods.objects import Egress
+from workloads.pods.streams import StreamUseArgs
 from workloads.training_job import auxiliary_roles
 from workloads.training_job.on_success import OnSuccess
 from workloads.training_job.own_variables import OWN

@@ -7,7 +7,7 @@ from components.base.problems import Key, Problem, unknown_name
 from components.queues.settings import MOST_GRACE, TeamArgs
 from workloads.family import Declared
 from workloads.pods import pod_sets
-from workloads.pods.mount_settings import MountArgs
+from workloads.pods.mounts import MountArgs
 from workloads.training_job.settings import JobSettings
 
 

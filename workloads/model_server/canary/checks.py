@@ -9,7 +9,7 @@ from workloads.model_server.canary.controller_objects import CANARY_SUFFIX, NAME
 from workloads.model_server.canary.settings import CanaryArgs
 from workloads.model_server.served_model import ServedModel
 from workloads.model_server.settings import ServerSettings
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 
 
 def find_problems(settings: ServerSettings, server: str, at: Key, declared: Declared) -> Iterator[Problem]:
@@ -94,14 +94,14 @@ def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declar
             yield Problem((*here, "metric"), f"{gate.metric} has a gate already; remove one of them")
         if gate.examples:
             volume, of = gate.examples.volume, (*here, "examples", "volume")
-            yield from mount_checks.check_volume(volume, of, declared.volumes)
-            yield from mount_checks.check_access(account, volume, of, declared.volumes, read_only=True)
+            yield from pods_checks.check_volume(volume, of, declared.volumes)
+            yield from pods_checks.check_access(account, volume, of, declared.volumes, read_only=True)
 
 
 def _record(volume: str, account: str, at: Key, declared: Declared) -> Iterator[Problem]:
     """Problems of the volume, where the controller appends its record to a file beside the versions."""
-    yield from mount_checks.check_access(account, volume, at, declared.volumes, read_only=False)
-    yield from mount_checks.check_mirror(volume, at, declared.volumes)
+    yield from pods_checks.check_access(account, volume, at, declared.volumes, read_only=False)
+    yield from pods_checks.check_mirror(volume, at, declared.volumes)
     if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
         reason = f"only one node can mount volume {volume}, but the canary's controller runs on any"
         yield Problem(at, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))

@@ -7,7 +7,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from components.base.model import Model, refuse
 from workloads.model_server.version import Version
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 _REQUESTS = 100
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator
 
 from components.base.model import Line, Model, Name, ObjectName, refuse
 from components.base.value_types import BUCKET_RULE, is_bucket_name
-from workloads.pods.egress import Egress
+from workloads.pods.objects import Egress
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 _OF_BUCKETS, _OF_SERVERS = ("gs", "s3"), ("https", "http")

@@ -8,7 +8,7 @@ from workloads.family import Declared, WorkloadArgs
 from workloads.pipeline.settings import PipelineSettings, named
 from workloads.pipeline.triggers.agent import NAME_SUFFIX
 from workloads.pipeline.triggers.settings import TriggerArgs
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.recorder.settings import RecorderSettings
 
 
@@ -20,7 +20,7 @@ def find_problems(settings: PipelineSettings, name: str, at: Key, declared: Decl
     # It counts what is new in its sources, and looks who made the newest versions of its outputs.
     read = {*(source.dataset for source in settings.sources.values()), *settings.writers}
     for volume in sorted({one.volume for name in read if (one := declared.datasets.get(name))}):
-        for problem in mount_checks.check_access(account, volume, here, declared.volumes, read_only=True):
+        for problem in pods_checks.check_access(account, volume, here, declared.volumes, read_only=True):
             yield replace(problem, given=(*problem.given, ("datasets",)))
     known = [named(source) for source in settings.sources.values()]
     for trigger, args in settings.triggers.items():

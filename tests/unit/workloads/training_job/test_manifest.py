@@ -41,7 +41,7 @@ def test_planning_needs_no_pulumi_and_no_cluster() -> None:
     imported, _, loaded = shown.stdout.partition("|")
     assert {
         "workloads.sweep.settings",
-        "workloads.pods.mount_settings",
+        "workloads.pods.mounts",
         "workloads.training_job.strategies.single",
     } <= {*imported.split()}
     assert not {name.partition(".")[0] for name in loaded.split()} & {

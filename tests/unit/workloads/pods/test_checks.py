@@ -7,7 +7,7 @@ import pytest
 
 from tests.support.faults import dev, faults_of
 from workloads.pods import sources
-from workloads.pods.file_settings import of_script
+from workloads.pods.files import of_script
 
 
 @pytest.fixture
