@@ -7,7 +7,8 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 from components.streams.settings import StreamArgs
 from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import capacity_checks, gpu_memory_checks, model_source_checks, unwritten_models
+from workloads.model_server import checks as model_server_checks
+from workloads.model_server import gpus
 from workloads.model_server.canary import checks as canary_checks
 from workloads.model_server.exposure import checks as exposure_checks
 from workloads.model_server.fetched_model import checks as fetched_model_checks
@@ -16,16 +17,8 @@ from workloads.model_server.settings import ServerSettings
 from workloads.pipeline import stage_server_checks
 from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
 from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.rules import (
-    architecture,
-    dataset_writers,
-    idle_readers,
-    one_node,
-    one_zone,
-    pipeline_objects,
-    stream_names,
-    topics,
-)
+from workloads.rules import dataset_writers, images, pipeline_objects, shared_volumes
+from workloads.rules import streams as rules_streams
 from workloads.scorer import checks as scorer_checks
 from workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
 from workloads.training_job import gpu_support
@@ -37,7 +30,7 @@ def find_problems(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
 ) -> Iterator[Problem]:
     """Problems of the workloads at these paths. `streams`: those that passed validation."""
-    yield from stream_names.find_problems(workloads, streams, declared.cluster)
+    yield from rules_streams.check_names(workloads, streams, declared.cluster)
     own: list[Problem] = []
     for at, workload in workloads.items():
         if at[-1] == _ACCOUNT_OF_EVERY_NAMESPACE:
@@ -59,17 +52,19 @@ def find_problems(
     yield from pipeline_objects.find_problems(workloads)
     yield from scorer_checks.find_problems_between(workloads)
     yield from stage_server_checks.find_problems_between(workloads)
-    yield from topics.find_problems_between(workloads)
+    yield from rules_streams.check_groups(workloads)
     yield from triggers_checks.find_problems_between(workloads)
     yield from dataset_writers.find_problems_between(workloads)
-    yield from model_source_checks.find_problems(workloads, declared.workloads)
-    yield from capacity_checks.find_problems(workloads, declared.fleet)
-    yield from gpu_memory_checks.find_problems(workloads, declared.fleet)
-    yield from architecture.find_problems(workloads, declared.cluster, declared.fleet)
-    apart = list(one_node.find_problems(workloads, declared))
+    yield from model_server_checks.check_model_sources(workloads, declared.workloads)
+    yield from gpus.check_capacity(workloads, declared.fleet)
+    yield from gpus.check_memory(workloads, declared.fleet)
+    yield from images.check_architecture(workloads, declared.cluster, declared.fleet)
+    apart = list(shared_volumes.check_one_node(workloads, declared))
     yield from apart
     of_one_node = {problem.path for problem in apart}
-    yield from (problem for problem in one_zone.find_problems(workloads, declared) if problem.path not in of_one_node)
+    yield from (
+        problem for problem in shared_volumes.check_one_zone(workloads, declared) if problem.path not in of_one_node
+    )
 
 
 def _has_page(workload: WorkloadArgs | None) -> bool:
@@ -80,10 +75,10 @@ def notes(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs, fleet: Fleet
 ) -> Iterator[Note]:
     """Notes about workloads without problems. `streams`: those of the stack."""
-    yield from unwritten_models.notes(workloads)
-    yield from idle_readers.notes(workloads, streams)
+    yield from model_server_checks.unwritten_model_notes(workloads)
+    yield from rules_streams.idle_reader_notes(workloads, streams)
     yield from canary_checks.notes(workloads)
     yield from exposure_checks.notes(workloads)
     yield from fetched_model_checks.notes(workloads, cluster)
-    yield from architecture.notes(workloads, cluster, fleet)
+    yield from images.architecture_notes(workloads, cluster, fleet)
     yield from gpu_support.notes(workloads, fleet)

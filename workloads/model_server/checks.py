@@ -1,21 +1,23 @@
-"""Checks of a model server's settings, also where another workload embeds them."""
+"""Checks of a model server's settings, also where another workload embeds them, and of servers and the jobs that
+publish to them.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from components.base.model import NAME_LIMIT
-from components.base.problems import Key, Problem
+from components.base.problems import Key, Note, Problem, did_you_mean
 from components.queues.capacity import PodSet
-from workloads.family import Declared
-from workloads.model_server.batching import BatchingArgs
+from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import model_sources
 from workloads.model_server.canary import checks as canary_checks
 from workloads.model_server.exposure import checks as exposure_checks
 from workloads.model_server.fetched_model import checks as fetched_model_checks
 from workloads.model_server.page import NAME_SUFFIX
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import BatchingArgs, ServedModel, ServerSettings
 from workloads.pods import checks as pods_checks
 from workloads.pods import resources
+from workloads.pods.mounts import Location
 from workloads.scaling import checks as scaling_checks
 
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
@@ -97,3 +99,72 @@ def _batching(batching: BatchingArgs, at: Key) -> Iterator[Problem]:
         good = sorted({*(size for size in sizes if size < most), most})
         reason = f"sizes must ascend to maxBatchSize, which is {most}; use {good}"
         yield Problem((*at, "allowedBatchSizes"), reason, given=((*at, "maxBatchSize"),))
+
+
+def check_model_sources(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> Iterator[Problem]:
+    """A problem for each name that means no folder. `declared`: names of all workloads, those that failed validation
+    included, of which nothing is concluded."""
+    by_name = {at[-1]: one for at, one in workloads.items()}
+    yield from _published_to_uris(workloads, by_name)
+    for at, server in workloads.items():
+        if not isinstance(server, ServerSettings):
+            continue
+        for name, model in server.served.items():
+            job = model.from_job
+            if job is None or model.location is not None or (job in declared and job not in by_name):
+                continue
+            reason = model_sources.folder(job, by_name)
+            if isinstance(reason, str):
+                where = (*at, *server.key_of(name), "from")
+                yield _source_problem(where, reason, job, is_known=job in by_name)
+
+
+def _source_problem(at: Key, reason: str, job: str, *, is_known: bool) -> Problem:
+    cause = ("workloads", job)
+    return Problem(at, reason, given=(cause,), lacks=() if is_known else cause, by_names=not is_known)
+
+
+def _published_to_uris(workloads: Mapping[Key, WorkloadArgs], by_name: Mapping[str, WorkloadArgs]) -> Iterator[Problem]:
+    for at, job in workloads.items():
+        for target, key in job.publishes_to.items():
+            if (model := model_sources.served(target, by_name)) and model.uri:
+                reason = f"{target} serves a model from a URI, to which nothing can be published"
+                remedy = "give its model a volume and a path"
+                given = (("workloads", target.partition("/")[0]),)
+                yield Problem((*at, *key), f"{reason}; {remedy}", given=given)
+
+
+def unwritten_model_notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
+    """A note for each server whose folder no job writes to, although jobs write to its volume."""
+    written: dict[str, set[str]] = {}
+    published = {server for workload in workloads.values() for server in workload.publishes_to}
+    for workload in workloads.values():
+        if place := workload.models_written:
+            written.setdefault(place.volume, set()).add(place.path)
+    for at, key, place in _read_models(workloads):
+        if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
+            continue
+        paths, path = written[place.volume], place.path
+        # A job's code may write to other folders on the volume.
+        if not any(f"{path}/".startswith(f"{one}/") for one in paths):
+            reason = f"no job of the stack writes models to {path} on volume {place.volume}"
+            near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
+            yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")
+
+
+def _read_models(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[tuple[Key, Key, Location]]:
+    """The folders that servers name themselves, with the server's path and the model's key in it."""
+    for at, server in workloads.items():
+        if isinstance(server, ServerSettings):
+            for name, folder in server.folders.items():
+                if server.served[name].from_job is None:
+                    yield at, server.key_of(name), folder
+
+
+def check_server_name(server: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """A problem if no model server has this name, as `SERVER` or `SERVER/MODEL`."""
+    if server not in declared.models:
+        known = sorted(declared.models)
+        remedy = f"choose one of {', '.join(known)}{did_you_mean(server, known)}" if known else "declare one"
+        reason = f"no model server is named {server!r}; {remedy}"
+        yield Problem(at, reason, given=(("workloads",),), lacks=("workloads", server), by_names=True)

@@ -17,14 +17,13 @@ from workloads.family import Declared, Platform, Workload, WorkloadArgs
 from workloads.model_server import checks as server_checks
 from workloads.model_server import manifest as manifests
 from workloads.model_server import page as model_page
-from workloads.model_server import serves, serving_network
+from workloads.model_server import serves
 from workloads.model_server.exposure import component as exposure_component
 from workloads.model_server.exposure.settings import GatewayArgs
 from workloads.model_server.manifest import GRPC_PORT, REST_PORT
-from workloads.model_server.page_settings import ModelPageArgs
-from workloads.model_server.serving import Serving
+from workloads.model_server.serving import Serving, allow_connections
 from workloads.model_server.serving_pods import NOT_AWAITED, Pods
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ModelPageArgs, ServerSettings
 from workloads.pods import objects
 from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
@@ -97,7 +96,7 @@ class ModelServer(Workload):
         props = _props(args, image)
         super().__init__(registered.MODEL_SERVER, name, dict(props), opts)
         serving = Serving(Owner(self, name, platform.namespace, manifests.PART), args, platform)
-        serving_network.allow(serving)
+        allow_connections(serving)
         pods = Pods.of(serving, image)
         deployment = pods.stable()
         service, routes = _expose(serving)

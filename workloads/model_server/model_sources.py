@@ -5,8 +5,7 @@ from typing import TypeVar
 
 from components.base.problems import did_you_mean
 from workloads.family import WorkloadArgs
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 from workloads.pods.mounts import Location
 from workloads.training_job.settings import JobSettings
 

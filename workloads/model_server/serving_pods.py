@@ -10,7 +10,7 @@ import pulumi_kubernetes as k8s
 from components.base.labels import SKIP_AWAIT
 from components.node_groups import placement as node_placement
 from workloads.family import created
-from workloads.model_server import gpu_memory
+from workloads.model_server import gpus
 from workloads.model_server import manifest as manifests
 from workloads.model_server.canary import component as rollouts
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
@@ -115,7 +115,7 @@ class Pods:
                 models=volumes,
                 fetching=serving.fetching,
                 of_streams=in_pod(streams),
-                gpu_memory=gpu_memory.reserved(args, platform.cluster.fleet),
+                gpu_memory=gpus.reserved_memory(args, platform.cluster.fleet),
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False),
                 annotations=objects.annotations(REST_PORT) if by_annotations else {},
                 labels=track.pod_labels,

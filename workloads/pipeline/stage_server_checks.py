@@ -5,12 +5,12 @@ from dataclasses import replace
 
 from components.base.problems import Key, Problem
 from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import checks as model_server_checks
 from workloads.model_server import model_sources
 from workloads.model_server.settings import ServerSettings
 from workloads.pipeline.settings import PipelineSettings
 from workloads.pipeline.stage_settings import StageArgs
 from workloads.pods import checks as pods_checks
-from workloads.rules import server_references
 
 _OF_PUBLISH = frozenset({"inputs", "output", "publish", "retries", "timeout_seconds"})
 """The settings of a stage that publishes."""
@@ -19,7 +19,7 @@ _OF_PUBLISH = frozenset({"inputs", "output", "publish", "retries", "timeout_seco
 def find_problems(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
     """Problems of a stage's server. `name`: that of the pipeline."""
     if stage.server:
-        yield from server_references.unknown(stage.server, (*at, "server"), declared)
+        yield from model_server_checks.check_server_name(stage.server, (*at, "server"), declared)
     if not stage.publish:
         return
     where = (*at, "publish")
@@ -34,7 +34,7 @@ def find_problems(stage: StageArgs, name: str, at: Key, declared: Declared) -> I
         if not source.split.is_whole:
             reason = "is set, but this stage publishes all files together; remove it"
             yield Problem((*at, "inputs", key, "split"), reason, given=(where,))
-    yield from server_references.unknown(stage.publish, where, declared)
+    yield from model_server_checks.check_server_name(stage.publish, where, declared)
     if folder := declared.models.get(stage.publish):
         for problem in pods_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
             yield replace(problem, given=(*problem.given, ("workloads", stage.publish.partition("/")[0])))

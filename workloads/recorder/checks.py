@@ -8,7 +8,8 @@ from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.pods import checks as pods_checks
 from workloads.recorder.settings import RecorderSettings
-from workloads.rules import topics, without_gpus
+from workloads.rules import images
+from workloads.rules import streams as rules_streams
 
 _COPIES = 3
 """A window's records are in memory as they were read, and once more as its files."""
@@ -20,7 +21,7 @@ def find_problems(
     settings: RecorderSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
     """Every problem. `name`: of the workload and its service account. `at`: the path of its settings."""
-    yield from without_gpus.find_problems(
+    yield from images.check_without_gpus(
         settings.image,
         settings.resources,
         at,
@@ -31,7 +32,7 @@ def find_problems(
         uses_none="a recorder does not use GPUs",
     )
     read = settings.input
-    yield from topics.find_problems(read.stream, read.topic, read.use, (*at, "input"), declared.streams)
+    yield from rules_streams.check_topic(read.stream, read.topic, read.use, (*at, "input"), declared.streams)
     yield from _dataset(settings, name, at, declared)
     needed = settings.window.mib * _COPIES + _BESIDES_MIB
     if needed > settings.resources.memory_gib * 1024:

@@ -6,7 +6,7 @@ from components.base.problems import Key, Problem
 from components.queues.capacity import PodSet
 from workloads.family import Declared
 from workloads.pods import checks as pods_checks
-from workloads.rules import without_gpus
+from workloads.rules import images
 from workloads.tensorboard.settings import BoardSettings
 
 
@@ -14,7 +14,7 @@ def find_problems(
     settings: BoardSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
     """Every problem. `name`: of the workload and its service account. `at`: the path of its settings."""
-    yield from without_gpus.find_problems(
+    yield from images.check_without_gpus(
         settings.image,
         settings.resources,
         at,

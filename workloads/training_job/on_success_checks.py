@@ -4,8 +4,8 @@ from collections.abc import Iterator
 
 from components.base.problems import Key, Problem
 from workloads.family import Declared
+from workloads.model_server import checks as model_server_checks
 from workloads.pods.mounts import Location
-from workloads.rules import server_references
 from workloads.training_job import launcher
 from workloads.training_job.settings import JobSettings
 
@@ -21,7 +21,7 @@ def find_problems(settings: JobSettings, at: Key, declared: Declared) -> Iterato
     if (server := settings.on_success.publish) is None:
         return
     publish = (*where, "publish")
-    yield from server_references.unknown(server, publish, declared)
+    yield from model_server_checks.check_server_name(server, publish, declared)
     if server in declared.models and settings.model is None:
         reason = f"is {server}, but model is not set, so there is no version to publish"
         yield Problem(publish, f"{reason}; set model", given=((*at, "model"),))

@@ -7,8 +7,7 @@ from components.base.problems import Key, Note, Problem
 from workloads.family import Declared, WorkloadArgs
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
 from workloads.model_server.canary.settings import CanaryArgs
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 from workloads.pods import checks as pods_checks
 
 

@@ -7,8 +7,7 @@ from components.base.problems import Key, Note, Problem
 from components.clusters.settings import ClusterArgs
 from workloads.family import WorkloadArgs
 from workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 
 
 def find_problems(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:

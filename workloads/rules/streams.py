@@ -1,8 +1,9 @@
-"""Checks of workloads that read or write one topic: its names, and groups that two of them use."""
+"""Workloads and streams: names that both have, topics and groups that two workloads use, jobs with idle readers."""
 
 from collections.abc import Iterator, Mapping
 
-from components.base.problems import Key, Problem, unknown_name
+from components.base.problems import Key, Note, Problem, unknown_name
+from components.clusters.settings import ClusterArgs
 from components.streams.settings import StreamArgs
 from workloads.family import WorkloadArgs
 from workloads.model_server.settings import ServerSettings
@@ -13,7 +14,33 @@ from workloads.scorer.settings import ScorerSettings
 from workloads.training_job.settings import JobSettings
 
 
-def find_problems(
+def check_names(
+    workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs
+) -> Iterator[Problem]:
+    """Problems of names that a stream's Services or NetworkPolicies have."""
+    services = _services(streams, cluster)
+    for at, workload in workloads.items():
+        name = at[-1]
+        if stream := services.get(name):
+            reason = f"is also the name of a Service of stream {stream}; use another name"
+            yield Problem(at, reason, given=(("streams", stream),))
+        stream = name.removesuffix("-stream")
+        if stream != name and stream in streams and workload.accepts_clients:
+            reason = f"is also the name of a NetworkPolicy of stream {stream}; use another name"
+            yield Problem(at, reason, given=(("streams", stream),))
+
+
+def _services(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> dict[str, str]:
+    """Services of brokers; the stream by Service."""
+    return {
+        service: name
+        for name, args in streams.items()
+        if (broker := args.broker_on(cluster))
+        for service in broker.services(name)
+    }
+
+
+def check_topic(
     stream: str, topic: str, use: StreamUseArgs, at: Key, declared: Mapping[str, StreamArgs | None]
 ) -> Iterator[Problem]:
     """Problems of the names of a topic: unknown ones, and one that the client has no right to."""
@@ -39,7 +66,7 @@ def find_problems(
         yield Problem((*at, "topic"), f"{reason}; {remedy}", given=given)
 
 
-def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+def check_groups(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
     """Problems of a scorer or recorder whose group another workload uses."""
     for at, one in workloads.items():
         if not isinstance(one, ScorerSettings | RecorderSettings):
@@ -58,3 +85,23 @@ def _group_of(workload: WorkloadArgs, stream: str) -> str | None:
     if isinstance(workload, JobSettings | ServerSettings) and (use := workload.streams.get(stream)):
         return use.group
     return None
+
+
+def idle_reader_notes(workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs]) -> Iterator[Note]:
+    """A note for each job and topic. A program of one's own may divide the records in another way."""
+    for at, job in workloads.items():
+        if isinstance(job, JobSettings):
+            yield from _of_job(job, (*at, "strategy", "workers"), streams)
+
+
+def _of_job(job: JobSettings, at: Key, streams: Mapping[str, StreamArgs]) -> Iterator[Note]:
+    workers = getattr(job.strategy, "workers", 1)
+    for name, use in job.streams.items():
+        stream = streams.get(name)
+        if not stream or not use.group:
+            continue
+        for topic in stream.topics_of(use.client):
+            partitions = stream.topics[topic].partitions
+            if partitions < workers:
+                reason = f"is {workers}, but topic {topic} of stream {name} has {partitions} partitions"
+                yield Note(at, f"{reason}, each read by one worker; set {partitions} or less, or raise partitions")

@@ -1,20 +1,23 @@
-"""Images without a build for the architecture of the nodes."""
+"""Images that cannot run on the nodes: without a build for their architecture, or without a use for their GPUs."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
+from components.base.model import Resources
 from components.base.problems import Key, Note, Problem
 from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 from components.node_groups.shape import Shape
-from workloads.family import WorkloadArgs
+from components.queues.capacity import PodSet
+from workloads.family import Declared, WorkloadArgs
+from workloads.pods import resources
 
 # Its publisher builds it for amd64 alone (github.com/tensorflow/serving/issues/1750, 1948).
 _FOR_AMD64 = re.compile(r"(?:docker\.io/)?tensorflow/serving(?::[^@]+)?(?:@.*)?")
 _ARM = "arm64"
 
 
-def find_problems(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
+def check_architecture(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
     """A problem for each workload that no node can start."""
     for at, workload in workloads.items():
         groups, others = _groups(workload, fleet)
@@ -26,7 +29,7 @@ def find_problems(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, f
             yield Problem((*at, "image"), f"{reason}; {remedy}", given=(("nodeGroups",), (*at, "resources")))
 
 
-def notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
+def architecture_notes(workloads: Mapping[Key, WorkloadArgs], cluster: ClusterArgs, fleet: Fleet) -> Iterator[Note]:
     """A note for each workload whose pods may run on nodes without a build of its image."""
     for at, workload in workloads.items():
         groups, others = _groups(workload, fleet)
@@ -56,3 +59,29 @@ def _for_amd64(workload: WorkloadArgs, cluster: ClusterArgs) -> bool:
 
 def _listed(groups: list[Shape]) -> str:
     return f"group{'s' if len(groups) > 1 else ''} {', '.join(sorted(shape.name for shape in groups))}"
+
+
+def check_without_gpus(
+    image: object,
+    asked: Resources,
+    at: Key,
+    pod_sets: Sequence[PodSet],
+    declared: Declared,
+    *,
+    lacks: str,
+    remedy: str,
+    uses_none: str,
+) -> Iterator[Problem]:
+    """Problems of its image and resources.
+
+    `lacks`: what the default image does not have. `remedy`: where to get an image with it. `uses_none`: why GPUs are of
+    no use.
+    """
+    if image is None and not declared.cluster.images.built_here:
+        reason = f"missing, but the default TensorFlow image has no {lacks}"
+        yield Problem((*at, "image"), f"{reason}; {remedy}, and set it here", given=(("cluster",),))
+    if asked.gpus:
+        yield Problem((*at, "resources", "gpus"), f"is {asked.gpus}, but {uses_none}; remove it")
+    else:
+        yield from resources.find_problems(pod_sets, at, declared)
+        yield from resources.find_count_problems(pod_sets, at, declared)
