@@ -14,14 +14,14 @@ from workloads.model_server.exposure import checks as exposure_checks
 from workloads.model_server.fetched_model import checks as fetched_model_checks
 from workloads.model_server.page import NAME_SUFFIX as PAGE_SUFFIX
 from workloads.model_server.settings import ServerSettings
-from workloads.pipeline import stage_server_checks
+from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
 from workloads.pipeline.triggers import checks as triggers_checks
 from workloads.rules import dataset_writers, images, pipeline_objects, shared_volumes
 from workloads.rules import streams as rules_streams
 from workloads.scorer import checks as scorer_checks
 from workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
-from workloads.training_job import gpu_support
+from workloads.training_job import tensorflow_image
 
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
@@ -51,7 +51,7 @@ def find_problems(
     yield from exposure_checks.find_problems_between(workloads)
     yield from pipeline_objects.find_problems(workloads)
     yield from scorer_checks.find_problems_between(workloads)
-    yield from stage_server_checks.find_problems_between(workloads)
+    yield from pipeline_checks.check_servers_between(workloads)
     yield from rules_streams.check_groups(workloads)
     yield from triggers_checks.find_problems_between(workloads)
     yield from dataset_writers.find_problems_between(workloads)
@@ -81,4 +81,4 @@ def notes(
     yield from exposure_checks.notes(workloads)
     yield from fetched_model_checks.notes(workloads, cluster)
     yield from images.architecture_notes(workloads, cluster, fleet)
-    yield from gpu_support.notes(workloads, fleet)
+    yield from tensorflow_image.gpu_support_notes(workloads, fleet)

@@ -18,7 +18,7 @@ from components.cost import pods
 from components.cost.estimate import HOUR
 from components.node_groups.fleet import Fleet
 from components.queues.capacity import PodSet
-from workloads.pipeline.stage_settings import AROUND, KEEPER, StageArgs
+from workloads.pipeline.settings import AROUND, KEEPER, StageArgs
 
 _GIB = 2**30
 _UNIT = 100 * 2**20

@@ -8,8 +8,7 @@ from components.base.model import In, Model, Name, Resources
 from components.base.value_types import Image
 from workloads.pods.mounts import Location, MountArgs
 from workloads.pods.objects import Egress
-from workloads.training_job.package_settings import Package
-from workloads.training_job.settings import Value, Variable
+from workloads.training_job.settings import Package, Value, Variable
 
 
 class NotebookSettings(Model):

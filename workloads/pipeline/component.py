@@ -21,8 +21,7 @@ from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline import executor
 from workloads.pipeline import manifest as manifests
 from workloads.pipeline.context import pipeline_context
-from workloads.pipeline.settings import PipelineSettings, named
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.settings import PipelineSettings, StageArgs, named
 from workloads.pipeline.steps import component as steps_component
 from workloads.pipeline.triggers import component as triggers_component
 from workloads.pods import pod_sets

@@ -7,9 +7,8 @@ from components.node_groups import placement
 from components.queues import job_labels
 from workloads.model_server.manifest import model_url
 from workloads.pipeline.manifest import PipelineContext
-from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.settings import PipelineSettings, StageArgs
 from workloads.pipeline.stage_pods import Server, StageContext, Stored
-from workloads.pipeline.stage_settings import StageArgs
 from workloads.platform_settings import PlatformSettings
 from workloads.pods import references, sources
 from workloads.pods.files import bundle

@@ -8,8 +8,7 @@ from typing import Any
 
 from components.base.model import Resources
 from workloads.pipeline import stage_job
-from workloads.pipeline.input_settings import StageInput
-from workloads.pipeline.stage_settings import KEEPER, StageArgs
+from workloads.pipeline.settings import KEEPER, StageArgs, StageInput
 from workloads.pods import fence, pod, variables
 from workloads.pods.files import Bundle, bundles, fits_one
 from workloads.pods.mounts import Mountable

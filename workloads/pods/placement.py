@@ -9,8 +9,7 @@ from components.queues import topology
 from components.queues.capacity import PodSet, QueueCapacity
 from workloads.pods import pod_sets
 from workloads.training_job.manifest import Placement
-from workloads.training_job.settings import JobSettings
-from workloads.training_job.within import Within
+from workloads.training_job.settings import JobSettings, Within
 
 
 def of(

@@ -6,7 +6,7 @@ from pydantic import Field
 
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
 from components.base.value_types import Image
-from workloads.pipeline.input_settings import MAIN, Branch
+from workloads.pipeline.settings import MAIN, Branch
 from workloads.pods.streams import StreamUseArgs
 
 

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from components.base.problems import Key, Problem
 from workloads.family import WorkloadArgs
-from workloads.pipeline.input_settings import MAIN
-from workloads.pipeline.settings import PipelineSettings, named
+from workloads.pipeline.settings import MAIN, PipelineSettings, named
 from workloads.pipeline.triggers.settings import TriggerArgs
 from workloads.recorder.settings import RecorderSettings
 from workloads.rules import circles

@@ -6,8 +6,7 @@ from typing import NamedTuple
 from components.base.problems import Key, Problem
 from workloads.family import WorkloadArgs
 from workloads.pipeline.manifest import EXECUTOR_SUFFIX
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.settings import PipelineSettings, StageArgs
 from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
 from workloads.pipeline.triggers.agent import NAME_SUFFIX as TRIGGERS_SUFFIX
 from workloads.scorer.settings import ScorerSettings

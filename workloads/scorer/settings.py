@@ -7,7 +7,7 @@ from pydantic import Field
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
 from components.base.value_types import Image
 from workloads.pods.streams import StreamUseArgs
-from workloads.training_job.on_success import ServerModel
+from workloads.training_job.settings import ServerModel
 
 
 class InputArgs(Model):

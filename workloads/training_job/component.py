@@ -21,9 +21,9 @@ from workloads.pods.files import Bundle
 from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.training_job import checks as job_checks
-from workloads.training_job import deployed_runs, metrics, packages, queueing, team_checks
+from workloads.training_job import deployed_runs, packages, queueing, team_checks
 from workloads.training_job.context import job_context
-from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job.manifest import JobManifest, metrics_port, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -132,7 +132,7 @@ class TrainingJob(Workload):
             owner.service_account(),
             owner.allow_peers(),
             *([owner.allow_egress(args.egress)] if args.egress else []),
-            *([owner.allow_clients([port])] if (port := metrics.port(args)) else []),
+            *([owner.allow_clients([port])] if (port := metrics_port(args)) else []),
             *created(space.volumes, args.volumes),
             *created(platform.streams, args.streams),
             *platform.controllers,

@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any
 
 from components import versions
-from components.base.labels import MANAGED_BY, TENSORPLANE
+from components.base.labels import MANAGED_BY, PROMETHEUS_PORT, PROMETHEUS_SCRAPE, TENSORPLANE
 from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.pods import fence, mounts, objects, pod
@@ -22,7 +22,7 @@ from workloads.pods.mounts import Location, Mountable
 from workloads.pods.objects import Identity, Manifest
 from workloads.pods.streams import Client, in_pod
 from workloads.pods.variables import in_order
-from workloads.training_job import data_service, deadlines, job_set, launcher, lineage, metrics, run, tf_config, tpu
+from workloads.training_job import job_set, launcher, lineage, run, tf_config, tpu
 from workloads.training_job.role import Role
 from workloads.training_job.run import Decisive, Recorded
 from workloads.training_job.settings import JobSettings, SecretKey
@@ -187,7 +187,7 @@ def plan(
         network_policies=[
             objects.allow_peers(owner),
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
-            *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
+            *([objects.allow_clients(owner, [port])] if (port := metrics_port(settings)) else []),
         ],
         job_set=job_set_with(
             [*_unhashed_variables(settings, context, context.publisher or name, decisive, secret), *variables],
@@ -252,13 +252,13 @@ def _template(
         env=[
             *tf_config.environment(name, settings.roles(), role),
             *tpu.environment(name, role),
-            *data_service.environment(name, settings.roles(), role),
+            *tf_config.data_service_environment(name, settings.roles(), role),
             *pod.variables(
                 {
                     "PYTHONPATH": ":".join(_imported(image, settings, context)),
                     **_places(name, settings, context.volumes),
                     **_writes(role, settings),
-                    **deadlines.of_progress(role, settings),
+                    **_progress_deadline(role, settings),
                 }
             ),
             *_gpus_asked_for(role),
@@ -282,7 +282,7 @@ def _template(
         context.account or owner.name,
         {**owner.labels, **of_streams.labels},
         container,
-        annotations={**placement.annotations, **metrics.annotations(settings), **annotations},
+        annotations={**placement.annotations, **_metrics_annotations(settings), **annotations},
         grace_seconds=settings.grace_seconds,
         restart_policy="Never",
         placement=_placed(placement, role),
@@ -343,7 +343,7 @@ def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
     """Variables that make the first pod of a role the run's writer, which also ends the run at its deadline."""
     if not settings.checkpoints or not _is_first(role, settings):
         return {}
-    return {"TENSORPLANE_WRITES": "true", **deadlines.of_run(settings)}
+    return {"TENSORPLANE_WRITES": "true", **_run_deadline(settings)}
 
 
 def _is_first(role: Role, settings: JobSettings) -> bool:
@@ -391,3 +391,35 @@ def _plain(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"variable {name} is not a string: a value that another resource produces must be in a Secret")
     return value
+
+
+def _run_deadline(settings: JobSettings) -> dict[str, str]:
+    """Those of the pod that writes the checkpoints, which ends the run at its deadline."""
+    if settings.total_deadline_seconds is None:
+        return {}
+    return {
+        "TENSORPLANE_DEADLINE": str(settings.total_deadline_seconds),
+        "TENSORPLANE_GRACE": str(settings.grace_seconds),
+    }
+
+
+def _progress_deadline(role: Role, settings: JobSettings) -> dict[str, str]:
+    """Those of a role's pods, which end without progress. Programs of the library, such as servers, make no steps."""
+    if settings.progress_deadline_seconds is None or role.program is not None:
+        return {}
+    return {"TENSORPLANE_PROGRESS_DEADLINE": str(settings.progress_deadline_seconds)}
+
+
+_VARIABLE = "TENSORPLANE_METRICS_PORT"
+
+
+def metrics_port(settings: JobSettings) -> int | None:
+    """The port of the endpoint; None without one."""
+    value = settings.env.get(_VARIABLE)
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def _metrics_annotations(settings: JobSettings) -> Mapping[str, str]:
+    """Annotations of the pods, for a Prometheus that discovers pods by them."""
+    found = metrics_port(settings)
+    return {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(found)} if found else {}

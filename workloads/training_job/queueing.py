@@ -8,8 +8,7 @@ from components.base.plural import counted
 from components.base.problems import Key, Problem, did_you_mean
 from components.queues.capacity import PodSet, QueueCapacity
 from components.queues.quota import Amount, Quota
-from workloads.training_job.settings import Checkpoints
-from workloads.training_job.within import Within
+from workloads.training_job.settings import Checkpoints, Within
 
 
 def check(

@@ -1,4 +1,4 @@
-"""Files are short, and tests of a package lie in its folder."""
+"""Tests of a package lie in its folder."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import pytest
 from tests.support.rendering import PROJECT
 from tests.unit.structure import sources
 
-FEWER_LINES_THAN = 400
-GENERATED = ("embedded/csi/generated/",)
 OF_NO_PACKAGE = frozenset({"docs", "golden", "structure"})
 """Folders of tests/unit about the project as a whole."""
 
@@ -19,12 +17,6 @@ OF_NO_PACKAGE = frozenset({"docs", "golden", "structure"})
 def python_files(root: Path) -> Iterator[Path]:
     """The project's files by their paths from its root."""
     return (path.relative_to(root) for path in sources.python_files(root))
-
-
-def too_long(root: Path) -> list[str]:
-    """Files of too many lines that somebody wrote."""
-    written = (path for path in python_files(root) if not path.as_posix().startswith(GENERATED))
-    return sorted(f"{path}" for path in written if len((root / path).read_text().splitlines()) >= FEWER_LINES_THAN)
 
 
 def misplaced_unit_tests(root: Path) -> list[str]:
@@ -35,21 +27,8 @@ def misplaced_unit_tests(root: Path) -> list[str]:
     return sorted(str(path) for path in tests if len(path.parts) == 1 or path.parts[0] not in parts | OF_NO_PACKAGE)
 
 
-def test_every_file_is_short() -> None:
-    assert len(list(python_files(PROJECT))) > 900
-    assert too_long(PROJECT) == []
-
-
 def test_unit_tests_lie_in_folders_named_as_the_packages() -> None:
     assert misplaced_unit_tests(PROJECT) == []
-
-
-@pytest.mark.parametrize(("lines", "found"), [(399, []), (400, ["stack/long.py"])])
-def test_a_planted_long_file_is_found(tmp_path: Path, lines: int, found: list[str]) -> None:
-    for name in ("stack/long.py", "embedded/csi/generated/long.py", ".venv/long.py"):
-        (tmp_path / name).parent.mkdir(parents=True)
-        (tmp_path / name).write_text("x = 1\n" * (lines if name.startswith("stack") else 999))
-    assert too_long(tmp_path) == found
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ from components.base.settings import Settings
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 from tests.support.faults import dev, faults_of
-from workloads.training_job import package_checks as checks
 from workloads.training_job import packages
+from workloads.training_job import packages as checks
 from workloads.training_job.context import job_context
 from workloads.training_job.settings import JobSettings
 
