@@ -89,8 +89,9 @@ def template() -> dict[str, Any]:
     """The pipeline's WorkflowTemplate."""
     stored = {name: Stored(Mountable("data", one_node=True), f"datasets/{name}", {}) for name in _DATASETS}
     stages = {name: StageContext(f"registry.example/{name}@sha256:{'0c7a3b0e' * 8}") for name in STAGES}
-    facts = pipeline_manifest.Facts(NAME, NAMESPACE, stages, stored, "python:3", bundle("texts-runtime", {}), {})
-    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": STAGES}), facts)
+    library = bundle("texts-runtime", {})
+    context = pipeline_manifest.PipelineContext(NAME, NAMESPACE, stages, stored, "python:3", library, {})
+    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": STAGES}), context)
 
 
 def workflow(
