@@ -1,8 +1,9 @@
 """Security contexts for Pod Security level `restricted`, as manifests and for pulumi-kubernetes, and the user."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pulumi_kubernetes as k8s
+if TYPE_CHECKING:
+    import pulumi_kubernetes as k8s
 
 USER = 65532
 """User and group of every container and of files on volumes; `nonroot` in distroless images."""

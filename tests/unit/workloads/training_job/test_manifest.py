@@ -23,7 +23,8 @@ import importlib, pkgutil, sys
 import workloads
 
 found = [each.name for each in pkgutil.walk_packages(workloads.__path__, "workloads.")]
-names = [each for each in found if each.count(".") > 1 and (each.endswith("settings") or ".strategies." in each)]
+pods = ["workloads.pods." + each for each in ("files", "mounts", "objects", "streams")]
+names = [each for each in found if each.count(".") > 1 and (each.endswith("settings") or ".strategies." in each)] + pods
 for name in names:
     importlib.import_module(name)
 
