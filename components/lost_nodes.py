@@ -15,7 +15,7 @@ from pydantic import Field
 
 from components.agent import lease as agent_lease
 from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import agent_outputs, outputs
+from components.base import outputs
 from components.base.model import Model
 from components.clusters.component import Cluster
 from components.controllers.component import Controller
@@ -61,7 +61,7 @@ class LostNodes(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names. `controllers`: those that jobs wait for."""
-        super().__init__(outputs.LOST_NODES, ACCOUNT, dict(agent_outputs.LostNodes(teams=sorted(teams))), opts)
+        super().__init__(outputs.LOST_NODES, ACCOUNT, dict(outputs.LostNodes(teams=sorted(teams))), opts)
         stack = namespace.plain_name
         spaces = {**teams, **{each.namespace: each.namespace for each in controllers}}
         agent = Agent(

@@ -1,11 +1,11 @@
 """The budgets of teams, and what the cluster has recorded of their use this month."""
 
-from components.base import agent_outputs, recorded_usage
+from components.base import outputs, recorded_usage
 from components.teams import team as teams_team
 from stack.resolved import ResolvedStack
 
 
-def of(resolved: ResolvedStack) -> dict[str, agent_outputs.TeamBudget]:
+def of(resolved: ResolvedStack) -> dict[str, outputs.TeamBudget]:
     """By team. Use is None where the cluster was not asked, or did not answer."""
     config, used = resolved.config, recorded_usage.read()
     found = {}
@@ -13,7 +13,7 @@ def of(resolved: ResolvedStack) -> dict[str, agent_outputs.TeamBudget]:
         if args.budget is None:
             continue
         offered = teams_team.gpus_at_most(config.queues, resolved.quotas, name)
-        found[name] = agent_outputs.TeamBudget(
+        found[name] = outputs.TeamBudget(
             gpuHours=args.budget.gpu_hours,
             used=used.gpu_hours.get(name, 0.0) if used else None,
             month=used.month if used else "",

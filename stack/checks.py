@@ -1,4 +1,4 @@
-"""Faults of a stack beyond the types of its settings: unknown names and combinations that cannot work."""
+"""Problems of a stack beyond the types of its settings: unknown names and combinations that cannot work."""
 
 from collections.abc import Iterator, Mapping
 from typing import TypeVar
@@ -14,10 +14,10 @@ from components.controllers import registry as controllers
 from components.datasets import checks as dataset_checks
 from components.namespace import namespace_owner
 from components.node_groups.checks import unreached
-from components.queues import check as queue_check
+from components.queues import checks as queue_checks
 from components.queues import topology as queue_topology
 from components.queues import unqueued
-from components.queues.room import Room
+from components.queues.capacity import QueueCapacity
 from components.streams import checks as stream_checks
 from components.volumes import acknowledged
 from components.volumes import checks as volume_check
@@ -42,47 +42,47 @@ _CONTROLLERS = {
 """Controllers of workloads: the name, what uses it, and its key in the settings."""
 
 
-def faults(resolved: ResolvedStack, settings: Settings) -> Iterator[Problem]:
-    """Every fault of settings with valid types."""
+def find_problems(resolved: ResolvedStack, settings: Settings) -> Iterator[Problem]:
+    """Every problem of settings with valid types."""
     config = resolved.config
     yield from _namespace(config)
     yield from _queue_names(config)
-    yield from controllers.faults(config.controllers)
+    yield from controllers.find_problems(config.controllers)
     if not _is_given(config.cluster, settings):
         # Whether machines, volumes and workloads are valid depends on the kind of the cluster.
         return
-    yield from resolved.faults
+    yield from resolved.problems
     yield from gpu_runtime.check(config.gpu_runtime, config.cluster, resolved.fleet)
     volumes = _declared(settings, "volumes", config.volumes)
-    yield from volume_check.faults(config.volumes, volumes, config.cluster)
-    yield from acknowledged.faults(config.acknowledge, volumes)
-    yield from stream_checks.faults(config.streams, volumes, config.cluster)
+    yield from volume_check.find_problems(config.volumes, volumes, config.cluster)
+    yield from acknowledged.find_problems(config.acknowledge, volumes)
+    yield from stream_checks.find_problems(config.streams, volumes, config.cluster)
     records = {
         one.volume: name for name, one in config.streams.items() if one.volume and one.is_on_the_volume(config.cluster)
     }
-    yield from dataset_checks.faults(config.datasets, volumes, records, config.cluster)
-    yield from team_volumes.faults(
+    yield from dataset_checks.find_problems(config.datasets, volumes, records, config.cluster)
+    yield from team_volumes.find_problems(
         {name: args.volumes for name, args in config.teams.items()}, volumes, {*records}, config.cluster
     )
     yield from _default_queue(config)
-    yield from team_members.faults(config)
-    flavors = None if resolved.faults else resolved.flavors
-    yield from queue_topology.faults(config.topology or (), config.cluster.network_levels, resolved.fleet.groups)
-    queues = list(queue_check.faults(config.queues, config.cohorts, config.teams, flavors))
+    yield from team_members.find_problems(config)
+    flavors = None if resolved.problems else resolved.flavors
+    yield from queue_topology.find_problems(config.topology or (), config.cluster.network_levels, resolved.fleet.groups)
+    queues = list(queue_checks.find_problems(config.queues, config.cohorts, config.teams, flavors))
     yield from queues
     if flavors:
-        yield from unqueued.faults(resolved.gpus_without_queue, config.queues, flavors)
-    yield from queue_check.of_stacks_namespace(config.teams.items(), config.namespace_name)
-    faulty = {fault.path[1] for fault in queues if fault.path[0] == "queues"}
+        yield from unqueued.find_problems(resolved.gpus_without_queue, config.queues, flavors)
+    yield from queue_checks.of_stacks_namespace(config.teams.items(), config.namespace_name)
+    invalid = {problem.path[1] for problem in queues if problem.path[0] == "queues"}
     yield from _workloads(
-        resolved, settings, {name: room for name, room in resolved.rooms.items() if name not in faulty}
+        resolved, settings, {name: capacity for name, capacity in resolved.capacities.items() if name not in invalid}
     )
     if config.platform:
         yield from _of_workload_stack(resolved, config.platform)
 
 
 def notes(resolved: ResolvedStack) -> Iterator[Note]:
-    """Notes about settings without faults. Teams have jobs that no settings declare."""
+    """Notes about settings without problems. Teams have jobs that no settings declare."""
     config, fleet = resolved.config, resolved.fleet
     yield from workload_checks.notes(_by_path(resolved.workloads), config.streams, config.cluster, fleet)
     if config.platform:
@@ -91,7 +91,7 @@ def notes(resolved: ResolvedStack) -> Iterator[Note]:
         pods = [pods for workload in config.workloads.values() for pods in workload.pod_sets()]
         yield from unreached.notes(fleet, {(each.resources.node_group, each.interruptible) for each in pods})
     yield from config.cluster.notes(fleet.groups)
-    yield from queue_check.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
+    yield from queue_checks.notes(config.queues, teams=config.teams, cohorts=config.cohorts, topology=config.topology)
     yield from volume_check.notes(config.volumes, config.cluster)
     yield from stream_checks.notes(config.streams, config.cluster)
 
@@ -102,7 +102,9 @@ def _is_given(cluster: ClusterArgs, settings: Settings) -> bool:
     return isinstance(given, Mapping) and given.get("kind") == cluster.kind
 
 
-def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, Room]) -> Iterator[Problem]:
+def _workloads(
+    resolved: ResolvedStack, settings: Settings, capacities: Mapping[str, QueueCapacity]
+) -> Iterator[Problem]:
     config, fleet = resolved.config, resolved.fleet
     workloads = _declared(settings, "workloads", config.workloads)
     declared = Declared(
@@ -112,7 +114,7 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         streams=_declared(settings, "streams", config.streams),
         datasets=_declared(settings, "datasets", config.datasets),
         queues=_declared(settings, "queues", config.queues),
-        rooms=rooms,
+        capacities=capacities,
         teams=_declared(settings, "teams", config.teams),
         models={
             **dict.fromkeys(name for name, one in workloads.items() if one is None),
@@ -123,7 +125,7 @@ def _workloads(resolved: ResolvedStack, settings: Settings, rooms: Mapping[str, 
         workloads=frozenset(workloads),
         project=resolved.project,
     )
-    yield from workload_checks.faults(_by_path(config.workloads), config.streams, declared)
+    yield from workload_checks.find_problems(_by_path(config.workloads), config.streams, declared)
 
 
 def _by_path(workloads: Mapping[str, WorkloadArgs]) -> dict[Key, WorkloadArgs]:
@@ -189,7 +191,7 @@ def _default_queue(config: StackConfig) -> Iterator[Problem]:
 
 
 def _declared(settings: Settings, section: str, valid: Mapping[str, T]) -> dict[str, T | None]:
-    """Every declared name, including faulty entries: a reference to one is not a second fault."""
+    """Every declared name, including invalid entries: a reference to one is not a second problem."""
     raw = settings.tree.get(section)
     names = {str(name) for name in raw} if isinstance(raw, Mapping) else set()
     return {name: valid.get(name) for name in sorted(names | set(valid))}

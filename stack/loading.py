@@ -1,4 +1,4 @@
-"""The running stack's settings, read, checked and resolved, or every fault in them at once."""
+"""The running stack's settings, read, checked and resolved, or every problem in them at once."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pulumi
 
-from components.base import consequences, problems
-from components.base import settings as stack_settings
+from components.base import problems, validation
 from components.base.problems import Problem
 from components.base.settings import Settings
 from components.clusters.override import with_context
@@ -15,11 +14,11 @@ from stack import checks, platform_stack
 from stack.platform_stack import Joined
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
-from stack_file import file_faults
+from stack_file import file_problems
 
 
 def load(settings: Settings | None = None, project: Path | None = None) -> ResolvedStack:
-    """The settings, of the running stack by default, or `pulumi.RunError` with every fault in them, a line each.
+    """The settings, of the running stack by default, or `pulumi.RunError` with every problem in them, a line each.
 
     `project`: the folder that the paths of workloads' files are relative to, by default this project.
     """
@@ -45,27 +44,27 @@ def _checked(own: Settings, project: Path | None, joined: Joined | None = None) 
     """The resolved settings of one stack; of a workload stack, together with those of its platform."""
     settings = joined.settings if joined else own
     settings = replace(settings, tree=with_context(settings.tree))
-    config, found = stack_settings.validated(StackConfig, settings)
-    found += stack_settings.misread(config, settings.rewritten, found)
-    found += stack_settings.empty(config, settings.tree, found)
+    config, found = validation.validate(StackConfig, settings)
+    found += validation.misread(config, settings.rewritten, found)
+    found += validation.empty(config, settings.tree, found)
     resolved = ResolvedStack.of(config, settings.secret, project, joined.on if joined else None)
     found, of_file = settings.beside(found)
     # What is concluded from something that Pulumi misreads may be wrong.
     misread = [Problem(at, each.text, among=at[:-1]) for each in of_file if (at := each.value or each.key)]
-    beyond = problems.certain(checks.faults(resolved, settings), settings.unread)
+    beyond = problems.certain(checks.find_problems(resolved, settings), settings.unread)
     beyond = problems.as_written(beyond, settings.tree)
     for key in ("cluster", "gpuRuntime"):
         if settings.tree.get(key) is None:
-            beyond = consequences.of_default((key,), beyond)
-    wrong = consequences.own_causes([*found, *misread], beyond)
+            beyond = problems.caused_by_default((key,), beyond)
+    wrong = problems.root_causes([*found, *misread], beyond)
     words = settings.secret_words()
     resolved = replace(resolved, secret_words=frozenset(words))
     if joined:
-        between: Iterable[Problem] = joined.faults
+        between: Iterable[Problem] = joined.problems
     else:
         between = platform_stack.shared_names(config.workloads, pulumi.get_stack(), own.folder)
     found = [*between, *found]
-    fault_lines = [*problems.hiding(found, (), words), *problems.hiding(wrong, settings.secret, words)]
-    file_lines = file_faults.lines(settings.file, of_file)
-    problems.stop([*file_lines, *settings.wrong, *consequences.once(fault_lines)])
+    problem_lines = [*problems.hiding(found, (), words), *problems.hiding(wrong, settings.secret, words)]
+    file_lines = file_problems.lines(settings.file, of_file)
+    problems.stop([*file_lines, *settings.wrong, *problems.aggregated(problem_lines)])
     return resolved

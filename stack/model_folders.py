@@ -7,8 +7,7 @@ from pydantic import ValidationError
 
 from workloads.kinds import WorkloadArgs
 from workloads.model_server import model_sources
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 
 _FROM = "from"
 

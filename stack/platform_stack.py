@@ -31,7 +31,7 @@ class Joined:
     """A workload stack's settings together with those of its platform."""
 
     settings: Settings
-    faults: tuple[Problem, ...]
+    problems: tuple[Problem, ...]
     on: PlatformStack
 
 
@@ -83,7 +83,7 @@ def _keys(kind: Any) -> set[str]:
 
 
 def joined(own: Settings, platform: Settings, config: StackConfig) -> Joined:
-    """The workloads of a stack on its platform. `config`: the platform's settings, which have no faults."""
+    """The workloads of a stack on its platform. `config`: the platform's settings, which have no problems."""
     named = own.tree[PLATFORM]
     # What the platform's servers take from its jobs, they serve for workload stacks too, which do not read the jobs.
     taken, declared = model_folders.spelled_out(_map(platform.tree.get(WORKLOADS))), _map(own.tree.get(WORKLOADS))

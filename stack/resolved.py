@@ -8,16 +8,16 @@ from components import gpu_runtime
 from components.base.problems import Key, Problem
 from components.node_groups import fleet as fleets
 from components.node_groups.fleet import Fleet
-from components.queues import flavors, quota, room, topology, unqueued
+from components.queues import capacity, flavors, quota, topology, unqueued
+from components.queues.capacity import QueueCapacity
 from components.queues.flavors import Flavor
 from components.queues.quota import Quota
-from components.queues.room import Room
 from stack.settings import StackConfig
 from workloads import tiers
 from workloads.family import WorkloadArgs
 from workloads.model_server import model_sources
 from workloads.platform_settings import PlatformSettings
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)
@@ -40,13 +40,13 @@ class ResolvedStack:
     levels: Mapping[str, str]
     """Labels of the topology levels by which Kueue places pods, by their names in the settings."""
     flavors: Mapping[str, Flavor]
-    """The flavors of the queues. Empty if `faults` leave the machines unknown."""
+    """The flavors of the queues. Empty if `problems` leave the machines unknown."""
     quotas: Mapping[str, list[Quota]]
     """Each queue's quotas by flavor."""
-    rooms: Mapping[str, Room]
+    capacities: Mapping[str, QueueCapacity]
     """What each queue can admit."""
-    faults: tuple[Problem, ...] = ()
-    """Faults of the node groups. A stack with faults is never built."""
+    problems: tuple[Problem, ...] = ()
+    """Problems of the node groups. A stack with problems is never built."""
     secret: frozenset[Key] = frozenset()
     """Encrypted settings."""
     project: Path | None = None
@@ -73,8 +73,8 @@ class ResolvedStack:
         own_nodes = config.cluster.own_nodes
         found = {} if wrong else flavors.of(fleet, own_nodes=own_nodes, levels=tuple(levels.values()))
         quotas = {name: quota.of(args, found) for name, args in config.queues.items()} if found else {}
-        rooms = room.of(config.queues, quotas, fleet, levels) if found else {}
-        return cls(config, fleet, levels, found, quotas, rooms, tuple(wrong), secret, project, on)
+        capacities = capacity.queue_capacities(config.queues, quotas, fleet, levels) if found else {}
+        return cls(config, fleet, levels, found, quotas, capacities, tuple(wrong), secret, project, on)
 
     @property
     def workloads(self) -> dict[str, WorkloadArgs]:
@@ -93,7 +93,7 @@ class ResolvedStack:
             config.volumes,
             config.streams,
             config.datasets,
-            self.rooms,
+            self.capacities,
             self.models,
             self.model_names,
             self.tried,
@@ -133,7 +133,9 @@ class ResolvedStack:
         for name, workload in self.config.workloads.items():
             for pods in workload.unqueued():
                 at = ("workloads", name, *pods.at)
-                may = unqueued.kinds_of(pods.resources, self.fleet, self.flavors, interruptible=pods.interruptible)
+                may = unqueued.usable_flavors(
+                    pods.resources, self.fleet, self.flavors, interruptible=pods.interruptible
+                )
                 for flavor in may:
                     held = found.setdefault(flavor, {})
                     held[at] = held.get(at, 0) + pods.gpus

@@ -8,13 +8,13 @@ from components.base.problems import Key, Problem
 from components.clusters.component import Cluster
 from components.teams import members
 from stack.settings import StackConfig
-from workloads.sweep import team_controllers
+from workloads.sweep import controller as sweep_controller
 
 _RESERVED = "system"
 """Prefix of Kubernetes' own groups and users, such as system:masters."""
 
 
-def faults(config: StackConfig) -> Iterator[Problem]:
+def find_problems(config: StackConfig) -> Iterator[Problem]:
     """Members that the cluster cannot know."""
     named: dict[Key, str] = {
         ("teams", team, "members", str(index)): member
@@ -40,7 +40,7 @@ def allow(
     members.allow(known(config), namespaces, config.namespace_name, inside)
     for team in _groups(config):
         private = config.cluster.api_server_is_private
-        team_controllers.allow(team, namespaces[team], inside, api_server_is_private=private)
+        sweep_controller.allow_team(team, namespaces[team], inside, api_server_is_private=private)
 
 
 def known(config: StackConfig) -> dict[str, Sequence[str]]:

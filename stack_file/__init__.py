@@ -17,7 +17,7 @@ from typing import Any
 import yaml
 
 from stack_file import yaml_errors
-from stack_file.file_faults import FileFault, Key, some
+from stack_file.file_problems import FileProblem, Key, some
 
 PROJECT = "tensorplane"
 """The project's name: Pulumi takes a key without a prefix as the project's own."""
@@ -51,7 +51,7 @@ class StackFile:
     """The values by prefixed key, as a program gets them, with ENCRYPTED for `{secure: …}`."""
     others: tuple[str, ...] = ()
     """The top-level keys other than `config`."""
-    faults: tuple[FileFault, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
     """What Pulumi refuses or silently misreads."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers and booleans whose text Pulumi changes, such as 1.10 and True, as they are written."""
@@ -74,7 +74,7 @@ def read(file: Path) -> StackFile:
     try:
         marked, text = _without_marks(text)
         found = _read(text)
-        return replace(found, name=file.name, folder=file.parent, faults=(*marked, *found.faults))
+        return replace(found, name=file.name, folder=file.parent, problems=(*marked, *found.problems))
     except yaml.MarkedYAMLError as error:
         line, message = yaml_errors.explain(error, text)
         raise Unreadable(f"{file.name}, line {line}: {message}") from None
@@ -107,20 +107,20 @@ def encrypted(value: Any, at: Key = ()) -> Iterator[Key]:
             yield from encrypted(inner, (*at, str(index)))
 
 
-def _without_marks(text: str) -> tuple[list[FileFault], str]:
+def _without_marks(text: str) -> tuple[list[FileProblem], str]:
     """The text without byte order marks inside it, which editors do not show, and where they are.
 
     They would be a part of keys and values. One at the beginning is not, nor those in comments.
     """
     if _MARK not in text:
         return [], text
-    kept, faults = [], []
+    kept, problems = [], []
     for number, line in enumerate(text.split("\n"), 1):
         if _MARK in yaml_errors.without_comment(line):
-            faults.append(FileFault("an invisible byte order mark (U+FEFF); remove it", number))
+            problems.append(FileProblem("an invisible byte order mark (U+FEFF); remove it", number))
             line = line.replace(_MARK, "")
         kept.append(line)
-    return faults, "\n".join(kept)
+    return problems, "\n".join(kept)
 
 
 def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
@@ -160,8 +160,8 @@ def _read(text: str) -> StackFile:
     content = reading.value(root, ()) if root else None
     if not isinstance(content, dict):
         return StackFile(
-            faults=(
-                FileFault(
+            problems=(
+                FileProblem(
                     "the file has no settings; add config:"
                     if content is None
                     else "the file is not a map; write config: at its top"
@@ -175,17 +175,19 @@ def _read(text: str) -> StackFile:
         beside = [] if config else [key for key, value in content.items() if isinstance(value, dict | Encrypted)]
         inside = some(beside, "and") if beside else "the settings"
         others = tuple(key for key in content if key not in beside)
-        return StackFile(others=others, faults=(*reading.faults, FileFault(f"{problem}; put {inside} below it")))
-    made = _config(config, reading.faults)
-    return StackFile("", made, tuple(content), tuple(reading.faults), reading.rewritten)
+        return StackFile(others=others, problems=(*reading.problems, FileProblem(f"{problem}; put {inside} below it")))
+    made = _config(config, reading.problems)
+    return StackFile("", made, tuple(content), tuple(reading.problems), reading.rewritten)
 
 
-def _config(written: Mapping[str, Any], faults: list[FileFault]) -> dict[str, Any]:
+def _config(written: Mapping[str, Any], problems: list[FileProblem]) -> dict[str, Any]:
     """The configuration as a program gets it: scalars as text, and null as an empty text."""
     config: dict[str, Any] = {}
     for key, value in written.items():
         if full_key(key) in config:
-            faults.append(FileFault(f"{_shown(key)}: the key is set twice, with and without its prefix; remove one"))
+            problems.append(
+                FileProblem(f"{_shown(key)}: the key is set twice, with and without its prefix; remove one")
+            )
         config[full_key(key)] = value if isinstance(value, dict | list | str | Encrypted) else _text(value)
     return config
 
@@ -195,10 +197,10 @@ def _text(scalar: Any) -> str:
 
 
 class _Reading:
-    """Converts YAML nodes to values, and collects faults."""
+    """Converts YAML nodes to values, and collects problems."""
 
     def __init__(self) -> None:
-        self.faults: list[FileFault] = []
+        self.problems: list[FileProblem] = []
         self.rewritten: dict[Key, str] = {}
         self._open: set[int] = set()
         self._values = 0
@@ -231,10 +233,10 @@ class _Reading:
         key = ".".join(at)
         remedy = f"store it with: pulumi config set --secret --path {_shown(key)} VALUE"
         problem = f"the value of `secure` in {_shown(key)} is not encrypted by Pulumi"
-        self._fault(node, f"{problem}; {remedy}")
+        self._problem(node, f"{problem}; {remedy}")
 
-    def _fault(self, node: Any, text: str, *, value: Key = (), key: Key = ()) -> None:
-        self.faults.append(FileFault(text, node.start_mark.line + 1 if node.start_mark else 0, value, key))
+    def _problem(self, node: Any, text: str, *, value: Key = (), key: Key = ()) -> None:
+        self.problems.append(FileProblem(text, node.start_mark.line + 1 if node.start_mark else 0, value, key))
 
     def _map(self, node: Any, at: Key) -> dict[str, Any]:
         made: dict[str, Any] = {}
@@ -245,7 +247,7 @@ class _Reading:
                 continue
             name = self._key(key, at)
             if name in made:
-                self._fault(key, f"the key {_shown(name)} is set twice; remove one")
+                self._problem(key, f"the key {_shown(name)} is set twice; remove one")
             made[name] = self.value(value, self._below(at, name))
         for other in merged:
             if not isinstance(other, yaml.MappingNode):
@@ -267,21 +269,21 @@ class _Reading:
         made, is_misread = self._resolved(node, "key", around)
         text = made if isinstance(made, str) else _text(made)
         if is_misread or text != node.value or made is None or isinstance(made, float):
-            self._fault(node, _misread("key", node.value), key=self._below(around, text))
+            self._problem(node, _misread("key", node.value), key=self._below(around, text))
         return text
 
     def _scalar(self, node: Any, at: Key) -> Any:
         made, is_misread = self._resolved(node, "value", at)
         if is_misread:
-            self._fault(node, _misread("value", node.value), value=at)
+            self._problem(node, _misread("value", node.value), value=at)
         if not isinstance(made, str) and made is not None and _text(made) != node.value:
             self.rewritten[at] = node.value
         return made
 
     def _refuse_tag(self, node: Any, what: str, at: Key, allowed: Container[str]) -> None:
         if node.tag not in allowed:
-            # As a key's, the fault stands for those of what its value would be without the tag.
-            self._fault(node, f"the {what} has a tag; remove it", key=at)
+            # As a key's, the problem stands for those of what its value would be without the tag.
+            self._problem(node, f"the {what} has a tag; remove it", key=at)
 
     def _resolved(self, node: Any, what: str, at: Key) -> tuple[Any, bool]:
         """What a scalar is here, and whether Pulumi makes something else of it."""

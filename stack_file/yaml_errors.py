@@ -20,14 +20,14 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 
 
 def explain(error: Any, text: str) -> tuple[int, str]:
-    """The number of the line at fault, from 1, and what is wrong with it. `error` is a yaml.MarkedYAMLError."""
+    """The number of the line of the problem, from 1, and what is wrong with it. `error` is a yaml.MarkedYAMLError."""
     lines = [*text.split("\n"), ""]
     at, column = (error.problem_mark.line, error.problem_mark.column) if error.problem_mark else (0, 0)
     at = min(at, len(lines) - 1)
     # The parser detects the effect of such a space later, often in the next line.
     for before in range(at, max(at - 3, -1), -1):
-        if fault := _odd_space(lines[before]):
-            return before + 1, fault
+        if problem := _odd_space(lines[before]):
+            return before + 1, problem
     begun = error.context_mark.line if error.context_mark else at
     if error.problem == "found unexpected end of stream" and "quoted" in str(error.context):
         return begun + 1, "the quote that starts here is not closed; close it"

@@ -7,57 +7,52 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups.fleet import Fleet
 from components.streams.settings import StreamArgs
 from workloads.family import Declared, WorkloadArgs
-from workloads.model_server import capacity_checks, gpu_memory_checks, model_source_checks, unwritten_models
+from workloads.model_server import checks as model_server_checks
+from workloads.model_server import gpus
 from workloads.model_server.canary import checks as canary_checks
 from workloads.model_server.exposure import checks as exposure_checks
 from workloads.model_server.fetched_model import checks as fetched_model_checks
 from workloads.model_server.page import NAME_SUFFIX as PAGE_SUFFIX
 from workloads.model_server.settings import ServerSettings
-from workloads.pipeline import stage_server_checks
+from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
 from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.rules import (
-    architecture,
-    dataset_writers,
-    idle_readers,
-    one_node,
-    one_zone,
-    pipeline_objects,
-    stream_names,
-    topics,
-)
+from workloads.rules import dataset_writers, images, pipeline_objects, shared_volumes
+from workloads.rules import streams as rules_streams
 from workloads.scorer import checks as scorer_checks
 from workloads.sweep.controller_objects import NAME_SUFFIX as CONTROLLER_SUFFIX
-from workloads.training_job import gpu_support
+from workloads.training_job import tensorflow_image
 
 _ACCOUNT_OF_EVERY_NAMESPACE = "default"
 
 
-def faults(
+def find_problems(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], declared: Declared
 ) -> Iterator[Problem]:
-    """Faults of the workloads at these paths. `streams`: those that passed validation."""
-    yield from stream_names.faults(workloads, streams, declared.cluster)
+    """Problems of the workloads at these paths. `streams`: those that passed validation."""
+    yield from rules_streams.check_names(workloads, streams, declared.cluster)
     own: list[Problem] = []
     for at, workload in workloads.items():
         yield from _taken_names(at, workloads)
         own += workload.check(at[-1], at, declared)
     yield from own
-    yield from exposure_checks.faults_between(workloads)
-    yield from pipeline_objects.faults(workloads)
-    yield from scorer_checks.faults_between(workloads)
-    yield from stage_server_checks.faults_between(workloads)
-    yield from topics.faults_between(workloads)
-    yield from triggers_checks.faults_between(workloads)
-    yield from dataset_writers.faults_between(workloads)
-    yield from model_source_checks.faults(workloads, declared.workloads)
-    yield from capacity_checks.faults(workloads, declared.fleet)
-    yield from gpu_memory_checks.faults(workloads, declared.fleet)
-    yield from architecture.faults(workloads, declared.cluster, declared.fleet)
-    apart = list(one_node.faults(workloads, declared))
+    yield from exposure_checks.find_problems_between(workloads)
+    yield from pipeline_objects.find_problems(workloads)
+    yield from scorer_checks.find_problems_between(workloads)
+    yield from pipeline_checks.check_servers_between(workloads)
+    yield from rules_streams.check_groups(workloads)
+    yield from triggers_checks.find_problems_between(workloads)
+    yield from dataset_writers.find_problems_between(workloads)
+    yield from model_server_checks.check_model_sources(workloads, declared.workloads)
+    yield from gpus.check_capacity(workloads, declared.fleet)
+    yield from gpus.check_memory(workloads, declared.fleet)
+    yield from images.check_architecture(workloads, declared.cluster, declared.fleet)
+    apart = list(shared_volumes.check_one_node(workloads, declared))
     yield from apart
-    of_one_node = {fault.path for fault in apart}
-    yield from (fault for fault in one_zone.faults(workloads, declared) if fault.path not in of_one_node)
+    of_one_node = {problem.path for problem in apart}
+    yield from (
+        problem for problem in shared_volumes.check_one_zone(workloads, declared) if problem.path not in of_one_node
+    )
 
 
 def _taken_names(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
@@ -70,7 +65,7 @@ def _taken_names(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Pro
     pipeline = at[-1].removesuffix(STEPS_SUFFIX)
     if pipeline != at[-1] and (other := workloads.get((*at[:-1], pipeline))) and other.kind == "pipeline":
         yield Problem(at, f"is also the name of the agent of pipeline {pipeline}; use another name")
-    yield from canary_checks.name_faults(at, workloads)
+    yield from canary_checks.find_name_problems(at, workloads)
     server = at[-1].removesuffix(PAGE_SUFFIX)
     if server != at[-1] and _has_page(workloads.get((*at[:-1], server))):
         reason = f"is also the name of the page of model server {server}; use another name"
@@ -84,11 +79,11 @@ def _has_page(workload: WorkloadArgs | None) -> bool:
 def notes(
     workloads: Mapping[Key, WorkloadArgs], streams: Mapping[str, StreamArgs], cluster: ClusterArgs, fleet: Fleet
 ) -> Iterator[Note]:
-    """Notes about workloads without faults. `streams`: those of the stack."""
-    yield from unwritten_models.notes(workloads)
-    yield from idle_readers.notes(workloads, streams)
+    """Notes about workloads without problems. `streams`: those of the stack."""
+    yield from model_server_checks.unwritten_model_notes(workloads)
+    yield from rules_streams.idle_reader_notes(workloads, streams)
     yield from canary_checks.notes(workloads)
     yield from exposure_checks.notes(workloads)
     yield from fetched_model_checks.notes(workloads, cluster)
-    yield from architecture.notes(workloads, cluster, fleet)
-    yield from gpu_support.notes(workloads, fleet)
+    yield from images.architecture_notes(workloads, cluster, fleet)
+    yield from tensorflow_image.gpu_support_notes(workloads, fleet)

@@ -19,14 +19,14 @@ from components.datasets.settings import DatasetArgs
 from components.namespace import Namespace
 from components.node_groups.fleet import Fleet
 from components.queues import Queue, QueueArgs
-from components.queues.room import PodSet, Room
+from components.queues.capacity import PodSet, QueueCapacity
 from components.queues.settings import TeamArgs
 from components.streams.component import Stream
 from components.streams.settings import StreamArgs
 from components.volumes.component import Volume
 from components.volumes.settings import VolumeArgs
 from workloads.platform_settings import PlatformSettings
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
 
@@ -44,7 +44,7 @@ class Declared:
     streams: Mapping[str, StreamArgs | None]
     datasets: Mapping[str, DatasetArgs | None]
     queues: Mapping[str, QueueArgs | None]
-    rooms: Mapping[str, Room]
+    capacities: Mapping[str, QueueCapacity]
     """Quotas of the queues, without those that failed validation."""
     models: Mapping[str, Location | None]
     """The folders of the model servers, by server; None where a declaration failed validation."""
@@ -237,7 +237,7 @@ class WorkloadArgs(Variant, family=True):
         return {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        """Faults beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
+        """Problems beyond the shape of the settings: references, files, names, sizes. `at`: their path."""
         raise NotImplementedError
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from components.base.outputs import Request, Requests
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import WorkloadArgs
 from workloads.platform_settings import PlatformSettings
 
@@ -19,7 +19,7 @@ def of(args: WorkloadArgs, platform: PlatformSettings, team: str | None = None) 
 
 def _requests(args: WorkloadArgs, platform: PlatformSettings) -> Iterator[Request]:
     for queue, found in args.pods_by_queue():
-        priority = platform.rooms[queue].priority if queue else ""
+        priority = platform.capacities[queue].priority if queue else ""
         for pods in found:
             if gpus := pods.count * pods.resources.gpus:
                 yield Request(gpus=gpus, priority=priority, accelerators=_accelerators(pods, queue, platform))
@@ -27,7 +27,7 @@ def _requests(args: WorkloadArgs, platform: PlatformSettings) -> Iterator[Reques
 
 def _accelerators(pods: PodSet, queue: str | None, platform: PlatformSettings) -> list[str]:
     taking = platform.fleet.taking(pods.resources, interruptible=pods.interruptible)
-    usable = platform.rooms[queue].usable(pods) if queue else ()
+    usable = platform.capacities[queue].usable(pods) if queue else ()
     flavors = {quota.flavor.name for quota, most in usable if most.gpus}
     # Queues have no quota of TPUs.
     groups = [shape for shape in taking if shape.flavor in flavors] or taking

@@ -8,10 +8,10 @@ from components.clusters.settings import ClusterArgs
 from components.controllers.prometheus import PrometheusArgs
 from components.datasets.settings import DatasetArgs
 from components.node_groups.fleet import Fleet
-from components.queues.room import Room
+from components.queues.capacity import QueueCapacity
 from components.streams.settings import StreamArgs
 from components.volumes.settings import VolumeArgs
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class PlatformSettings:
     volumes: Mapping[str, VolumeArgs]
     streams: Mapping[str, StreamArgs]
     datasets: Mapping[str, DatasetArgs]
-    rooms: Mapping[str, Room]
+    capacities: Mapping[str, QueueCapacity]
     """What each queue can admit, by queue."""
     models: Mapping[str, Location]
     """The folders of the model servers, by server."""

@@ -15,10 +15,8 @@ from cli.pachyderm.spec import MASTER
 from components.base.problems import did_you_mean
 from components.catalog.rows import GPU_RESOURCE
 from core.errors import UserError
-from workloads.pipeline.input_settings import MAIN, StageInput
-from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.settings import MAIN, PipelineSettings, StageArgs, StageInput
 from workloads.pipeline.stage_pods import OUT, path_of
-from workloads.pipeline.stage_settings import StageArgs
 
 _PFS = "/pfs"
 _GLOBS = {"whole": "/", "directory": "/*", "file": "/*"}

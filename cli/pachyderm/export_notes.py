@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from cli.pachyderm import key_globs
 from cli.pachyderm.note import Note
-from workloads.pipeline.input_settings import StageInput
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.settings import StageArgs, StageInput
 
 _SELECT = "set schedulingSpec.nodeSelector in the spec"
 

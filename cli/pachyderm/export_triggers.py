@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.pachyderm.note import Note
-from workloads.pipeline.input_settings import StageInput
-from workloads.pipeline.settings import PipelineSettings, named
+from workloads.pipeline.settings import PipelineSettings, StageInput, named
 from workloads.pipeline.triggers.settings import TriggerArgs
 
 _MIB = 1 << 20

@@ -9,7 +9,7 @@ from cli.pachyderm.inputs import Leaf
 from cli.pachyderm.names import labels, unused
 from cli.pachyderm.note import Note
 from cli.pachyderm.spec import MASTER, CronInput, Input, PfsInput, Spec
-from workloads.pipeline.input_settings import MAIN
+from workloads.pipeline.settings import MAIN
 
 Repo = tuple[str, str]
 """A project and the repo's name in it."""

@@ -17,8 +17,8 @@ from components.catalog import GPU_RESOURCE
 from components.cost import pods
 from components.cost.estimate import HOUR
 from components.node_groups.fleet import Fleet
-from components.queues.room import PodSet
-from workloads.pipeline.stage_settings import AROUND, KEEPER, StageArgs
+from components.queues.capacity import PodSet
+from workloads.pipeline.settings import AROUND, KEEPER, StageArgs
 
 _GIB = 2**30
 _UNIT = 100 * 2**20

@@ -11,7 +11,7 @@ from components.agent.code import API_SERVER_PORTS as API_SERVER_PORTS
 from components.agent.code import Resources as Resources
 from components.agent.code import command
 from components.agent.code import files as files
-from components.base import names, restricted
+from components.base import names, pod_security
 from components.base.labels import AGENT, COMPONENT, HOSTNAME, SKIP_AWAIT, TENSORPLANE, labels, selector
 
 API_SERVER: "list[k8s.networking.v1.NetworkPolicyPortArgsDict]" = [
@@ -64,7 +64,7 @@ class Agent:
         rights: Sequence[Rights] = (),
         egress: "Sequence[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict]" = (),
         policy_types: Sequence[str] = ("Ingress", "Egress"),
-        user: int = restricted.USER,
+        user: int = pod_security.USER,
         leased: bool = False,
         resource_name: str | None = None,
         opts: pulumi.ResourceOptions,
@@ -124,14 +124,14 @@ class Agent:
                 "requests": {"cpu": self._resources.cpu, "memory": self._resources.memory},
                 "limits": {"memory": self._resources.memory_limit},
             },
-            "security_context": restricted.CONTAINER,
+            "security_context": pod_security.CONTAINER_ARGS,
             "volume_mounts": [_mounted(each) for each in every],
         }
         if http_port:
             container["readiness_probe"] = {"http_get": {"path": "/", "port": http_port}, "period_seconds": 10}
         pod: k8s.core.v1.PodSpecArgsDict = {
             "enable_service_links": False,
-            "security_context": restricted.pod(self._user),
+            "security_context": pod_security.pod_args(self._user),
             "containers": [container],
             "volumes": [each.volume for each in every],
         }

@@ -1,1 +1,1 @@
-"""Shared basics that import no other package of `components`: models of settings, faults, labels, quantities."""
+"""Shared basics that import no other package of `components`: models of settings, problems, labels, quantities."""

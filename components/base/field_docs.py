@@ -12,7 +12,7 @@ from components.base.model import Model
 # pydantic can read them too, but for every field of every model at each start, which doubles the start-up time.
 
 
-def of(model: type[Model], field: str) -> str:
+def docstring(model: type[Model], field: str) -> str:
     """The docstring of a field, by its name in Python; empty where it has none."""
     return next((texts[field] for texts in map(_texts, _models(model)) if field in texts), "")
 

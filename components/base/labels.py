@@ -4,6 +4,8 @@ Agents, the library in training processes, the embedded cluster and the policies
 repeat the few keys that they share.
 """
 
+import re
+
 NAME = "app.kubernetes.io/name"
 COMPONENT = "app.kubernetes.io/component"
 PART_OF = "app.kubernetes.io/part-of"
@@ -101,3 +103,33 @@ AUTOSCALER_TEMPLATE = "k8s.io/cluster-autoscaler/node-template"
 SIMULATED = "kwok.x-k8s.io/node"
 """Taint, label and annotation of nodes that KWOK simulates: the pods on them run nothing."""
 SIMULATED_VALUE = "fake"
+
+
+LABEL_KEY_RULE = (
+    "letters, digits, dashes, dots and underscores between letters or digits, at most 63, perhaps after a domain and /"
+)
+LABEL_VALUE_RULE = "letters, digits, dashes, dots and underscores between letters or digits, at most 63"
+_PART = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
+_DOMAIN_LIMIT = 253
+
+
+_NO_PART = re.compile(r"[^A-Za-z0-9._-]+")
+LABEL_VALUE_LIMIT = 63
+
+
+def nearest_label(value: str) -> str:
+    """The label name or value nearest to this text; empty if it has no letter or digit."""
+    return _NO_PART.sub("-", value).strip("._-")[:LABEL_VALUE_LIMIT].rstrip("._-")
+
+
+def is_label_key(key: str) -> bool:
+    """Whether this is a valid key of a label or taint."""
+    domain, slash, name = key.rpartition("/")
+    fits = not slash or (len(domain) <= _DOMAIN_LIMIT and _DOMAIN.fullmatch(domain) is not None)
+    return fits and _PART.fullmatch(name) is not None
+
+
+def is_label_value(value: str) -> bool:
+    """Whether this is a valid value of a label or taint."""
+    return value == "" or _PART.fullmatch(value) is not None

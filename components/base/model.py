@@ -21,8 +21,21 @@ from pydantic.json_schema import SkipJsonSchema
 from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 from pydantic_core.core_schema import no_info_before_validator_function
 
-from components.base.label_syntax import is_label_key
-from components.base.moved import Relocation
+from components.base.labels import is_label_key
+
+
+@dataclass(frozen=True)
+class Moved:
+    """The new key of a setting that moved."""
+
+    to: tuple[str, ...]
+    """The new key."""
+    text: str
+    """Problem and remedy, in one line."""
+
+
+Relocation = Callable[[str, Any], Moved]
+"""A function of the name of the map with the old key, such as a volume's name, and the value of that key."""
 
 
 @runtime_checkable

@@ -13,13 +13,6 @@ from typing import Any, NotRequired, TypedDict
 
 import pulumi
 
-from components.base.pipeline_outputs import Pipeline as Pipeline
-from components.base.pipeline_outputs import PipelineOutputs as PipelineOutputs
-from components.base.pipeline_outputs import PipelineStage as PipelineStage
-from components.base.request_outputs import Request as Request
-from components.base.request_outputs import Requests as Requests
-from components.base.run_outputs import Run as Run
-
 VERSION = 1
 VERSION_KEY = "factsVersion"
 """Where the version is. A state without it is of version 1."""
@@ -343,6 +336,20 @@ class SweepOutputs(TypedDict):
     gpus: int
 
 
+class Run(TypedDict):
+    """A run of a training job, as the next deployment identifies it."""
+
+    name: str
+    decisive: Mapping[str, str]
+    """Hashes of what decides its result: command, code, environment, image, strategy, data, model."""
+    manifest: str
+    """Hash of its JobSet, without tensorplane's library."""
+    kept: bool
+    """Whether the JobSet was kept as the deployment before had it."""
+    library: str
+    """Pulumi's name of the ConfigMap with the library that its pods mount."""
+
+
 class TrainingJob(TypedDict):
     """A training job. Counts are of all its pods together."""
 
@@ -387,3 +394,118 @@ class VolumeOutputs(TypedDict):
     claimName: pulumi.Input[str]
     sizeGib: float
     retain: bool
+
+
+class Request(TypedDict):
+    """Accelerators of equal pods of a workload, while all of them run. Policies count them for each group."""
+
+    gpus: int
+    """GPUs or TPU chips of all these pods."""
+    priority: str
+    """That of their queue; empty without a queue."""
+    accelerators: list[str]
+    """Every one that they may get, by its name in the catalog; empty if they may get any."""
+
+
+class Requests(TypedDict):
+    """What a workload registers beside its outputs. Missing in states of versions that did not register it."""
+
+    requests: list[Request]
+    """Its pods with accelerators."""
+    team: str
+    """The team in whose namespace they run; empty in the stack's own."""
+
+
+class PipelineStage(TypedDict):
+    """A stage of a pipeline."""
+
+    after: list[str]
+    """The stages that it waits for."""
+    reads: list[str]
+    """Datasets, as DATASET or DATASET@BRANCH."""
+    writes: str
+    queue: str
+    """Empty without one."""
+    gpus: int
+    """The most that its pods use at once."""
+    parallel: int
+    """The most pods at once; of a stage that is a job, the jobs."""
+    program: str
+    """A digest of what decides its results besides the input."""
+    keys: NotRequired[dict[str, str]]
+    """What parts of joined inputs are joined by, where that is not the name of files without their ending."""
+
+
+class Pipeline(TypedDict):
+    """A pipeline. Its GPUs are the most that its pods use at once."""
+
+    stages: list[str]
+    dag: dict[str, PipelineStage]
+    """What each stage waits for and does. Missing in states of versions that did not register it."""
+    images: pulumi.Input[Any]
+    """Of its stages' programs."""
+    datasets: list[str]
+    """That it reads and writes."""
+    gpus: int
+
+
+class PipelineOutputs(TypedDict):
+    """A pipeline once it exists."""
+
+    kind: str
+    workflowTemplate: str
+    """Of which each run is a Workflow."""
+    stages: list[str]
+    gpus: int
+    queues: list[str]
+    """Of the stages with GPUs, with an empty name if one has no queue. Missing in states of versions that did not
+    register them."""
+
+
+class QuotaReturn(TypedDict):
+    """The agent that returns the quota of jobs that cannot start."""
+
+    teams: list[str]
+
+
+class LostNodes(TypedDict):
+    """The agent that ends or replaces pods on lost nodes."""
+
+    teams: list[str]
+
+
+class TeamBudget(TypedDict):
+    """The budget of a team for a month, and what it has used of it."""
+
+    gpuHours: float
+    used: float | None
+    """GPU-hours this month; None where the cluster was not asked, or did not answer."""
+    month: str
+    """As 2026-11; empty where `used` is None."""
+    gpus: int
+    """The most that pods of the team can hold."""
+
+
+class Usage(TypedDict):
+    """The agent that records GPU-hours."""
+
+    teams: list[str]
+
+
+class UsageOutputs(TypedDict):
+    """The budgets that the records are compared with. Outputs: use is no change of the stack."""
+
+    budgets: dict[str, TeamBudget]
+    """By team."""
+
+
+class CephMirrors(TypedDict):
+    """What the CephFS mirrors of a stack share."""
+
+    clusterId: str
+
+
+class Snapshotter(TypedDict):
+    """The agent that takes scheduled snapshots."""
+
+    drivers: list[str]

@@ -1,6 +1,9 @@
-"""Security contexts for Pod Security level `restricted`, as manifests, and the user of all pods."""
+"""Security contexts for Pod Security level `restricted`, as manifests and for pulumi-kubernetes, and the user."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pulumi_kubernetes as k8s
 
 USER = 65532
 """User and group of every container and of files on volumes; `nonroot` in distroless images."""
@@ -25,3 +28,22 @@ def container() -> dict[str, Any]:
         "readOnlyRootFilesystem": True,
         "capabilities": {"drop": ["ALL"]},
     }
+
+
+def pod_args(user: int = USER) -> "k8s.core.v1.PodSecurityContextArgsDict":
+    """A pod with this user and group, whose volumes the group can read and write."""
+    return {
+        "run_as_non_root": True,
+        "run_as_user": user,
+        "run_as_group": user,
+        "fs_group": user,
+        "fs_group_change_policy": "OnRootMismatch",
+        "seccomp_profile": {"type": "RuntimeDefault"},
+    }
+
+
+CONTAINER_ARGS: "k8s.core.v1.SecurityContextArgsDict" = {
+    "allow_privilege_escalation": False,
+    "read_only_root_filesystem": True,
+    "capabilities": {"drop": ["ALL"]},
+}

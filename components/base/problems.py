@@ -1,26 +1,28 @@
-"""Faults in the settings: one line each, `key: problem; remedy`."""
+"""Problems in the settings: one line each, `key: problem; remedy`, and one line per thing to change.
+
+A check concludes from keys: the one that it reports, and those in `given`. If one of them has a problem itself, or is
+misspelt, the conclusion is omitted.
+"""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
-from pydantic import ValidationError
-from pydantic_core import ErrorDetails
 
-from components.base import reasons
+from components.base.location import Key as Key
+from components.base.location import written_path
 from components.base.model import Model, is_name
-from components.base.place import Key as Key
-from components.base.place import Place, written_path
-from stack_file import ENCRYPTED
-from stack_file.file_faults import some
+from stack_file.file_problems import some
 from stack_file.nearest import did_you_mean as did_you_mean
 
-Written = Mapping[Key, str]
-"""Values as the file has them, where Pulumi writes them in another way."""
 _LONGEST_KEY = 200
 _LONGEST_REASON = 2000
+_FEW = 3
+"""Up to this many equal problems get a line each."""
+T = TypeVar("T")
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_KEY + 1},}}")
 
 
@@ -31,11 +33,11 @@ class Problem:
     path: Key
     reason: str
     given: tuple[Key, ...] = ()
-    """Other keys from which this was concluded. If one of them is at fault itself, the conclusion may be wrong."""
+    """Other keys from which this was concluded. If one of them has a problem itself, the conclusion may be wrong."""
     lacks: Key = ()
-    """The missing setting that causes it; faults with the same cause share one line."""
-    meant: tuple[Key, ...] = ()
-    """The keys that a misspelt one may mean."""
+    """The missing setting that causes it; problems with the same cause share one line."""
+    suggestions: tuple[Key, ...] = ()
+    """The keys to suggest instead of a misspelt one."""
     among: Key = ()
     """The path of the settings that the key belongs to; empty where the key is a name in a map."""
     by_names: bool = False
@@ -68,60 +70,61 @@ def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
     return shorter if len(shorter) <= at_most else f"{shorter[:at_most]}…"
 
 
-def stop(faults: Iterable[Problem | str]) -> None:
-    """End the program with every fault, a line each; return when there is none. Pulumi exits with 1, no traceback."""
-    lines = dict.fromkeys(str(fault) for fault in faults)
+def stop(problems: Iterable[Problem | str]) -> None:
+    """End the program with every problem, a line each; return when there is none. Pulumi exits with 1, no traceback."""
+    lines = dict.fromkeys(str(problem) for problem in problems)
     if lines:
         raise pulumi.RunError("\n".join(lines))
 
 
-def without_consequences(faults: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
-    """The faults that were not concluded from settings with other faults."""
+def without_consequences(problems: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
+    """The problems that were not concluded from settings with other problems."""
     doubtful = [cause.path for cause in causes]
-    for fault in faults:
-        if not any(overlap(path, cause) for path in fault.given for cause in doubtful):
-            yield fault
+    for problem in problems:
+        if not any(overlap(path, cause) for path in problem.given for cause in doubtful):
+            yield problem
 
 
 def as_written(found: Iterable[Problem], tree: Any) -> Iterator[Problem]:
-    """The faults, at the keys of the file: where it has one item without its list, the item has no position."""
-    for fault in found:
-        path = written_path(fault.path, tree)
-        yield fault if path == fault.path else replace(fault, path=path)
+    """The problems, at the keys of the file: where it has one item without its list, the item has no position."""
+    for problem in found:
+        path = written_path(problem.path, tree)
+        yield problem if path == problem.path else replace(problem, path=path)
 
 
-def certain(faults: Iterable[Problem], unread: Collection[Key]) -> Iterator[Problem]:
-    """The faults that do not depend on encrypted values."""
+def certain(problems: Iterable[Problem], unread: Collection[Key]) -> Iterator[Problem]:
+    """The problems that do not depend on encrypted values."""
     concerned = [_concerned(path) for path in unread]
-    for fault in faults:
-        doubtful = unread if fault.by_names else concerned
-        if not any(overlap(at, one) for at in (fault.path, *fault.given) for one in doubtful):
-            yield fault
+    for problem in problems:
+        doubtful = unread if problem.by_names else concerned
+        if not any(overlap(at, one) for at in (problem.path, *problem.given) for one in doubtful):
+            yield problem
 
 
 def _concerned(path: Key) -> Key:
-    """The settings whose faults may depend on a value: its workload, volume, …; everything for a cluster's."""
+    """The settings whose problems may depend on a value: its workload, volume, …; everything for a cluster's."""
     if path[2:3] == ("env",):
         return path
     return () if path[0] == "cluster" else path[:2]
 
 
-def hiding(faults: Iterable[Problem], secret: Collection[Key], words: Collection[str]) -> Iterator[Problem]:
-    """The faults, without the text of those that would reveal a secret value or a part of one."""
+def hiding(problems: Iterable[Problem], secret: Collection[Key], words: Collection[str]) -> Iterator[Problem]:
+    """The problems, without the text of those that would reveal a secret value or a part of one."""
     revealing = re.compile("|".join(rf"(?<!\w){re.escape(word)}(?!\w)" for word in words) or "(?!)")
-    for fault in faults:
-        secrets = [above for path in (fault.path, *fault.given) if (above := below(path, secret))]
+    for problem in problems:
+        secrets = [above for path in (problem.path, *problem.given) if (above := below(path, secret))]
         if secrets:
-            yield _hidden(min(secrets))
-        elif revealing.search(fault.reason):
+            yield hidden(min(secrets))
+        elif revealing.search(problem.reason):
             yield Problem(
-                fault.path, "conflicts with an encrypted value; the details would show that value, so they are hidden"
+                problem.path, "conflicts with an encrypted value; the details would show that value, so they are hidden"
             )
         else:
-            yield fault
+            yield problem
 
 
-def _hidden(key: Key) -> Problem:
+def hidden(key: Key) -> Problem:
+    """A problem whose details would show a secret value."""
     return Problem(key, "invalid secret value; the details would show it, so they are hidden")
 
 
@@ -145,7 +148,7 @@ def overlap(one: Key, other: Key) -> bool:
 
 
 def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Problem:
-    """The fault of a reference to something that the settings do not declare under `<what>s`."""
+    """The problem of a reference to something that the settings do not declare under `<what>s`."""
     # Names that are refused where they are declared are not suggested.
     have = sorted(each for each in known if is_name(each))
     remedy = f"choose one of {', '.join(have)}" if have else f"declare one under {what}s"
@@ -154,102 +157,98 @@ def unknown_name(path: Key, what: str, name: str, known: Iterable[str]) -> Probl
     return Problem(path, reason, given=(key,), lacks=key if have else key[:1], by_names=True)
 
 
-def of_validation(
-    error: ValidationError, model: type[Model], secret: Collection[Key], tree: Mapping[str, Any], written: Written
-) -> list[Problem]:
-    """The faults in a validation error of a tree. `secret` has the keys whose values must not be shown."""
-    details = [detail for detail in details_of(error) if not left_to_pulumi(detail)]
-    places = [(detail, _place(detail, model, tree, written)) for detail in details]
-    # The correct name of a misspelt key is not reported as missing, too.
-    meant = {key for detail, place in places if detail["type"] == "extra_forbidden" for key in place.meant}
-    around = {place.path[:-1] for _, place in places}
-    elsewhere = {place.path for detail, place in places if _moved(detail, place)}
-    joined = _of_maps(each for each in places if each[1].path not in elsewhere)
-    found: dict[Key, Problem] = {}
-    for detail, place in places:
-        if detail["type"] == "missing" and (place.path in meant or place.is_foreign()):
+class KeySet:
+    """Keys, each as often as it was added; finds overlaps quickly, however many there are."""
+
+    def __init__(self, keys: Iterable[Key] = ()) -> None:
+        self._keys: Counter[Key] = Counter()
+        self._inside: Counter[Key] = Counter()
+        for key in keys:
+            self.add(key)
+
+    def add(self, key: Key) -> None:
+        """Add a key once."""
+        self._keys[key] += 1
+        for length in range(len(key) + 1):
+            self._inside[key[:length]] += 1
+
+    def remove(self, key: Key) -> None:
+        """Remove a key that was added, once."""
+        self._keys[key] -= 1
+        for length in range(len(key) + 1):
+            self._inside[key[:length]] -= 1
+
+    def overlaps(self, keys: Iterable[Key]) -> bool:
+        """Whether one of these keys is, contains or is inside one of the set."""
+        return any(self._inside[key] or any(self._keys[key[:length]] for length in range(len(key))) for key in keys)
+
+
+def root_causes(shape: Sequence[Problem], found: Iterable[Problem]) -> list[Problem]:
+    """The problems that do not follow from others. `shape`: problems of values that could not be read."""
+    unread = KeySet(path for cause in shape for path in (cause.path, *cause.suggestions))
+    # Settings of one map are checked against each other.
+    among = {cause.among for cause in shape if cause.among}
+    kept: list[Problem] = []
+    reported, concluded = KeySet(), KeySet()
+    for problem in found:
+        from_shape = problem.path[:-1] in among or unread.overlaps((problem.path, *problem.given))
+        if from_shape or reported.overlaps(problem.given):
             continue
-        if detail["type"] == "too_short" and place.path in around:
-            # Invalid items are reported, not a list that is too short without them.
-            continue
-        fault = _moved(detail, place) or joined.get((place.path, detail["type"])) or _fault(detail, place)
-        above = below(fault.path, secret)
-        if above and (above != fault.path or detail["type"] != "extra_forbidden"):
-            fault = _hidden(above)
-        found.setdefault(fault.path, fault)
-    combined = {fault.path for fault in joined.values()}
-    return [fault for path, fault in found.items() if path in elsewhere or not below(path[:-1], combined)]
+        # A problem is omitted only for one that stays, so that at least one is reported.
+        for other in [each for each in kept if _follows(each, problem)] if concluded.overlaps([problem.path]) else ():
+            kept.remove(other)
+            _count(other, reported.remove, concluded.remove)
+        kept.append(problem)
+        _count(problem, reported.add, concluded.add)
+    return _join_by_cause(kept)
 
 
-def _place(detail: ErrorDetails, model: type[Model], tree: Mapping[str, Any], written: Written) -> Place:
-    place = Place.of(model, detail["loc"], tree)
-    of_kind = detail["type"].startswith("union_tag")
-    return replace(place, written=written.get((*place.path, "kind") if of_kind else place.path, ""))
+def _count(problem: Problem, report: Callable[[Key], None], conclude: Callable[[Key], None]) -> None:
+    report(problem.path)
+    for key in problem.given:
+        conclude(key)
 
 
-def details_of(error: ValidationError) -> list[ErrorDetails]:
-    """pydantic's errors, without those of In[T]'s second type: "is not an Output" means nothing to authors of YAML."""
-    return [located(detail) for detail in error.errors(include_url=False) if detail["type"] != "is_instance_of"]
+def _follows(problem: Problem, cause: Problem) -> bool:
+    """Whether one problem is concluded from a key that another one reports."""
+    return any(overlap(key, cause.path) for key in problem.given)
 
 
-def located(detail: ErrorDetails) -> ErrorDetails:
-    """An error of a map, at the key whose value was refused, if there is one."""
-    at = detail.get("ctx", {}).get("at")
-    if not at:
-        return detail
-    return {**detail, "loc": (*detail["loc"], at), "input": detail["input"][at]}
+def _join_by_cause(problems: Iterable[Problem]) -> list[Problem]:
+    """Joins problems that the same missing setting causes."""
+    groups: dict[object, list[Problem]] = {}
+    for problem in problems:
+        groups.setdefault(problem.lacks or (problem.path, problem.reason), []).append(problem)
+    return [_joined(group) for group in groups.values()]
 
 
-def left_to_pulumi(detail: ErrorDetails) -> bool:
-    """Whether the value is unknown here because it is encrypted."""
-    value, kind = detail["input"], detail["type"]
-    if kind.startswith("union_tag"):
-        value = value.get("kind") if isinstance(value, Mapping) else value
-    if kind == "too_short":
-        return isinstance(value, list) and ENCRYPTED in value
-    return value is ENCRYPTED and kind != "extra_forbidden"
+def _joined(problems: Sequence[Problem]) -> Problem:
+    first, *others = problems
+    paths = dict.fromkeys(".".join(other.path) for other in others if other.path != first.path)
+    given = (*first.given, *(other.path for other in others))
+    return replace(first, reason=f"{first.reason}{also_affects(list(paths))}", given=given) if paths else first
 
 
-def _fault(detail: ErrorDetails, place: Place) -> Problem:
-    if detail["type"] in ("union_tag_invalid", "union_tag_not_found"):
-        return Problem((*place.path, "kind"), reasons.of(detail, place), among=place.path)
-    meant = place.meant if detail["type"] == "extra_forbidden" else ()
-    among = place.path[:-1] if place.around else ()
-    return Problem(place.path, reasons.of(detail, place), meant=meant if len(meant) > 1 else (), among=among)
+def caused_by_default(key: Key, found: Iterable[Problem]) -> Iterator[Problem]:
+    """The problems of settings without this key: those concluded from its default count as caused by its absence."""
+    for problem in found:
+        yield replace(problem, lacks=key) if any(given[: len(key)] == key for given in problem.given) else problem
 
 
-def _moved(detail: ErrorDetails, place: Place) -> Problem | None:
-    """The fault of a key that has moved. Faults caused by the new key's absence are omitted."""
-    moved = place.moved(detail["input"]) if detail["type"] == "extra_forbidden" else None
-    return Problem(place.path, moved.text, meant=(moved.to,)) if moved else None
+def aggregated(found: Iterable[Problem]) -> list[Problem]:
+    """The problems, those with the same reason folded into one if they are many."""
+    return [_joined(group) for group in group_equal(found, lambda problem: problem.reason)]
 
 
-def _of_maps(places: Iterable[tuple[ErrorDetails, Place]]) -> dict[tuple[Key, str], Problem]:
-    """The faults of maps of the wrong kind, which stand for those of their keys: by a key's path and error."""
-    groups: dict[tuple[Key, str], list[tuple[ErrorDetails, Place]]] = {}
-    for detail, place in places:
-        groups.setdefault((place.path[:-1], detail["type"]), []).append((detail, place))
-    found: dict[tuple[Key, str], Problem] = {}
-    for (_, kind), group in groups.items():
-        if fault := _of_several(group):
-            found |= {(place.path, kind): fault for _, place in group}
-    return found
+def group_equal(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+    """Items with equal keys together if they are many, every other item alone; in the order of the first ones."""
+    alike: dict[Hashable, list[T]] = {}
+    for one in found:
+        alike.setdefault(key(one), []).append(one)
+    return [part for group in alike.values() for part in ([group] if len(group) > _FEW else [[one] for one in group])]
 
 
-def _of_several(alike: Sequence[tuple[ErrorDetails, Place]]) -> Problem | None:
-    """One fault for a map of the wrong kind: all of its keys are unknown, or none of its values is a map."""
-    detail, place = alike[0]
-    parent = place.path[:-1]
-    empty = detail["type"] in reasons.NO_MAP and place.around is None and len(alike) == len(place.siblings)
-    if empty and len(alike) == 1:
-        # The map declares no name that others could refer to.
-        return Problem(place.path, reasons.of(detail, place), meant=(parent,))
-    if not parent or len(alike) < 2:
-        return None
-    names = some([other.path[-1] for _, other in alike], "and")
-    foreign = place.siblings.keys().isdisjoint(place.allowed()) or not any(other.meant for _, other in alike)
-    if detail["type"] == "extra_forbidden" and foreign:
-        return Problem(parent, f"unknown settings {names}; allowed here: {', '.join(place.allowed())}", among=parent)
-    if empty:
-        return Problem(parent, f"{names} are not maps; write each as a map of settings")
-    return None
+def also_affects(names: Sequence[str]) -> str:
+    """The end of a line on a problem that these names have, too; empty if there are none."""
+    named = ", ".join(names) if len(names) <= _FEW + 1 else some(names, "and")
+    return f"; also affects {named}" if names else ""

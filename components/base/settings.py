@@ -1,24 +1,20 @@
-"""Reads the stack's settings below `tensorplane:`, and collects every fault before any resource is created."""
+"""Reads the stack's settings below `tensorplane:`, and collects every problem before any resource is created."""
 
-import copy
 import json
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
 import pulumi
 from pulumi.runtime import config as pulumi_config
-from pydantic import ValidationError
 
 import stack_file
-from components.base import mending, problems, repeated
+from components.base import problems
 from components.base.model import Model
-from components.base.place import Place
 from components.base.problems import Key, Problem, did_you_mean
 from stack_file import StackFile
-from stack_file.file_faults import FileFault
+from stack_file.file_problems import FileProblem
 
 M = TypeVar("M", bound=Model)
 
@@ -32,7 +28,6 @@ _OTHER_KEYS = ("encryptedkey", "encryptionsalt", "environment", "secretsprovider
 _DECLARING = ("nodeGroups", "volumes", "streams", "queues", "teams", "workloads")
 """The sections that declare resources."""
 _DEEPEST = 100
-_LEADING_ZEROS = re.compile(r"0+([0-9]+)")
 
 
 @dataclass(frozen=True)
@@ -43,10 +38,10 @@ class Settings:
     secret: frozenset[Key] = frozenset()
     """Paths of encrypted values, which are never shown."""
     wrong: tuple[str, ...] = ()
-    """Faults of the file outside the tree, one line each."""
+    """Problems of the file outside the tree, one line each."""
     file: str = ""
     """Name of the stack's file; empty for the settings of the running stack."""
-    file_faults: tuple[FileFault, ...] = ()
+    file_problems: tuple[FileProblem, ...] = ()
     """What Pulumi refuses or misreads in the file, with paths in the tree."""
     rewritten: Mapping[Key, str] = field(default_factory=dict)
     """Numbers and booleans that Pulumi formats differently, as they were written."""
@@ -74,21 +69,21 @@ class Settings:
         unknown = _once((key, f"{ignored}{did_you_mean(key, allowed)}") for key in file.others if key not in allowed)
         unknown = [f"{file.name}: {line}" for line in unknown]
         rewritten = {_own_path(at): text for at, text in file.rewritten.items()}
-        found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.faults)
+        found = tuple(replace(each, value=_own_path(each.value), key=_own_path(each.key)) for each in file.problems)
         secret = frozenset(stack_file.encrypted(tree))
         return cls(tree, secret, (*unknown, *wrong), file.name, found, rewritten, file.folder)
 
-    def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileFault]]:
-        """The faults of the tree, and those of the file, without those that say the same again.
+    def beside(self, found: Iterable[Problem]) -> tuple[list[Problem], list[FileProblem]]:
+        """The problems of the tree, and those of the file, without those that say the same again.
 
-        Of a value that is misread, the tree's fault says what is taken instead; of a key, it is about another text.
+        Of a value that is misread, the tree's problem says what is taken instead; of a key, it is about another text.
         """
-        keys = {each.key for each in self.file_faults if each.key}
-        kept = [fault for fault in found if problems.below(fault.path, keys) is None]
-        at = {fault.path for fault in kept}
+        keys = {each.key for each in self.file_problems if each.key}
+        kept = [problem for problem in found if problems.below(problem.path, keys) is None]
+        at = {problem.path for problem in kept}
         around = {path[:length] for path in at for length in range(1, len(path) + 1)}
-        # A fault at the value, below it, where it stands for a map, or of the map or list that it is in.
-        told = [each for each in self.file_faults if not (each.value in around or each.value[:-1] in at)]
+        # A problem at the value, below it, where it stands for a map, or of the map or list that it is in.
+        told = [each for each in self.file_problems if not (each.value in around or each.value[:-1] in at)]
         return kept, told
 
     def declares_nothing(self) -> str:
@@ -123,7 +118,7 @@ def _own_path(at: Key) -> Key:
 
 
 def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The project's own settings without their prefix, and faults of other prefixes."""
+    """The project's own settings without their prefix, and problems of other prefixes."""
     tree, wrong = {}, []
     for key, stored in config.items():
         prefix, _, name = key.partition(":")
@@ -138,13 +133,13 @@ def _own(config: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[str, ...]]:
 def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None = None) -> list[str]:
     """Keys and what is wrong with them, a line each; many with one text, or that are alike, are one."""
     return [
-        f"{problems.legible(key)}: {text}{repeated.elsewhere([problems.legible(other) for other, _ in others])}"
-        for (key, text), *others in repeated.groups(found, lambda pair: alike(pair[0]) if alike else pair[1])
+        f"{problems.legible(key)}: {text}{problems.also_affects([problems.legible(other) for other, _ in others])}"
+        for (key, text), *others in problems.group_equal(found, lambda pair: alike(pair[0]) if alike else pair[1])
     ]
 
 
 def _of_providers(keys: Iterable[str]) -> tuple[str, ...]:
-    """Faults of keys that only default providers would read."""
+    """Problems of keys that only default providers would read."""
     found = sorted(key for key in keys if key.partition(":")[0] in _PROVIDERS)
     reason = "nothing reads this key, because the stack's providers follow tensorplane:cluster and the environment"
     return tuple(_once((key, f"{reason}; remove it") for key in found))
@@ -211,100 +206,3 @@ def _words(value: Any) -> Iterator[str]:
             yield from _words(inner)
     elif isinstance(value, str | int | float) and not isinstance(value, bool):
         yield str(value)
-
-
-def misread(model: Model, rewritten: Mapping[Key, str], found: Collection[Problem]) -> Iterator[Problem]:
-    """Numbers and booleans that Pulumi does not pass as they were written: as text, or as another number.
-
-    Values with a fault in `found` are skipped, because the model has another value there.
-    """
-    wrong = {fault.path for fault in found}
-    for path, written in rewritten.items():
-        value = None if problems.below(path, wrong) else _field(model, path)
-        if isinstance(value, str):
-            kind = "boolean" if isinstance(stack_file.resolve(written), bool) else "number"
-            yield Problem(path, f"Pulumi turns the {kind} {problems.legible(written)} into {value}; quote it")
-        elif value is not None and (decimal := _LEADING_ZEROS.fullmatch(written)) and value != int(decimal[1]):
-            reason = f"Pulumi reads {problems.legible(written)} as an octal number, {value:g}"
-            yield Problem(path, f"{reason}; write {int(decimal[1])} or {value:g}")
-
-
-def empty(model: Model, tree: Mapping[str, Any], found: Collection[Problem]) -> Iterator[Problem]:
-    """Keys without a value whose default is also none, so that the key has no effect.
-
-    With another default, `null` has a meaning. Keys with a fault in `found` are skipped.
-    """
-    wrong = {fault.path for fault in found}
-    for path in _nulls(tree):
-        around = None if problems.below(path, wrong) else _field(model, path[:-1])
-        if isinstance(around, Model) and any(
-            path[-1] == (info.alias or name) and info.default is None and not info.is_required()
-            for name, info in type(around).model_fields.items()
-        ):
-            yield Problem(path, "no value; set one, or remove the key", among=path[:-1])
-
-
-def _nulls(value: Any, at: Key = ()) -> Iterator[Key]:
-    if value is None:
-        yield at
-    elif isinstance(value, Mapping):
-        for key, inner in value.items():
-            yield from _nulls(inner, (*at, str(key)))
-    elif isinstance(value, list):
-        for index, inner in enumerate(value):
-            yield from _nulls(inner, (*at, str(index)))
-
-
-def _field(node: Any, path: Key) -> Any:
-    """The model's value at a path of the file; None where it has none."""
-    for key in path:
-        if isinstance(node, list | tuple) and not key.isdecimal():
-            # One item without its list, as in `gate: {metric: …}`.
-            node = node[0] if len(node) == 1 else None
-        if isinstance(node, Model):
-            names = {info.alias or name: name for name, info in type(node).model_fields.items()}
-            node = getattr(node, names.get(key, ""), None)
-        elif isinstance(node, Mapping):
-            node = node.get(key)
-        else:
-            node = node[int(key)] if isinstance(node, list | tuple) and int(key) < len(node) else None
-    return node
-
-
-def validated(model: type[M], settings: Settings) -> tuple[M, list[Problem]]:
-    """The settings as a model, and every fault in their shape.
-
-    If there are faults, the model omits the faulty parts, or corrects them if the intention is clear, so that the rest
-    can be checked in the same run; no resources may be created from it. Faults caused by an omission are not reported.
-    """
-    tree = copy.deepcopy(settings.tree)
-    found: dict[Key, Problem] = {}
-    changed, around = set[Key](), set[Key]()
-    while True:
-        try:
-            return model.model_validate(tree, by_alias=True, by_name=False), list(found.values())
-        except ValidationError as error:
-            for fault in problems.of_validation(error, model, settings.secret, tree, settings.rewritten):
-                # Not what a change of the tree causes, nor what is in settings of a guessed kind.
-                if fault.path not in around and (*fault.among, "kind") not in changed:
-                    found.setdefault(fault.path, fault)
-            for detail in map(problems.located, error.errors(include_url=False)):
-                place = Place.of(model, detail["loc"], tree)
-                mended = None if problems.left_to_pulumi(detail) else mending.mend(tree, place, detail)
-                for path in (place.path, mended or _remove(tree, place.path)):
-                    changed.add(path)
-                    around |= {path[:length] for length in range(len(path) + 1)}
-
-
-def _remove(tree: dict[str, Any], path: Key) -> Key:
-    """Remove the faulty value from the tree or, if it is missing, the smallest existing part around it."""
-    node: Any = tree
-    parents: list[Any] = []
-    for key in path:
-        if not isinstance(node, Mapping) or key not in node:
-            break
-        parents.append(node)
-        node = node[key]
-    if parents:
-        del parents[-1][path[len(parents) - 1]]
-    return path[: len(parents)]

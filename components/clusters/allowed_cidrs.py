@@ -47,8 +47,8 @@ def unreachable(endpoint: Endpoint, *, network: str, existing: str) -> Iterator[
     yield Problem(_ENDPOINT, reason)
 
 
-def faults(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
-    """Every fault, one line each. A public API server is open to some addresses, never to none and never to all."""
+def find_problems(allowed: Sequence[str], *, public: bool) -> Iterator[Problem]:
+    """Every problem, one line each. A public API server is open to some addresses, never to none and never to all."""
     if public and not allowed:
         yield Problem(
             _PATH,

@@ -26,8 +26,8 @@ class Rules:
     """Whether it allows the characters of a text. The first argument is `key` or `value`, the second the text."""
 
 
-def faults(tags: Mapping[str, str], rules: Rules) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(tags: Mapping[str, str], rules: Rules) -> Iterator[Problem]:
+    """Every problem, a line each."""
     path = ("cluster", "tags")
     if len(tags) > _TAGS_LIMIT:
         reason = f"{len(tags)} tags are set; {rules.cloud} allows {_TAGS}, and {rules.others} use some of them"

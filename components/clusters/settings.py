@@ -134,7 +134,7 @@ class ClusterArgs(Variant, family=True):
         return {}
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-        """Faults of these settings and of the node groups on this kind of cluster."""
+        """Problems of these settings and of the node groups on this kind of cluster."""
         yield from ()
 
     def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
@@ -158,7 +158,7 @@ class ClusterArgs(Variant, family=True):
         return Connection(provider, kubeconfig)
 
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
-        """Faults of members of teams, `group:NAME` or `user:NAME` by their paths in the settings."""
+        """Problems of members of teams, `group:NAME` or `user:NAME` by their paths in the settings."""
         yield from ()
 
     def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:

@@ -8,7 +8,7 @@ _OF_STACKS = ("tensorplane-files", "tensorplane-embedded")
 """All classes with a fixed name that stacks create on any kind of cluster."""
 
 
-def fault(name: str, cluster: ClusterArgs) -> str | None:
+def find_problem(name: str, cluster: ClusterArgs) -> str | None:
     """Problem of a class that the cluster cannot have; None if it has it or may have it."""
     classes = cluster.storage_classes
     if classes is None or name in classes:

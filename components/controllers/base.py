@@ -30,7 +30,7 @@ class Demand:
     """Extended resources that no queue has a quota of, such as those for the network between nodes."""
 
 
-def _no_faults(_settings: Any) -> Iterator[Problem]:
+def _no_problems(_settings: Any) -> Iterator[Problem]:
     yield from ()
 
 
@@ -46,8 +46,8 @@ class ControllerKind:
     needed: Callable[[Demand], bool]
     values: Callable[[Demand, Any], dict[str, Any]]
     """Values of its chart, from the stack and the controller's settings."""
-    check: Callable[[Any], Iterator[Problem]] = _no_faults
-    """Faults of its settings."""
+    check: Callable[[Any], Iterator[Problem]] = _no_problems
+    """Problems of its settings."""
 
     def installs(self, settings: Any, demand: Demand) -> bool:
         """Whether the stack installs it: something requires it, and the cluster does not have it."""

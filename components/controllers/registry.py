@@ -34,8 +34,8 @@ class ControllersArgs(PrometheusArgs, *_OTHERS):  # type: ignore[misc]
     """Which controllers the stack installs. A controller that the stack does not use is never installed."""
 
 
-def faults(settings: ControllersArgs) -> Iterator[Problem]:
-    """Faults of the settings of controllers."""
+def find_problems(settings: ControllersArgs) -> Iterator[Problem]:
+    """Problems of the settings of controllers."""
     for kind in CONTROLLERS.values():
         yield from kind.check(settings)
 

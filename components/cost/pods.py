@@ -6,7 +6,7 @@ from components.base import price
 from components.base.price import Usd
 from components.cost.estimate import HOUR, RUN, Estimate
 from components.node_groups.fleet import Fleet
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 
 
 def of(pods: Iterable[PodSet], fleet: Fleet) -> Usd | None:

@@ -9,13 +9,13 @@ from components.volumes import checks as volume_checks
 from components.volumes.settings import VolumeArgs
 
 
-def faults(
+def find_problems(
     datasets: Mapping[str, DatasetArgs],
     volumes: Mapping[str, VolumeArgs | None],
     records: Mapping[str, str],
     cluster: ClusterArgs,
 ) -> Iterator[Problem]:
-    """Every fault. `volumes` maps volumes that failed validation to None; `records`: streams on volumes."""
+    """Every problem. `volumes` maps volumes that failed validation to None; `records`: streams on volumes."""
     for name, args in datasets.items():
         yield from _volume(name, args, volumes, records, cluster)
         yield from _table(name, args)
@@ -64,7 +64,7 @@ def _table(name: str, args: DatasetArgs) -> Iterator[Problem]:
 
 
 def _together(datasets: Mapping[str, DatasetArgs]) -> Iterator[Problem]:
-    """Faults of a dataset in the folder of another."""
+    """Problems of a dataset in the folder of another."""
     for name, args in datasets.items():
         mine = args.folder(name)
         others = ((other, one.folder(other)) for other, one in datasets.items() if one.volume == args.volume)

@@ -31,7 +31,7 @@ class GpuRuntimeArgs(Variant, family=True):
     kind."""
 
     def check(self, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
-        """Faults of these settings on this cluster and its node groups."""
+        """Problems of these settings on this cluster and its node groups."""
         yield from ()
 
     def prepare(self, cluster: ClusterArgs, shape: Shape) -> Shape:
@@ -75,7 +75,7 @@ def prepared(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, machines: Fl
 
 
 def check(settings: GpuRuntimeArgs | None, cluster: ClusterArgs, fleet: Fleet) -> Iterator[Problem]:
-    """Faults of a second GPU runtime, and of groups with settings that the runtime does not support."""
+    """Problems of a second GPU runtime, and of groups with settings that the runtime does not support."""
     runtime, allowed = of(settings, cluster, fleet), cluster.gpu_support.runtimes
     if runtime.kind in allowed:
         yield from runtime.check(cluster, fleet)

@@ -108,14 +108,14 @@ class Fleet:
 
 
 def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Problem]]:
-    """The fleet of all valid groups, and every fault."""
+    """The fleet of all valid groups, and every problem."""
     found: list[Problem] = []
     shapes: dict[str, Shape] = {}
     for name, args in settings.items():
-        shape, faults = resolve(name, args, site)
-        found += faults
+        shape, problems = resolve(name, args, site)
+        found += problems
         if shape:
             shapes[name] = shape
     fleet = Fleet(shapes, unresolved=frozenset(settings) - set(shapes))
-    together = fleet_checks.faults(fleet.groups, is_new=bool(site.cloud), unresolved=bool(fleet.unresolved))
+    together = fleet_checks.find_problems(fleet.groups, is_new=bool(site.cloud), unresolved=bool(fleet.unresolved))
     return fleet, [*found, *together]

@@ -18,7 +18,7 @@ _DRIVER = 535
 _NEEDS_NEWER_DRIVER = {"blackwell": 570}
 
 
-def faults(
+def find_problems(
     cluster: ClusterArgs, groups: Mapping[str, Shape], runtime: str, *, image: str | None, driver: str | None
 ) -> Iterator[Problem]:
     """Why these groups cannot be InstanceGroups. `runtime`: the kind of the stack's GPU runtime."""

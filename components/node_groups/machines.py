@@ -77,7 +77,7 @@ def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> 
 def _unusable(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
 ) -> Problem | None:
-    """Faults of a machine that is unknown, withdrawn, or has another number of accelerators."""
+    """Problems of a machine that is unknown, withdrawn, or has another number of accelerators."""
     name, where = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
         return Problem(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")

@@ -1,4 +1,4 @@
-"""Resolves a node group's settings to its shape with the catalog: machine, labels, taints; and every fault."""
+"""Resolves a node group's settings to its shape with the catalog: machine, labels, taints; and every problem."""
 
 from components import catalog
 from components.base.problems import Problem
@@ -13,23 +13,23 @@ from components.node_groups.taint import Taint
 
 
 def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Problem]]:
-    """The group's shape and the faults of its settings. No shape without a machine."""
+    """The group's shape and the problems of its settings. No shape without a machine."""
     path = ("nodeGroups", name)
     found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]
-    accelerator, faults = machines.accelerator_of(path, args)
+    accelerator, problems = machines.accelerator_of(path, args)
     fitting, more = machines.fitting(path, args, accelerator, site)
     if accelerator is None and fitting and fitting[0].accelerator:
         accelerator = catalog.ACCELERATORS[fitting[0].accelerator]
     found += [
-        *faults,
+        *problems,
         *more,
-        *sold.faults(path, args, fitting, site),
+        *sold.find_problems(path, args, fitting, site),
         # Without a machine it is unknown what would be shared.
-        *(sharing.faults(path, args, accelerator, site) if accelerator or not (faults or more) else ()),
+        *(sharing.find_problems(path, args, accelerator, site) if accelerator or not (problems or more) else ()),
         *group.capacity(path, args, site),
         *label_checks.taints(path, args, labels.own_taints(args, accelerator, site), site.traits.taint_domains),
     ]
-    if faults or more:
+    if problems or more:
         return None, found
     shape = _shape(name, args, accelerator, fitting, site)
     return shape, [*found, *group.name(path, shape)]

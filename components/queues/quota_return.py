@@ -17,7 +17,7 @@ import pulumi_kubernetes as k8s
 from components import versions
 from components.agent import lease as agent_lease
 from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import agent_outputs, outputs
+from components.base import outputs
 from components.base.labels import labels
 from components.clusters.component import Cluster
 from components.namespace import Namespace
@@ -46,7 +46,7 @@ class QuotaReturn(pulumi.ComponentResource):
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names. `flavors`: those of the stack's queues."""
-        super().__init__(outputs.QUOTA_RETURN, ACCOUNT, dict(agent_outputs.QuotaReturn(teams=sorted(teams))), opts)
+        super().__init__(outputs.QUOTA_RETURN, ACCOUNT, dict(outputs.QuotaReturn(teams=sorted(teams))), opts)
         stack, inside = namespace.plain_name, pulumi.ResourceOptions(parent=self)
         placed = [cluster_wide_name(stack, each.object_name) for each in flavors if each.levels]
         cohort = _cohort(stack, inside) if placed else ""

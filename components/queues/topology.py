@@ -5,8 +5,7 @@ from typing import Any
 
 from components import catalog
 from components.base import names
-from components.base.label_syntax import LABEL_KEY_RULE, is_label_key
-from components.base.labels import HOSTNAME, TOPOLOGY_PREFIX, ZONE
+from components.base.labels import HOSTNAME, LABEL_KEY_RULE, TOPOLOGY_PREFIX, ZONE, is_label_key
 from components.base.problems import Problem, did_you_mean
 from components.node_groups.shape import Shape
 
@@ -52,8 +51,8 @@ def annotations(level: str | None, *, required: bool) -> dict[str, str]:
     return {f"{TOPOLOGY_PREFIX}{'required' if required else 'preferred'}-topology": level}
 
 
-def faults(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Faults of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
+def find_problems(levels: Sequence[str], known: Mapping[str, str], groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Problems of `topology`: unknown levels, a wrong order, node groups without a fixed size."""
     at = ("topology",)
     for level in levels:
         if level not in known and not ("/" in level and is_label_key(level)):

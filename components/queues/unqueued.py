@@ -12,7 +12,9 @@ from components.queues.flavors import Flavor
 from components.queues.settings import QueueArgs
 
 
-def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], *, interruptible: bool) -> list[str]:
+def usable_flavors(
+    resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], *, interruptible: bool
+) -> list[str]:
     """The flavors whose GPUs such pods may use, because the scheduler does not know quotas."""
     if not resources.gpus:
         return []
@@ -29,7 +31,7 @@ def kinds_of(resources: Resources, fleet: Fleet, flavors: Mapping[str, Flavor], 
     ]
 
 
-def faults(
+def find_problems(
     held: Mapping[str, Mapping[Key, int]], queues: Mapping[str, QueueArgs], flavors: Mapping[str, Flavor]
 ) -> Iterator[Problem]:
     """Quotas that leave too little for the workloads without a queue. `held`: the most GPUs of pods by flavor and by

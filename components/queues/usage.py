@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 from agents.usage.state import PREFIX
 from components.agent import lease as agent_lease
 from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import agent_outputs, encrypted, outputs
+from components.base import encrypted, outputs
 from components.clusters.component import Cluster
 from components.namespace import Namespace
 
@@ -29,11 +29,11 @@ class Usage(pulumi.ComponentResource):
         namespace: Namespace,
         spaces: Mapping[str, str],
         teams: Mapping[str, pulumi.Input[str]],
-        budgets: Mapping[str, agent_outputs.TeamBudget],
+        budgets: Mapping[str, outputs.TeamBudget],
         opts: pulumi.ResourceOptions,
     ) -> None:
         """`teams`: the teams' namespaces, by the teams' names; `spaces`: their names."""
-        super().__init__(outputs.USAGE, ACCOUNT, dict(agent_outputs.Usage(teams=sorted(teams))), opts)
+        super().__init__(outputs.USAGE, ACCOUNT, dict(outputs.Usage(teams=sorted(teams))), opts)
         names = [f"{PREFIX}{space}" for space in (namespace.plain_name, *spaces.values())]
         records: tuple[k8s.rbac.v1.PolicyRuleArgsDict, ...] = (
             # RBAC cannot limit what is created by its name.
@@ -57,5 +57,5 @@ class Usage(pulumi.ComponentResource):
             opts=pulumi.ResourceOptions(parent=self),
         )
         agent.deployment(agent.pod([namespace.name, namespace.name, *teams.values()]))
-        made = agent_outputs.UsageOutputs(budgets=dict(budgets))
+        made = outputs.UsageOutputs(budgets=dict(budgets))
         self.register_outputs(encrypted.concealed(dict(made)))

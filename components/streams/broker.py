@@ -77,15 +77,15 @@ class StreamBroker(Variant, family=True):
         return None
 
     def check(self, path: Key) -> Iterator[Problem]:
-        """Faults of these settings."""
+        """Problems of these settings."""
         yield from ()
 
     def check_names(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
-        """Faults of names that are too long for objects of the stream at this path."""
+        """Problems of names that are too long for objects of the stream at this path."""
         yield from ()
 
     def check_mirror(self, args: StreamSettings, path: Key) -> Iterator[Problem]:
-        """Faults of the stream's mirror at this path."""
+        """Problems of the stream's mirror at this path."""
         reason = (
             f"broker kind {self.kind} cannot mirror, because tensorplane does not operate that Kafka; use kind strimzi"
         )

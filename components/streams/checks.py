@@ -13,8 +13,8 @@ from components.volumes.settings import VolumeArgs
 Volumes = Mapping[str, VolumeArgs | None]
 
 
-def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Every fault. `volumes` maps volumes that failed validation to None."""
+def find_problems(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Every problem. `volumes` maps volumes that failed validation to None."""
     yield from _together(streams)
     yield from _one_each(streams)
     for name, args in streams.items():
@@ -28,7 +28,7 @@ def faults(streams: Mapping[str, StreamArgs], volumes: Volumes, cluster: Cluster
 
 
 def notes(streams: Mapping[str, StreamArgs], cluster: ClusterArgs) -> Iterator[Note]:
-    """Notes about streams without faults."""
+    """Notes about streams without problems."""
     for name, args in streams.items():
         broker = args.broker_on(cluster)
         if broker and broker.storage_class and (text := storage_class_names.note(broker.storage_class, cluster)):
@@ -65,7 +65,7 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
         )
         return
     yield from broker.check(at)
-    if broker.storage_class and (wrong := storage_class_names.fault(broker.storage_class, cluster)):
+    if broker.storage_class and (wrong := storage_class_names.find_problem(broker.storage_class, cluster)):
         yield Problem((*at, "brokers", "storageClass"), wrong, given=(("cluster",),))
     yield from broker.check_names(args, path)
     for topic, settings in args.topics.items():
@@ -77,7 +77,7 @@ def _broker(name: str, args: StreamArgs, broker: StreamBroker | None, cluster: C
 def _volume(
     name: str, args: StreamArgs, broker: StreamBroker, volumes: Volumes, cluster: ClusterArgs
 ) -> Iterator[Problem]:
-    """Faults of `volume`: missing for brokers that require one, set for others."""
+    """Problems of `volume`: missing for brokers that require one, set for others."""
     at = ("streams", name, "volume")
     if not broker.on_the_volume:
         if args.volume:
@@ -99,7 +99,7 @@ def _volume(
 
 
 def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Faults of a volume that a broker cannot use."""
+    """Problems of a volume that a broker cannot use."""
     backend, given = volume.backend_on(cluster), (("volumes", name),)
     if not backend.is_on(cluster):
         return  # reported by the volume's checks
@@ -113,7 +113,7 @@ def _fits(at: Key, name: str, volume: VolumeArgs, cluster: ClusterArgs) -> Itera
 
 
 def _alone(name: str, volume: str, args: VolumeArgs) -> Iterator[Problem]:
-    """Faults of volume settings that only apply to workloads' pods."""
+    """Problems of volume settings that only apply to workloads' pods."""
     for key, value in (("path", args.path), ("readers", args.readers), ("writers", args.writers)):
         if value is not None:
             reason = f"is set, but only the broker of stream {name} mounts this volume"
@@ -143,7 +143,7 @@ def _one_each(streams: Mapping[str, StreamArgs]) -> Iterator[Problem]:
 
 
 def _together(streams: Mapping[str, StreamArgs]) -> Iterator[Problem]:
-    """Faults of objects that two streams would create: a Kafka cluster, a topic or a user."""
+    """Problems of objects that two streams would create: a Kafka cluster, a topic or a user."""
     brokers: dict[str, str] = {}
     topics: dict[str, tuple[str, str]] = {}
     users: dict[str, str] = {}

@@ -17,11 +17,11 @@ class ClientArgs(Model):
     """Its topics; all topics of the stream by default."""
 
     def check(self, path: Key, declared: Sequence[str]) -> Iterator[Problem]:
-        """Faults of unknown topics."""
+        """Problems of unknown topics."""
         for topic in self.topics or ():
             if topic not in declared:
-                fault = unknown_name((*path, "topics"), "topic", topic, declared)
-                yield Problem(fault.path, fault.reason, given=((*path[:-2], "topics"),))
+                problem = unknown_name((*path, "topics"), "topic", topic, declared)
+                yield Problem(problem.path, problem.reason, given=((*path[:-2], "topics"),))
 
 
 def reader_spec(group: str, topics: Sequence[str]) -> dict[str, Any]:

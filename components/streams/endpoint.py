@@ -43,7 +43,7 @@ class Endpoint(Model):
     """Secret of the stack's namespace with `user.crt` and `user.key`, or with `password`."""
 
     def check(self, path: Key) -> Iterator[Problem]:
-        """Faults of contradicting settings."""
+        """Problems of contradicting settings."""
         by_password = self.authentication in ("scram-sha-512", "plain")
         if self.authentication != "none" and not self.secret:
             yield Problem(

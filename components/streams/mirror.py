@@ -5,9 +5,9 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.interval import Interval
 from components.base.model import Model
 from components.base.problems import Key, Problem
+from components.base.value_types import Interval
 from components.streams.endpoint import Endpoint
 
 MIRROR = "mirror"

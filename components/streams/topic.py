@@ -48,7 +48,7 @@ class TopicArgs(Model):
         return self.replicas or min(_COPIES, brokers or _COPIES)
 
     def check(self, path: Key, brokers: int | None) -> Iterator[Problem]:
-        """Faults of a topic on this number of brokers."""
+        """Problems of a topic on this number of brokers."""
         if brokers is not None and self.replicas is not None and self.replicas > brokers:
             reason = f"is {self.replicas}, but each replica is on a broker of its own; set {brokers} or less"
             yield Problem((*path, "replicas"), reason, given=((*path[:-2], "broker"),))

@@ -18,8 +18,8 @@ class AcknowledgeArgs(Model):
     """Namespaces that are deleted with everything in them, such as that of a removed team. None by default."""
 
 
-def faults(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> Iterator[Problem]:
-    """Acknowledgements that contradict what is declared. `volumes`: the declared ones; None for faulty ones."""
+def find_problems(args: AcknowledgeArgs, volumes: Mapping[str, VolumeArgs | None]) -> Iterator[Problem]:
+    """Acknowledgements that contradict what is declared. `volumes`: the declared ones; None for invalid ones."""
     for index, name in enumerate(args.delete_volume):
         if name in volumes:
             reason = f"volume {name} is still declared, so nothing deletes it; remove it here or from volumes"

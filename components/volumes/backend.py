@@ -158,7 +158,7 @@ class Backend(Variant, family=True):
         return self.capabilities.reach == "zone"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        """Faults of a volume of this backend, beyond its capabilities. Paths are relative to the volume."""
+        """Problems of a volume of this backend, beyond its capabilities. Paths are relative to the volume."""
         yield from ()
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:
@@ -171,7 +171,7 @@ class Backend(Variant, family=True):
 
     @classmethod
     def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:
-        """Faults of all volumes of this backend together. Paths are relative to `volumes`."""
+        """Problems of all volumes of this backend together. Paths are relative to `volumes`."""
         yield from ()
 
     def install(

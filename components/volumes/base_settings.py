@@ -6,9 +6,8 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from agents.snapshots import manifest
-from components.base.model import Model, Zones
-from components.base.mount_path import MountPath
-from components.base.moved import Moved, Relocation
+from components.base.model import Model, Moved, Relocation, Zones
+from components.base.value_types import MountPath
 from components.volumes.capabilities import AccessMode
 from components.volumes.members import Member
 from components.volumes.mirrors.settings import MirrorArgs

@@ -5,9 +5,8 @@ from dataclasses import replace
 from typing import cast
 
 from components.base import quantities
-from components.base.consequences import of_default
 from components.base.model import is_object_name
-from components.base.problems import Key, Note, Problem, unknown_name
+from components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
 from components.clusters.settings import ClusterArgs
 from components.volumes import capabilities, unique_names
 from components.volumes.backend import Backend
@@ -20,15 +19,15 @@ from components.volumes.snapshots.snapshot_schedule import NAME_LIMIT
 Declared = Mapping[str, VolumeArgs | None]
 
 
-def faults(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Every fault, one line each. `declared` maps volumes that failed validation to None."""
+def find_problems(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Every problem, one line each. `declared` maps volumes that failed validation to None."""
     yield from _paths(volumes)
-    yield from snapshot_group.faults(volumes, set(declared), cluster)
-    yield from unique_names.faults(volumes, cluster)
+    yield from snapshot_group.find_problems(volumes, set(declared), cluster)
+    yield from unique_names.find_problems(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
         wrong = _of_volume(name, args, declared, cluster)
-        yield from wrong if args.backend else of_default(("volumes", name, "backend"), wrong)
+        yield from wrong if args.backend else caused_by_default(("volumes", name, "backend"), wrong)
 
 
 def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs) -> Iterator[Problem]:
@@ -43,17 +42,17 @@ def _of_volume(name: str, args: VolumeArgs, declared: Declared, cluster: Cluster
     yield from wrong or _read_only(name, args, declared, backend)
     yield from _size(at, args, backend)
     yield from _lacking(at, args, backend, cluster)
-    yield from checks.faults(name, args, declared, cluster, _able_to_mirror(args, cluster))
+    yield from checks.find_problems(name, args, declared, cluster, _able_to_mirror(args, cluster))
     yield from _snapshots(name, args, backend)
     yield from _snapshot_name(name, args, backend)
     yield from _origin(name, args, declared, cluster)
     yield from _copied(name, args, declared)
-    for fault in backend.check(args, cluster):
-        yield Problem((*at, *fault.path), fault.reason, given=_given(at, fault))
+    for problem in backend.check(args, cluster):
+        yield Problem((*at, *problem.path), problem.reason, given=_given(at, problem))
 
 
 def notes(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Note]:
-    """Notes about volumes that have no faults."""
+    """Notes about volumes that have no problems."""
     for name, args in volumes.items():
         for note in args.backend_on(cluster).notes(cluster):
             yield Note(("volumes", name, *note.path), note.text)
@@ -65,13 +64,13 @@ def _together(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterat
     for kind, backend in sorted(kinds.items()):
         if backend.is_on(cluster):
             of_kind = {name: args for name, args in volumes.items() if args.backend_on(cluster).kind == kind}
-            for fault in backend.check_together(of_kind, cluster):
-                yield Problem(("volumes", *fault.path), fault.reason, given=_given(("volumes",), fault))
+            for problem in backend.check_together(of_kind, cluster):
+                yield Problem(("volumes", *problem.path), problem.reason, given=_given(("volumes",), problem))
 
 
-def _given(at: Key, fault: Problem) -> tuple[Key, ...]:
-    """The settings that a backend's fault depends on, of the cluster and of the volume."""
-    return tuple(path if path[0] == "cluster" else (*at, *path) for path in fault.given)
+def _given(at: Key, problem: Problem) -> tuple[Key, ...]:
+    """The settings that a backend's problem depends on, of the cluster and of the volume."""
+    return tuple(path if path[0] == "cluster" else (*at, *path) for path in problem.given)
 
 
 def _paths(volumes: Mapping[str, VolumeArgs]) -> Iterator[Problem]:

@@ -20,14 +20,16 @@ def hook() -> pulumi.ResourceHook:
 
     def before(args: pulumi.ResourceHookArgs) -> None:
         # Other resources of a volume may inherit the claim's hooks.
-        if args.type == _CLAIM and (wrong := list(faults(args.name, args.old_inputs or {}, args.new_inputs or {}))):
+        if args.type == _CLAIM and (
+            wrong := list(find_problems(args.name, args.old_inputs or {}, args.new_inputs or {}))
+        ):
             raise RuntimeError("; ".join(wrong))
 
     options = pulumi.ResourceHookOptions(on_dry_run=True)
     return pulumi.ResourceHook("what never changes of a volume", before, options)
 
 
-def faults(name: str, old: Object, new: Object) -> Iterator[str]:
+def find_problems(name: str, old: Object, new: Object) -> Iterator[str]:
     """A line for each immutable field that would change. Omitting `from` is not a change."""
     before, after = old.get("spec", {}), new.get("spec", {})
     origin, wanted = before.get("dataSource"), after.get("dataSource")

@@ -25,10 +25,10 @@ Teams = Mapping[str, Mapping[str, Access]]
 """What each team may do with which volumes."""
 
 
-def faults(
+def find_problems(
     teams: Teams, declared: Mapping[str, VolumeArgs | None], records: Collection[str], cluster: ClusterArgs
 ) -> Iterator[Problem]:
-    """Every fault. `declared` maps volumes that failed validation to None. `records`: those with streams' records."""
+    """Every problem. `declared` maps volumes that failed validation to None. `records`: those with streams' records."""
     for team, volumes in teams.items():
         for name, access in volumes.items():
             at, given = ("teams", team, "volumes", name), (("volumes", name),)

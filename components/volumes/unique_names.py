@@ -9,7 +9,7 @@ from components.volumes.mirrors import volsync
 from components.volumes.settings import VolumeArgs
 
 
-def faults(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Problem]:
+def find_problems(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Problem]:
     """One line for each name that two volumes would share."""
     taken: dict[tuple[str, str], str] = {}
     for name, args in volumes.items():

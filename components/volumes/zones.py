@@ -7,8 +7,8 @@ from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
 
 
-def faults(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Problem]:
-    """Faults of zones without nodes, where no pod could mount the volume. Paths are relative to the volume."""
+def find_problems(args: VolumeSettings, cluster: ClusterArgs, *, at_most: int | None = None) -> Iterator[Problem]:
+    """Problems of zones without nodes, where no pod could mount the volume. Paths are relative to the volume."""
     path = ("placement", "zones")
     asked = args.placement.zones if args.placement else ()
     have = cluster.node_zones

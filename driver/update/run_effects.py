@@ -280,8 +280,7 @@ def code_differs(export: Mapping[str, Any], workloads: Mapping[str, Any]) -> boo
     """
     # Imported only here: the module is loaded before the packages of the settings are installed.
     from workloads.pods import sources
-    from workloads.pods.file_settings import of_script
-    from workloads.pods.files import bundles
+    from workloads.pods.files import bundles, of_script
 
     deployed = {one["inputs"]["metadata"]["name"] for one in _resources(export) if one["type"] == _CONFIG_MAP}
     for job in _jobs(export):

@@ -28,7 +28,7 @@ from stack_file import package_lock
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 from workloads.pods import sources
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 pytestmark = pytest.mark.nightly("resolves and installs a package, and loads images; unit tests tell how")
@@ -49,7 +49,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
         }
     )
     own = f"{name}-{secrets.token_hex(3)}"
-    facts = Facts(own, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
+    facts = JobContext(own, deployed.outputs.namespace, placement={"worker": Placement()}, library=sources.library())
     manifest = plan(settings, facts, image=image)
     api = Objects(Kube.of(deployed.instance.kubeconfig))
     pods = f"/api/v1/namespaces/{facts.namespace}/pods"

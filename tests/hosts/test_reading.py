@@ -59,7 +59,7 @@ def test_a_program_gets_what_is_read_here(project: Project, file: Path) -> None:
     alone = "".join(f"  tensorplane:k{index}: {spelling}\n" for index, spelling in enumerate(plain))
     file.write_text(f"{file.read_text()}config:\n  tensorplane:nested:\n{nested}{alone}")
     found = stack_file.read(file)
-    assert not found.faults
+    assert not found.problems
     assert found.config == _seen(project)
 
 
@@ -76,4 +76,4 @@ def test_what_the_engine_refuses_is_refused_here(project: Project, file: Path, c
     file.write_text(f"{file.read_text()}config: {config}\n")
     project.having(_PROGRAM).run("preview", fails=True)
     with contextlib.suppress(stack_file.Unreadable):
-        assert stack_file.read(file).faults
+        assert stack_file.read(file).problems

@@ -24,7 +24,7 @@ from components.queues.flavors import ANY
 from stack import ResolvedStack
 from tests.support import counts
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.facts import facts_of
+from workloads.training_job.context import job_context
 from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.role import total
 
@@ -131,7 +131,7 @@ def test_pods_of_any_job_find_each_other_and_their_nodes() -> None:
         found[job["strategy"]["kind"]] += 1
         args = resolved.config.workloads[name]
         assert isinstance(args, TrainingJobArgs)
-        manifest = plan(args, facts_of(name, args, resolved.platform), image="team/train:1")
+        manifest = plan(args, job_context(name, args, resolved.platform), image="team/train:1")
         _roles_are_consistent(args, manifest)
         _gpus_agree(args, manifest)
         for role, pod in _pods(manifest):
@@ -212,7 +212,7 @@ def _finds_a_node(role: str, pod: Mapping[str, Any], args: TrainingJobArgs, reso
                 [*tolerations, *({"key": each.key, "effect": each.effect} for each in quota.flavor.tolerations)],
             )
             for labels, tolerations in selected
-            for quota, _ in resolved.rooms[args.queue].usable(pods)
+            for quota, _ in resolved.capacities[args.queue].usable(pods)
             if quota.flavor.name != ANY
         ]
     assert selected, f"no flavor for {role}"

@@ -30,9 +30,9 @@ from tensorplane.stages.parts import Part as SplitPart
 from tests.support import counts
 from workloads.pipeline import manifest as pipeline_manifest
 from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageFacts, Stored
+from workloads.pipeline.stage_pods import StageContext, Stored
 from workloads.pods.files import bundle
 from workloads.pods.mounts import Mountable
 
@@ -94,8 +94,8 @@ class World:
         read = {"pairs": {"dataset": "pairs", "split": self.split}}
         stages = {"pair": pair, "draw": {"command": [self.programs[1]], "inputs": read, "output": "sheet"}}
         stored = {name: Stored(Mountable("data", one_node=True), f"datasets/{name}", {}) for name in _DATASETS}
-        facts = {name: StageFacts("team/a:1") for name in stages}
-        known = Facts("sheets", "vision", facts, stored, "python:3", bundle("sheets-runtime", {}), {})
+        facts = {name: StageContext("team/a:1") for name in stages}
+        known = PipelineContext("sheets", "vision", facts, stored, "python:3", bundle("sheets-runtime", {}), {})
         return pipeline_manifest.template(PipelineSettings.model_validate({"stages": stages}), known)
 
     def start(self, fails: str = "") -> tuple[str, str]:

@@ -14,7 +14,7 @@ from core.gvk import GVK
 from core.kube_objects import Objects
 from tests.support.waiting import eventually
 from toolchain import tools
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
 from workloads.training_job.settings import JobSettings
 from workloads.training_job.strategies import Strategy
@@ -59,7 +59,7 @@ def job_set(namespace: str) -> Object:
     settings = JobSettings.model_validate({"command": ["python3", "train.py"], "strategy": {"kind": "single"}})
     roles = {"chief": Placement(), "worker": Placement()}
     planned = plan(
-        settings.model_copy(update={"strategy": ByPod()}), Facts("trial-7", namespace, roles), image="team/train:1"
+        settings.model_copy(update={"strategy": ByPod()}), JobContext("trial-7", namespace, roles), image="team/train:1"
     )
     return planned.job_set
 
@@ -108,7 +108,7 @@ def test_the_job_set_of_a_strategy_is_taken_as_it_is(api: Objects, namespace: st
         {"command": ["python3", "train.py"], "strategy": strategy, "resources": resources}
     )
     placement = {role.name: Placement() for role in settings.roles()}
-    job_set = plan(settings, Facts("trial-7", namespace, placement), image="team/train:1").job_set
+    job_set = plan(settings, JobContext("trial-7", namespace, placement), image="team/train:1").job_set
     taken = api.create(job_set, manager="tests", dry_run=True)
     for asked, made in zip(job_set["spec"]["replicatedJobs"], taken["spec"]["replicatedJobs"], strict=True):
         assert made["template"].get("metadata", {}) == asked["template"].get("metadata", {}), "nothing was pruned"

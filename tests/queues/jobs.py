@@ -18,8 +18,8 @@ from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
 from components.node_groups import placement as node_placement
 from components.queues import QueueArgs, flavors, quota, topology
+from components.queues.capacity import PodSet
 from components.queues.flavors import Flavor
-from components.queues.room import PodSet
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube import Kube

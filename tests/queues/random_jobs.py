@@ -7,7 +7,7 @@ from pathlib import Path
 
 import yaml
 
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from stack import StackConfig
 from tests.queues.jobs import chief, workers
 from tests.queues.model import CPU, Pods, Rules

@@ -11,7 +11,7 @@ from cli.commands.why import command as why
 from components.base.labels import HOSTNAME, QUEUE_LABEL
 from components.base.model import Resources
 from components.queues import topology
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from tests.queues.docs_job import BLOCK, UNCONSTRAINED, asking
 from tests.queues.jobs import Jobs, workers
 from tests.queues.placed import H100, QUEUES

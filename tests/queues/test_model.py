@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from core.errors import ApiError
 from stack import StackConfig
 from tests.queues.jobs import Jobs, Seen, next_second

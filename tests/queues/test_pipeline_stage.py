@@ -17,7 +17,7 @@ from tests.queues.random_jobs import SETTINGS
 from tests.support.rendering import PROJECT, settings_of
 from tests.support.waiting import eventually
 from workloads.pipeline.component import PipelineArgs
-from workloads.pipeline.facts import facts_of
+from workloads.pipeline.context import pipeline_context
 from workloads.pipeline.manifest import steps_of
 
 _PARAMETER = re.compile(r"\{\{inputs\.parameters\.([\w-]+)\}\}")
@@ -52,7 +52,7 @@ def _job_set(name: str, tree: dict[str, Any]) -> Object:
     resolved = stack.load(Settings({**tree, "namespace": "tensorplane-dev"}))
     pipeline = resolved.config.workloads[name]
     assert isinstance(pipeline, PipelineArgs)
-    steps = steps_of(pipeline, facts_of(name, pipeline, resolved.platform))["train"]
+    steps = steps_of(pipeline, pipeline_context(name, pipeline, resolved.platform))["train"]
     found: Object = json.loads(_PARAMETER.sub(rf"{name}-\1", json.dumps(steps.job_set())))
     return _bare(found)
 

@@ -13,7 +13,7 @@ from tests.serving.digits import Nearest
 from tests.serving.server import HalfPlus, Server, running
 from tests.support import browser
 from workloads.model_server import serving_config
-from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServedModel
 
 _MODELS = ("half", "plus", "native", "digits", "metered", "warm")
 

@@ -17,7 +17,7 @@ import tensorflow as tf
 from tests.serving.server import HalfPlus, Server, running
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from workloads.model_server import serving_config
-from workloads.model_server.batching import BatchingArgs
+from workloads.model_server.settings import BatchingArgs
 
 _SETTINGS = {"maxBatchSize": 8, "allowedBatchSizes": [4, 8], "batchTimeoutMicros": 20000}
 

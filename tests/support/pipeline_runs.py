@@ -16,7 +16,7 @@ from components.node_groups import fleet
 from components.node_groups.settings import NodeGroupArgs
 from workloads.pipeline import manifest as pipeline_manifest
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageFacts, Stored
+from workloads.pipeline.stage_pods import StageContext, Stored
 from workloads.pods.files import bundle
 from workloads.pods.mounts import Mountable
 
@@ -88,9 +88,10 @@ class Ran:
 def template() -> dict[str, Any]:
     """The pipeline's WorkflowTemplate."""
     stored = {name: Stored(Mountable("data", one_node=True), f"datasets/{name}", {}) for name in _DATASETS}
-    stages = {name: StageFacts(f"registry.example/{name}@sha256:{'0c7a3b0e' * 8}") for name in STAGES}
-    facts = pipeline_manifest.Facts(NAME, NAMESPACE, stages, stored, "python:3", bundle("texts-runtime", {}), {})
-    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": STAGES}), facts)
+    stages = {name: StageContext(f"registry.example/{name}@sha256:{'0c7a3b0e' * 8}") for name in STAGES}
+    library = bundle("texts-runtime", {})
+    context = pipeline_manifest.PipelineContext(NAME, NAMESPACE, stages, stored, "python:3", library, {})
+    return pipeline_manifest.template(PipelineSettings.model_validate({"stages": STAGES}), context)
 
 
 def workflow(

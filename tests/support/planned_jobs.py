@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from workloads.training_job.manifest import Facts, JobManifest, Placement, plan
+from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 IMAGE = "team/train:1"
 SETTINGS = {"command": ["python3", "train.py"], "strategy": {"kind": "multiWorkerMirrored", "workers": 2}}
 
 
-def facts(*roles: str, **known: Any) -> Facts:
-    return Facts("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
+def facts(*roles: str, **known: Any) -> JobContext:
+    return JobContext("trial-7", "ml", placement={role: Placement() for role in roles or ("worker",)}, **known)
 
 
-def planned(known: Facts | None = None, **settings: Any) -> JobManifest:
+def planned(known: JobContext | None = None, **settings: Any) -> JobManifest:
     return plan(JobSettings.model_validate({**SETTINGS, **settings}), known or facts(), image=IMAGE)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
-from workloads.training_job.manifest import Facts, JobManifest, Placement, plan
+from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 Event = dict[str, Any]
@@ -29,7 +29,7 @@ def planned(before: JobManifest | None = None, **changed: Any) -> JobManifest:
     settings = {key: value for key, value in {**_SETTINGS, **changed}.items() if value is not None}
     return plan(
         JobSettings.model_validate(settings),
-        Facts(
+        JobContext(
             "digits",
             "ml",
             placement={"worker": facts.get("placement", Placement())},

@@ -11,7 +11,7 @@ import pytest
 from cli.access import Access
 from cli.serving import rest
 from workloads.model_server import serving_config
-from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServedModel
 
 NAMESPACE = "tensorplane-dev"
 HALF = {"volume": "models", "path": "half", "versions": {"latest": 2}, "labels": {"stable": 2, "canary": 3}}

@@ -1,32 +1,34 @@
-"""Checks of a model server's settings, also where another workload embeds them."""
+"""Checks of a model server's settings, also where another workload embeds them, and of servers and the jobs that
+publish to them.
+"""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from components.base.model import NAME_LIMIT
-from components.base.problems import Key, Problem
-from components.queues.room import PodSet
-from workloads.family import Declared
-from workloads.model_server.batching import BatchingArgs
+from components.base.problems import Key, Note, Problem, did_you_mean
+from components.queues.capacity import PodSet
+from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import model_sources
 from workloads.model_server.canary import checks as canary_checks
 from workloads.model_server.exposure import checks as exposure_checks
 from workloads.model_server.fetched_model import checks as fetched_model_checks
 from workloads.model_server.page import NAME_SUFFIX
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import mount_checks, resources
-from workloads.rules import stream_references
+from workloads.model_server.settings import BatchingArgs, ServedModel, ServerSettings
+from workloads.pods import checks as pods_checks
+from workloads.pods import resources
+from workloads.pods.mounts import Location
 from workloads.scaling import checks as scaling_checks
 
 _NO_PART_OF_A_URL = re.compile(r"[:%?#\s]")
 
 
-def faults(
+def find_problems(
     settings: ServerSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the server and its service account. `at`: the path of its settings."""
-    yield from resources.faults(pod_sets, at, declared)
-    yield from resources.count_faults(pod_sets, at, declared)
+    """Every problem. `name`: of the server and its service account. `at`: the path of its settings."""
+    yield from resources.find_problems(pod_sets, at, declared)
+    yield from resources.find_count_problems(pod_sets, at, declared)
     if not settings.served:
         reason = "required setting is missing: the model; set it, or models for several"
         yield Problem((*at, "model"), reason)
@@ -34,16 +36,16 @@ def faults(
         yield Problem((*at, "models"), "conflicts with model; remove one of them", given=((*at, "model"),))
     for model, served in settings.served.items():
         yield from _model(model, served, name, (*at, *settings.key_of(model)), declared)
-    yield from canary_checks.faults(settings, name, at, declared)
+    yield from canary_checks.find_problems(settings, name, at, declared)
     if settings.batching:
         yield from _batching(settings.batching, (*at, "batching"))
     if settings.gpu_memory_fraction and not settings.resources.gpus:
         reason = "is set, but the server has no GPU; set resources.gpus, or remove it"
         yield Problem((*at, "gpuMemoryFraction"), reason, given=((*at, "resources"),))
-    yield from exposure_checks.faults(settings, name, at, declared)
+    yield from exposure_checks.find_problems(settings, name, at, declared)
     yield from _page(settings, name, at)
-    yield from scaling_checks.faults(settings, at, declared)
-    yield from stream_references.check(settings.streams, (*at, "streams"), declared.streams)
+    yield from scaling_checks.find_problems(settings, at, declared)
+    yield from pods_checks.check_stream_uses(settings.streams, (*at, "streams"), declared.streams)
     yield from _of_streams(settings, at)
 
 
@@ -55,7 +57,7 @@ def _page(settings: ServerSettings, name: str, at: Key) -> Iterator[Problem]:
 
 
 def _of_streams(settings: ServerSettings, at: Key) -> Iterator[Problem]:
-    """Faults of a server that reads streams: its image is no TensorFlow Serving."""
+    """Problems of a server that reads streams: its image is no TensorFlow Serving."""
     if not settings.streams:
         return
     if settings.image is None:
@@ -75,11 +77,11 @@ def _model(model: str, served: ServedModel, server: str, at: Key, declared: Decl
     if served.location:
         where, volume = (*at, served.key("volume")), served.location.volume
         if served.from_job is None:
-            # Otherwise, it is a fault of the job.
-            yield from mount_checks.check_volume(volume, where, declared.volumes)
-        yield from mount_checks.check_access(server, volume, where, declared.volumes, read_only=True)
-        yield from mount_checks.check_stream(volume, where, declared.records)
-    yield from fetched_model_checks.faults(served, model, at, declared.cluster)
+            # Otherwise, it is a problem of the job.
+            yield from pods_checks.check_volume(volume, where, declared.volumes)
+        yield from pods_checks.check_access(server, volume, where, declared.volumes, read_only=True)
+        yield from pods_checks.check_stream(volume, where, declared.records)
+    yield from fetched_model_checks.find_problems(served, model, at, declared.cluster)
     if _NO_PART_OF_A_URL.search(model):
         reason = f"the model name {model!r} cannot be part of a TensorFlow Serving URL"
         yield Problem((*at, served.key("path")), f"{reason}; use a last path element without spaces and : % ? #")
@@ -97,3 +99,72 @@ def _batching(batching: BatchingArgs, at: Key) -> Iterator[Problem]:
         good = sorted({*(size for size in sizes if size < most), most})
         reason = f"sizes must ascend to maxBatchSize, which is {most}; use {good}"
         yield Problem((*at, "allowedBatchSizes"), reason, given=((*at, "maxBatchSize"),))
+
+
+def check_model_sources(workloads: Mapping[Key, WorkloadArgs], declared: frozenset[str]) -> Iterator[Problem]:
+    """A problem for each name that means no folder. `declared`: names of all workloads, those that failed validation
+    included, of which nothing is concluded."""
+    by_name = {at[-1]: one for at, one in workloads.items()}
+    yield from _published_to_uris(workloads, by_name)
+    for at, server in workloads.items():
+        if not isinstance(server, ServerSettings):
+            continue
+        for name, model in server.served.items():
+            job = model.from_job
+            if job is None or model.location is not None or (job in declared and job not in by_name):
+                continue
+            reason = model_sources.folder(job, by_name)
+            if isinstance(reason, str):
+                where = (*at, *server.key_of(name), "from")
+                yield _source_problem(where, reason, job, is_known=job in by_name)
+
+
+def _source_problem(at: Key, reason: str, job: str, *, is_known: bool) -> Problem:
+    cause = ("workloads", job)
+    return Problem(at, reason, given=(cause,), lacks=() if is_known else cause, by_names=not is_known)
+
+
+def _published_to_uris(workloads: Mapping[Key, WorkloadArgs], by_name: Mapping[str, WorkloadArgs]) -> Iterator[Problem]:
+    for at, job in workloads.items():
+        for target, key in job.publishes_to.items():
+            if (model := model_sources.served(target, by_name)) and model.uri:
+                reason = f"{target} serves a model from a URI, to which nothing can be published"
+                remedy = "give its model a volume and a path"
+                given = (("workloads", target.partition("/")[0]),)
+                yield Problem((*at, *key), f"{reason}; {remedy}", given=given)
+
+
+def unwritten_model_notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Note]:
+    """A note for each server whose folder no job writes to, although jobs write to its volume."""
+    written: dict[str, set[str]] = {}
+    published = {server for workload in workloads.values() for server in workload.publishes_to}
+    for workload in workloads.values():
+        if place := workload.models_written:
+            written.setdefault(place.volume, set()).add(place.path)
+    for at, key, place in _read_models(workloads):
+        if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
+            continue
+        paths, path = written[place.volume], place.path
+        # A job's code may write to other folders on the volume.
+        if not any(f"{path}/".startswith(f"{one}/") for one in paths):
+            reason = f"no job of the stack writes models to {path} on volume {place.volume}"
+            near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
+            yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")
+
+
+def _read_models(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[tuple[Key, Key, Location]]:
+    """The folders that servers name themselves, with the server's path and the model's key in it."""
+    for at, server in workloads.items():
+        if isinstance(server, ServerSettings):
+            for name, folder in server.folders.items():
+                if server.served[name].from_job is None:
+                    yield at, server.key_of(name), folder
+
+
+def check_server_name(server: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """A problem if no model server has this name, as `SERVER` or `SERVER/MODEL`."""
+    if server not in declared.models:
+        known = sorted(declared.models)
+        remedy = f"choose one of {', '.join(known)}{did_you_mean(server, known)}" if known else "declare one"
+        reason = f"no model server is named {server!r}; {remedy}"
+        yield Problem(at, reason, given=(("workloads",),), lacks=("workloads", server), by_names=True)

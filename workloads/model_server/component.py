@@ -11,22 +11,21 @@ from components import versions
 from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs
 from workloads.model_server import checks as server_checks
 from workloads.model_server import manifest as manifests
 from workloads.model_server import page as model_page
-from workloads.model_server import serves, serving_network
+from workloads.model_server import serves
 from workloads.model_server.exposure import component as exposure_component
 from workloads.model_server.exposure.settings import GatewayArgs
 from workloads.model_server.manifest import GRPC_PORT, REST_PORT
-from workloads.model_server.page_settings import ModelPageArgs
-from workloads.model_server.serving import Serving
+from workloads.model_server.serving import Serving, allow_connections
 from workloads.model_server.serving_pods import NOT_AWAITED, Pods
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import service_monitor
-from workloads.pods.mount_settings import Location
+from workloads.model_server.settings import ModelPageArgs, ServerSettings
+from workloads.pods import objects
+from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.scaling import autoscaler as scaling_component
 
@@ -74,7 +73,7 @@ class ModelServerArgs(ServerSettings, WorkloadArgs):
         return [replace(pods, count=pods.count + 1) for pods in self.pod_sets()]
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from server_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from server_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "ModelServer":
         return ModelServer(name, self, at=at, platform=platform, opts=opts)
@@ -97,7 +96,7 @@ class ModelServer(Workload):
         props = _props(args, image)
         super().__init__(registered.MODEL_SERVER, name, dict(props), opts)
         serving = Serving(Owner(self, name, platform.namespace, manifests.PART), args, platform)
-        serving_network.allow(serving)
+        allow_connections(serving)
         pods = Pods.of(serving, image)
         deployment = pods.stable()
         service, routes = _expose(serving)
@@ -122,7 +121,7 @@ def _expose(serving: Serving) -> "tuple[k8s.core.v1.Service, Sequence[pulumi.Res
     ports = _ports(args)
     service = exposure_component.service(owner, args.expose, platform.cluster.args, ports, NOT_AWAITED)
     if serving.is_monitored:
-        exposure_component.custom(owner, service_monitor.service_monitor(owner.identity), [service])
+        exposure_component.custom(owner, objects.service_monitor(owner.identity), [service])
     if not isinstance(args.expose, GatewayArgs):
         return service, ()
     tracks = exposure_component.of_tracks(owner, ports, NOT_AWAITED) if args.tried_by_route else []

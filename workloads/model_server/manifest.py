@@ -10,8 +10,7 @@ from components.base.labels import HOSTNAME, ZONE
 from workloads.model_server import serving_config
 from workloads.model_server.fetched_model import manifest as fetched_model_manifest
 from workloads.model_server.fetched_model.manifest import Fetching
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 from workloads.pods import pod
 from workloads.pods.files import Bundle, bundle
 from workloads.pods.mounts import Mountable

@@ -5,9 +5,8 @@ from typing import TypeVar
 
 from components.base.problems import did_you_mean
 from workloads.family import WorkloadArgs
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
-from workloads.pods.mount_settings import Location
+from workloads.model_server.settings import ServedModel, ServerSettings
+from workloads.pods.mounts import Location
 from workloads.training_job.settings import JobSettings
 
 W = TypeVar("W", bound=WorkloadArgs)

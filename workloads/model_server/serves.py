@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from workloads.model_server.canary.settings import CanaryArgs, GateArgs
-from workloads.model_server.served_model import ServedModel, VersionPolicy
+from workloads.model_server.settings import ServedModel, VersionPolicy
 
 
 def words(served: Mapping[str, ServedModel]) -> dict[str, str]:

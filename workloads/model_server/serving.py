@@ -11,9 +11,10 @@ from workloads.model_server import page as model_page
 from workloads.model_server.canary import component as rollouts
 from workloads.model_server.canary.manifest import Rollout
 from workloads.model_server.exposure import manifest as exposing
+from workloads.model_server.exposure import manifest as exposure_manifest
 from workloads.model_server.fetched_model import manifest as fetched_model_manifest
 from workloads.model_server.fetched_model.manifest import Fetching
-from workloads.model_server.manifest import ConfigFiles
+from workloads.model_server.manifest import GRPC_PORT, REST_PORT, ConfigFiles
 from workloads.model_server.settings import ServerSettings
 from workloads.pods import sources
 from workloads.pods.owner import Owner
@@ -73,3 +74,14 @@ class Serving:
     def is_monitored(self) -> bool:
         """Whether it has metrics for Prometheus' operator."""
         return self.files is not None and self.by_operator
+
+
+def allow_connections(serving: Serving) -> None:
+    """Let in the clients, and let the pods fetch their models."""
+    page = [{"podSelector": {"matchLabels": serving.page.selector}}] if serving.args.page else []
+    scales = serving.args.scaling is not None and serving.args.scaling.by_metrics
+    prometheus = map(exposure_manifest.of_namespace, serving.platform.settings.prometheus.namespaces if scales else ())
+    clients = None if serving.clients is None else [*serving.clients, *page, *prometheus]
+    serving.owner.allow_clients([GRPC_PORT, REST_PORT], clients)
+    if serving.fetching:
+        serving.owner.allow_egress(serving.fetching.destinations())

@@ -5,8 +5,7 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from workloads.model_server.batching import BatchingArgs
-from workloads.model_server.served_model import ServedModel, VersionPolicy
+from workloads.model_server.settings import BatchingArgs, ServedModel, VersionPolicy
 
 METRICS_PATH = "/monitoring/prometheus/metrics"
 """Of the metrics on the REST port."""

@@ -10,14 +10,14 @@ import pulumi_kubernetes as k8s
 from components.base.labels import SKIP_AWAIT
 from components.node_groups import placement as node_placement
 from workloads.family import created
-from workloads.model_server import gpu_memory
+from workloads.model_server import gpus
 from workloads.model_server import manifest as manifests
 from workloads.model_server.canary import component as rollouts
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX
 from workloads.model_server.canary.manifest import LABELS, READINESS_GATES, STABLE_LABELS
 from workloads.model_server.manifest import REST_PORT, ConfigFiles
 from workloads.model_server.serving import Serving
-from workloads.pods import references, service_monitor
+from workloads.pods import objects, references
 from workloads.pods.streams import in_pod
 
 NOT_AWAITED = {SKIP_AWAIT: "true"}
@@ -115,9 +115,9 @@ class Pods:
                 models=volumes,
                 fetching=serving.fetching,
                 of_streams=in_pod(streams),
-                gpu_memory=gpu_memory.reserved(args, platform.cluster.fleet),
+                gpu_memory=gpus.reserved_memory(args, platform.cluster.fleet),
                 placement=node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False),
-                annotations=service_monitor.annotations(REST_PORT) if by_annotations else {},
+                annotations=objects.annotations(REST_PORT) if by_annotations else {},
                 labels=track.pod_labels,
                 readiness_gates=track.gates,
             )

@@ -9,7 +9,7 @@ from components import versions
 from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs
 from workloads.notebook import checks as notebook_checks
@@ -51,7 +51,7 @@ class NotebookArgs(NotebookSettings, WorkloadArgs):
         return {self.queue: ("queue",)} if self.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from notebook_checks.faults(self, name, at, declared)
+        yield from notebook_checks.find_problems(self, name, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Notebook":
         return Notebook(name, self, platform=platform.settings, opts=opts)

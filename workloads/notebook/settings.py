@@ -4,12 +4,11 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import In, Model, Name, Resources
-from workloads.pods.egress import Egress
-from workloads.pods.mount_settings import Location, MountArgs
-from workloads.training_job.package_settings import Package
-from workloads.training_job.settings import Value, Variable
+from components.base.value_types import Image
+from workloads.pods.mounts import Location, MountArgs
+from workloads.pods.objects import Egress
+from workloads.training_job.settings import Package, Value, Variable
 
 
 class NotebookSettings(Model):

@@ -1,4 +1,4 @@
-"""Checks of a pipeline: of each stage, and of all together."""
+"""Checks of a pipeline: of each stage, its inputs' keys and its model server, and of all together."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -7,19 +7,21 @@ from dataclasses import replace
 from components.base.model import NAME_LIMIT
 from components.base.problems import Key, Problem, did_you_mean, unknown_name
 from components.datasets.settings import DatasetArgs
-from components.queues.room import PodSet
-from workloads.family import Declared
-from workloads.pipeline import join_key_checks, stage_server_checks
-from workloads.pipeline.input_settings import StageInput
+from components.queues.capacity import PodSet
+from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import checks as model_server_checks
+from workloads.model_server import model_sources
+from workloads.model_server.settings import ServerSettings
+from workloads.pipeline.join_key import JoinKey
 from workloads.pipeline.run import ENTRY, HASH, STEPS
-from workloads.pipeline.settings import PipelineSettings
+from workloads.pipeline.settings import PipelineSettings, StageArgs, StageInput
 from workloads.pipeline.stage_pods import MODEL_URL, OUT, path_of
-from workloads.pipeline.stage_settings import StageArgs
 from workloads.pipeline.steps.agent import NAME_SUFFIX
 from workloads.pipeline.triggers import checks as triggers_checks
-from workloads.pods import command, file_checks, mount_checks, process, resources
+from workloads.pods import checks as pods_checks
+from workloads.pods import command, resources
 from workloads.training_job import checks as training_job_checks
-from workloads.training_job import gpu_support, queueing, tensorflow_image
+from workloads.training_job import queueing, tensorflow_image
 from workloads.training_job.settings import JobSettings
 
 _NAME_LIMIT = NAME_LIMIT - len("-") - HASH
@@ -42,16 +44,16 @@ _OF_PROGRAMS = frozenset(
 )
 """Settings of a stage that is no job."""
 _OF_ARGO = "ARGO_"
-_MOST_BYTES = process.MOST_BYTES_OF_VARIABLE - 16 * 1024
+_MOST_BYTES = command.MOST_BYTES_OF_VARIABLE - 16 * 1024
 """Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
 
 
-def faults(
+def find_problems(
     settings: PipelineSettings, name: str, at: Key, pods: Mapping[str, PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault of a pipeline. `pods`: those of each stage."""
+    """Every problem of a pipeline. `pods`: those of each stage."""
     if len(name) > _NAME_LIMIT:
         reason = f"the name has {len(name)} characters; shorten it to {_NAME_LIMIT}, so that its runs' names"
         yield Problem(at, f"{reason} stay valid")
@@ -63,8 +65,8 @@ def faults(
         yield from _datasets(args, name, where, declared)
         yield from _paths(args, where, declared)
         yield from _templates(args, where)
-        yield from stage_server_checks.faults(args, name, where, declared)
-        yield from join_key_checks.faults(args, where)
+        yield from _check_server(args, name, where, declared)
+        yield from _check_join_keys(args, where)
         if args.publish:
             continue
         if args.training:
@@ -80,7 +82,7 @@ def faults(
     yield from _names(settings, at)
     yield from _outputs(settings, at)
     yield from _cycles(settings, at)
-    yield from triggers_checks.faults(settings, name, at, declared)
+    yield from triggers_checks.find_problems(settings, name, at, declared)
 
 
 def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
@@ -93,15 +95,15 @@ def _datasets(stage: StageArgs, name: str, at: Key, declared: Declared) -> Itera
 
 
 def _dataset(dataset: str, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a dataset that is not declared, or on whose volume pods and agent may not write: they keep there which
-    parts they have worked on."""
+    """Problems of a dataset that is not declared, or whose volume pods and agent may not write to: they record there
+    which parts they have worked on."""
     if dataset not in declared.datasets:
         yield unknown_name(at, "dataset", dataset, declared.datasets)
     elif args := declared.datasets[dataset]:
         given = (("datasets", dataset),)
         for account in (name, f"{name}{NAME_SUFFIX}"):
-            for fault in mount_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
-                yield replace(fault, given=(*fault.given, *given))
+            for problem in pods_checks.check_access(account, args.volume, at, declared.volumes, read_only=False):
+                yield replace(problem, given=(*problem.given, *given))
 
 
 def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Problem]:
@@ -174,7 +176,7 @@ def _names(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
 
 
 def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a stage that is a job."""
+    """Problems of a stage that is a job."""
     given, name = ((*at, "job"),), f"{pipeline}-{key}"
     for field in sorted(stage.model_fields_set & _OF_PROGRAMS):
         key = StageArgs.model_fields[field].alias or field
@@ -191,15 +193,15 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
     if stage.accelerator is not None and stage.job and stage.job.resources.accelerator is not None:
         yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
         return
-    for fault in training_job_checks.faults(job, name, (*at, "job"), declared, account=pipeline):
-        yield _named(fault, stage, (*at, "job"), at)
+    for problem in training_job_checks.find_problems(job, name, (*at, "job"), declared, account=pipeline):
+        yield _named(problem, stage, (*at, "job"), at)
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
-    there = file_checks.paths(None, stage.files, declared.project)
+    there = pods_checks.paths_in_pod(None, stage.files, declared.project)
     known = stage.image is None or bool(stage.files)
-    yield from command.faults(program, there, at, (*at, "command"), known=known)
-    yield from file_checks.faults(None, stage.files, at, declared.project)
+    yield from command.find_problems(program, there, at, (*at, "command"), known=known)
+    yield from pods_checks.check_files(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
     yield from _size(stage, program, at)
     if stage.program_resources.gpus and not declared.cluster.images.train_gpu:
@@ -255,14 +257,14 @@ def _size(stage: StageArgs, program: list[str], at: Key) -> Iterator[Problem]:
 
 
 def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: Declared) -> Iterator[Problem]:
-    """Faults of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
+    """Problems of the stage's pods on the nodes, and in its queue. `at`: the pipeline's path; `where`: the stage's."""
     if stage.accelerator is not None and stage.resources.accelerator is not None:
         reason = "conflicts with resources.accelerator; remove one of them"
         yield Problem((*where, "accelerator"), reason, given=((*where, "resources"),))
         return
-    found = [_named(fault, stage, where, where) for fault in resources.faults([pods], at, declared)]
+    found = [_named(problem, stage, where, where) for problem in resources.find_problems([pods], at, declared)]
     yield from found
-    yield from gpu_support.faults([pods], stage.image, at, declared)
+    yield from tensorflow_image.check_gpu_support([pods], stage.image, at, declared)
     if stage.queue is None:
         if stage.program_resources.gpus:
             key = "accelerator" if stage.accelerator else "resources"
@@ -271,20 +273,20 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
             yield Problem((*where, "queue"), reason, given=((*where, key), ("queues",)))
     elif stage.queue not in declared.queues:
         yield unknown_name((*where, "queue"), "queue", stage.queue, declared.queues)
-    elif (room := declared.rooms.get(stage.queue)) and not found:
+    elif (capacity := declared.capacities.get(stage.queue)) and not found:
         # Kueue admits each pod by itself.
         one = [replace(pods, count=1)]
-        yield from queueing.never_admitted(where, room, one)
-        yield from queueing.above_share(at, room, one)
+        yield from queueing.never_admitted(where, capacity, one)
+        yield from queueing.above_share(at, capacity, one)
 
 
-def _named(fault: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
-    """A fault of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
+def _named(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
+    """A problem of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
     inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
     if stage.accelerator is None:
-        return fault
-    cause = [outside] if any(inside[: len(each)] == each for each in fault.given) else []
-    return replace(fault, path=outside if fault.path == inside else fault.path, given=(*fault.given, *cause))
+        return problem
+    cause = [outside] if any(inside[: len(each)] == each for each in problem.given) else []
+    return replace(problem, path=outside if problem.path == inside else problem.path, given=(*problem.given, *cause))
 
 
 def _outputs(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
@@ -326,3 +328,92 @@ def _circle(start: str, after: Mapping[str, Mapping[str, str]]) -> Sequence[str]
                 seen.add(before)
                 ways.append([*way, before])
     return []
+
+
+def _check_join_keys(stage: StageArgs, at: Key) -> Iterator[Problem]:
+    """Keys that nothing is joined by, and those to which no name can be equal. `at`: the path of the stage."""
+    stated = {name: one.key for name, one in stage.inputs.items() if one.key}
+    for name, key in stated.items():
+        yield from _join_key(stage, stage.inputs[name], key, (*at, "inputs", name))
+    texts = {
+        name: stated[name].groups if name in stated else 1 for name, one in stage.inputs.items() if _is_joined(one)
+    }
+    if stage.join == "name" and len({*texts.values()}) > 1:
+        most = max(texts, key=lambda name: texts[name])
+        least = next(name for name, count in texts.items() if count != texts[most])
+        reason = f"has {texts[most]} pairs of parentheses, but the key of {least} is {_count_of_texts(texts[least])}"
+        given = tuple((*at, "inputs", name, "key") for name in texts if name != most)
+        remedy = "give each key of the stage the same number of parentheses"
+        yield Problem((*at, "inputs", most, "key"), f"{reason}; {remedy}", given=given)
+
+
+def _join_key(stage: StageArgs, source: StageInput, key: JoinKey, at: Key) -> Iterator[Problem]:
+    where = (*at, "key")
+    if stage.join != "name":
+        reason = "is set, but only join: name compares keys; set that, or remove key"
+        yield Problem(where, reason, given=((*at[:-2], "join"),))
+    elif source.split.is_whole:
+        reason = "is set, but the input is not split, so it has no parts to join; set its split, or remove key"
+        yield Problem(where, reason, given=((*at, "split"),))
+    elif source.split.by == "directory" and key.pattern and "/" in key.pattern:
+        reason = f"{key.pattern!r} has a slash, but parts of split: directory are at the top of the dataset"
+        yield Problem(where, f"{reason}; remove it, or set split: file", given=((*at, "split"),))
+
+
+def _is_joined(source: StageInput) -> bool:
+    return not source.split.is_whole
+
+
+def _count_of_texts(texts: int) -> str:
+    return "one text" if texts == 1 else f"{texts} texts"
+
+
+_OF_PUBLISH = frozenset({"inputs", "output", "publish", "retries", "timeout_seconds"})
+"""The settings of a stage that publishes."""
+
+
+def _check_server(stage: StageArgs, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of a stage's server. `name`: that of the pipeline."""
+    if stage.server:
+        yield from model_server_checks.check_server_name(stage.server, (*at, "server"), declared)
+    if not stage.publish:
+        return
+    where = (*at, "publish")
+    for field in sorted(stage.model_fields_set - _OF_PUBLISH):
+        key = StageArgs.model_fields[field].alias or field
+        reason = "is about stages that run a program, and this one publishes a model; remove it, or publish"
+        yield Problem((*at, key), reason, given=(where,))
+    if len(stage.inputs) > 1:
+        reason = f"{len(stage.inputs)} inputs, but one has the model; keep one"
+        yield Problem((*at, "inputs"), reason, given=(where,))
+    for key, source in stage.inputs.items():
+        if not source.split.is_whole:
+            reason = "is set, but this stage publishes all files together; remove it"
+            yield Problem((*at, "inputs", key, "split"), reason, given=(where,))
+    yield from model_server_checks.check_server_name(stage.publish, where, declared)
+    if folder := declared.models.get(stage.publish):
+        for problem in pods_checks.check_access(name, folder.volume, where, declared.volumes, read_only=False):
+            yield replace(problem, given=(*problem.given, ("workloads", stage.publish.partition("/")[0])))
+
+
+def check_servers_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of a pipeline and its servers: one that does not let it in, or that would never serve what it gets."""
+    by_name = {at[-1]: one for at, one in workloads.items()}
+    for at, pipeline in workloads.items():
+        if not isinstance(pipeline, PipelineSettings):
+            continue
+        for server in pipeline.servers:
+            found = by_name.get(server)
+            clients = found.clients if isinstance(found, ServerSettings) else None
+            if clients is not None and at[-1] not in {client.workload for client in clients}:
+                reason = f"does not let in pipeline {at[-1]}; add {{workload: {at[-1]}}}"
+                yield Problem((*at[:-1], server, "clients"), reason, given=(at,))
+        for name, stage in pipeline.stages.items():
+            model = model_sources.served(stage.publish, by_name) if stage.publish else None
+            if model and model.policy.specific:
+                key = "pin" if model.pin else "versions"
+                reason = (
+                    f"{stage.publish} serves only the versions that its {key} names, so the stage would wait for ever"
+                )
+                given = (("workloads", str(stage.publish).partition("/")[0]),)
+                yield Problem((*at, "stages", name, "publish"), f"{reason}; remove {key} there", given=given)

@@ -13,16 +13,15 @@ from components.base import outputs as registered
 from components.base.names import digest_of
 from components.base.problems import Key, Problem
 from components.datasets.settings import DatasetArgs
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.manifest import REST_PORT
 from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline import executor
 from workloads.pipeline import manifest as manifests
-from workloads.pipeline.facts import facts_of
-from workloads.pipeline.settings import PipelineSettings, named
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.context import pipeline_context
+from workloads.pipeline.settings import PipelineSettings, StageArgs, named
 from workloads.pipeline.steps import component as steps_component
 from workloads.pipeline.triggers import component as triggers_component
 from workloads.pods import pod_sets
@@ -110,7 +109,9 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
         return {queue: ("stages", name, *at[name]) for name, queue in queues.items() if queue}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from pipeline_checks.faults(self, name, at, {stage: pods[0] for stage, pods in self.by_stage()}, declared)
+        yield from pipeline_checks.find_problems(
+            self, name, at, {stage: pods[0] for stage, pods in self.by_stage()}, declared
+        )
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Pipeline":
         return Pipeline(name, self, at=at, platform=platform, opts=opts)
@@ -144,7 +145,7 @@ class Pipeline(Workload):
         """`at`: the path of the settings."""
         _refuse_encrypted(args, at, platform)
         gpus = sum(pods.gpus for pods in args.pod_sets())
-        known = facts_of(name, args, platform.settings)
+        known = pipeline_context(name, args, platform.settings)
         images = sorted({each.image for each in known.stages.values() if each.image})
         props = registered.Pipeline(
             stages=list(args.stages),
@@ -181,7 +182,7 @@ def _queues_of_gpus(args: PipelineArgs) -> list[str]:
 def _template(
     owner: Owner,
     args: PipelineArgs,
-    known: manifests.Facts,
+    known: manifests.PipelineContext,
     at: Key,
     platform: Platform,
     needed: Sequence[pulumi.Resource],
@@ -198,7 +199,7 @@ def _template(
     )
 
 
-def _of_runs(owner: Owner, args: PipelineArgs, known: manifests.Facts) -> Iterator[pulumi.Resource]:
+def _of_runs(owner: Owner, args: PipelineArgs, known: manifests.PipelineContext) -> Iterator[pulumi.Resource]:
     """Objects of the pipeline that pods of its runs need."""
     yield from (owner.config_map(content) for content in manifests.code(args, known))
     yield owner.service_account()
@@ -224,7 +225,7 @@ def _volumes(args: PipelineArgs, platform: Platform) -> set[str]:
     return volumes | {platform.settings.models[server].volume for server in args.published_to}
 
 
-def _dag(args: PipelineArgs, known: manifests.Facts) -> dict[str, registered.PipelineStage]:
+def _dag(args: PipelineArgs, known: manifests.PipelineContext) -> dict[str, registered.PipelineStage]:
     """The stages as reports draw them."""
     gpus = {name: sum(pods.gpus for pods in found) for name, found in args.by_stage()}
     found = {}

@@ -1,4 +1,4 @@
-"""A pipeline's objects from its settings and from facts of the platform, without Pulumi and without a cluster."""
+"""A pipeline's objects from its settings and its context on the platform, without Pulumi and without a cluster."""
 
 import json
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from components.base.labels import PIPELINE, SOURCES
 from components.base.names import digest_of
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageFacts, Steps, Stored
+from workloads.pipeline.stage_pods import StageContext, Steps, Stored
 from workloads.pods.files import Bundle
 from workloads.pods.objects import Identity, Manifest
 
@@ -19,12 +19,13 @@ EXECUTOR_SUFFIX = "-executor"
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Facts of the platform for a pipeline: plain values, known without a cluster."""
+class PipelineContext:
+    """What a pipeline's manifests need besides its settings: names, and what the platform has for it. Plain values,
+    known without a cluster."""
 
     name: str
     namespace: str
-    stages: Mapping[str, StageFacts]
+    stages: Mapping[str, StageContext]
     datasets: Mapping[str, Stored]
     """The datasets that the settings name."""
     image: str
@@ -45,34 +46,34 @@ class Facts:
         return f"{self.name}{EXECUTOR_SUFFIX}"
 
 
-def steps_of(settings: PipelineSettings, facts: Facts) -> dict[str, Steps]:
+def steps_of(settings: PipelineSettings, context: PipelineContext) -> dict[str, Steps]:
     """The pods of each stage."""
     return {
         name: Steps(
-            facts.identity,
+            context.identity,
             name,
             stage,
-            facts.stages[name],
-            facts.datasets,
-            image=facts.image,
-            library=facts.library,
-            placement=facts.placement,
+            context.stages[name],
+            context.datasets,
+            image=context.image,
+            library=context.library,
+            placement=context.placement,
         )
         for name, stage in settings.stages.items()
     }
 
 
-def code(settings: PipelineSettings, facts: Facts) -> list[Bundle]:
+def code(settings: PipelineSettings, context: PipelineContext) -> list[Bundle]:
     """The ConfigMaps with the stages' files."""
-    return [part for one in steps_of(settings, facts).values() for part in one.code]
+    return [part for one in steps_of(settings, context).values() for part in one.code]
 
 
-def template(settings: PipelineSettings, facts: Facts) -> Manifest:
+def template(settings: PipelineSettings, context: PipelineContext) -> Manifest:
     """The WorkflowTemplate, of which each run is a Workflow."""
     # Hera takes a second to import.
     from workloads.pipeline import argo
 
-    steps = steps_of(settings, facts)
+    steps = steps_of(settings, context)
     about = {
         PIPELINE: digest_of({name: one.description for name, one in steps.items()}, length=16),
         SOURCES: json.dumps(
@@ -80,5 +81,5 @@ def template(settings: PipelineSettings, facts: Facts) -> Manifest:
             sort_keys=True,
         ),
     }
-    metadata = {**facts.identity.metadata(facts.name), "annotations": about}
-    return argo.workflow_template(settings, steps, executor=facts.executor, metadata=metadata)
+    metadata = {**context.identity.metadata(context.name), "annotations": about}
+    return argo.workflow_template(settings, steps, executor=context.executor, metadata=metadata)

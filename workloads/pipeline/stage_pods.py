@@ -8,8 +8,7 @@ from typing import Any
 
 from components.base.model import Resources
 from workloads.pipeline import stage_job
-from workloads.pipeline.input_settings import StageInput
-from workloads.pipeline.stage_settings import KEEPER, StageArgs
+from workloads.pipeline.settings import KEEPER, StageArgs, StageInput
 from workloads.pods import fence, pod, variables
 from workloads.pods.files import Bundle, bundles, fits_one
 from workloads.pods.mounts import Mountable
@@ -86,8 +85,8 @@ class Server:
 
 
 @dataclass(frozen=True)
-class StageFacts:
-    """Facts of the platform for one stage."""
+class StageContext:
+    """What the pods of one stage need besides its settings."""
 
     image: str
     placement: Mapping[str, Any] = field(default_factory=dict)
@@ -96,7 +95,7 @@ class StageFacts:
     """Labels that put a pod into its queue."""
     files: Mapping[str, bytes] = field(default_factory=dict)
     """The contents of its files, by path in the pod."""
-    job: training_job_manifest.Facts | None = None
+    job: training_job_manifest.JobContext | None = None
     """Those of its job, if it is one."""
     server: Server | None = None
     """The model server that it publishes to, or that its program asks."""
@@ -109,7 +108,7 @@ class Steps:
     owner: Identity
     name: str
     stage: StageArgs
-    facts: StageFacts
+    context: StageContext
     datasets: Mapping[str, Stored]
     image: str
     """Of the library's programs: any with Python 3.9 or newer."""
@@ -120,21 +119,21 @@ class Steps:
     @property
     def code(self) -> list[Bundle]:
         """ConfigMaps with the stage's files."""
-        if self.facts.job:
-            return [each for parts in self.facts.job.bundles().values() for each in parts]
-        return bundles(f"{self.owner.name}-{self.name}", self.facts.files)
+        if self.context.job:
+            return [each for parts in self.context.job.bundles().values() for each in parts]
+        return bundles(f"{self.owner.name}-{self.name}", self.context.files)
 
     @property
     def decisive(self) -> dict[str, Any]:
         """What decides the stage's results besides its input."""
         if job := self._job():
             program = self.stage.job.program if self.stage.job else []
-            return {"image": self.facts.image, "command": program, "training": job.run.decisive, **self._paths}
+            return {"image": self.context.image, "command": program, "training": job.run.decisive, **self._paths}
         if self.stage.publish:
             return {"publish": self.stage.publish}
-        code = bundles("code", self.facts.files)
+        code = bundles("code", self.context.files)
         return {
-            "image": self.facts.image,
+            "image": self.context.image,
             "command": self.stage.command,
             "params": dict(sorted(self.stage.params.items())),
             "code": [part.name for part in code],
@@ -178,7 +177,7 @@ class Steps:
 
     def _published(self) -> dict[str, Any]:
         """The server for its step (the library's `stages/publish.py`)."""
-        if (server := self.facts.server) is None or server.volume is None:
+        if (server := self.context.server) is None or server.volume is None:
             raise ValueError(f"stage {self.name} publishes to no folder: the checks refuse that")
         return {
             "server": server.name,
@@ -212,9 +211,9 @@ class Steps:
         if self.stage.publish:
             return self._publish()
         code = self.code
-        archived = not fits_one(self.facts.files)
+        archived = not fits_one(self.context.files)
         program = pod.Container(
-            image=self.facts.image,
+            image=self.context.image,
             resources=self.stage.program_resources,
             command=self.stage.command or (),
             env=variables.in_order(pod.variables({**dict(sorted(self.stage.params.items())), **self._asked()})),
@@ -224,7 +223,7 @@ class Steps:
             scratch=[self._out],
             shared_memory=self.stage.program_resources.gpus > 1,
         )
-        made = self._template(program, self.facts.placement, self.facts.queue_labels)
+        made = self._template(program, self.context.placement, self.context.queue_labels)
         (main,) = made["spec"]["containers"]
         keeper = self._container(
             KEEP, _RUN, _input(ITEM), self._out, main["name"], volumes=[self.stage.output], resources=KEEPER
@@ -235,7 +234,7 @@ class Steps:
 
     def _asked(self) -> dict[str, str]:
         """The variable with the model that the program asks."""
-        return {MODEL_URL: self.facts.server.url} if self.facts.server else {}
+        return {MODEL_URL: self.context.server.url} if self.context.server else {}
 
     def _publish(self) -> dict[str, Any]:
         """The pod that publishes a model, waits until the server serves it, and keeps that as the result."""
@@ -250,17 +249,19 @@ class Steps:
 
     def _of_server(self, mounted: Collection[str]) -> list[pod.VolumeMount]:
         """The volume of the server's versions, if it is not that of a dataset."""
-        volume = self.facts.server.volume if self.facts.server else None
+        volume = self.context.server.volume if self.context.server else None
         if volume is None or volume.claim in mounted:
             return []
         return [volume.at(f"{_VOLUMES}/{volume.claim}", read_only=False)]
 
     def _job(self) -> JobManifest | None:
         """The stage's job, whose name has the item's."""
-        if self.stage.training is None or self.facts.job is None:
+        if self.stage.training is None or self.context.job is None:
             return None
-        name = Recorded(f"{self.facts.job.name}-{_input(ID)}")
-        return training_job_manifest.plan(self.stage.training, self.facts.job, image=self.facts.image, recorded=name)
+        name = Recorded(f"{self.context.job.name}-{_input(ID)}")
+        return training_job_manifest.plan(
+            self.stage.training, self.context.job, image=self.context.image, recorded=name
+        )
 
     def job_set(self) -> Manifest:
         """The JobSet of a stage that is a job, with its inputs and a folder for its results."""

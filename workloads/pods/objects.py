@@ -1,14 +1,69 @@
-"""Auxiliary objects of a workload: ServiceAccount, ConfigMaps, NetworkPolicies."""
+"""Auxiliary objects of a workload: ServiceAccount, ConfigMaps, NetworkPolicies with the destinations outside of it, and
+monitors for Prometheus.
+"""
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from components.agent.code import API_SERVER_PORTS
-from components.base.labels import MANAGED_BY, NAME, TENSORPLANE
+from components.base.labels import (
+    COMPONENT,
+    MANAGED_BY,
+    NAME,
+    PROMETHEUS_PATH,
+    PROMETHEUS_PORT,
+    PROMETHEUS_SCRAPE,
+    TENSORPLANE,
+    TRACK,
+)
 from components.base.labels import labels as labels_of
-from workloads.pods.egress import INTERNET, Destination
+from components.base.model import Line, Model, refuse
 from workloads.pods.files import Bundle
+
+INTERNET = "internet"
+_METADATA = ipaddress.ip_address("169.254.169.254")
+_EXAMPLE = f"addresses as a CIDR, such as 203.0.113.0/24, or {INTERNET}"
+
+
+def _destination(value: str) -> str:
+    if value == INTERNET:
+        return value
+    try:
+        found = ipaddress.ip_network(value, strict=False)
+    except ValueError:
+        refuse(f"{_EXAMPLE}; a NetworkPolicy knows no host names")
+    if str(found) != value:
+        refuse(_EXAMPLE, str(found))
+    if _METADATA in found:
+        refuse(f"a range without {_METADATA}, where clouds give out the node's credentials; {INTERNET} has none")
+    return value
+
+
+class Destination(Model):
+    """Addresses that the job's pods may connect to. The addresses alone are enough: `egress: [10.20.0.0/16]`."""
+
+    cidr: Annotated[Line, AfterValidator(_destination)]
+    """Addresses as a CIDR, or `internet`: all public addresses."""
+    ports: Annotated[list[Annotated[int, Field(ge=1, le=65535)]], Field(default_factory=list)]
+    """TCP ports. All ports and protocols by default."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _cidr_alone(cls, value: Any) -> Any:
+        return {"cidr": value} if isinstance(value, str) else value
+
+
+def _one(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+Egress = Annotated[list[Destination], BeforeValidator(_one)]
+"""Destinations; `internet` alone is enough."""
+
 
 Manifest = dict[str, Any]
 """An object in Kubernetes' own spelling."""
@@ -120,4 +175,41 @@ def _policy(owner: Identity, suffix: str, types: Sequence[str], rules: Mapping[s
         "kind": "NetworkPolicy",
         "metadata": owner.metadata(f"{owner.name}-{suffix}"),
         "spec": {"podSelector": {"matchLabels": owner.selector}, "policyTypes": list(types), **rules},
+    }
+
+
+PATH = "/monitoring/prometheus/metrics"
+
+
+def annotations(port: int) -> dict[str, str]:
+    """Annotations of the pods, for a Prometheus that discovers pods by them."""
+    return {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(port), PROMETHEUS_PATH: PATH}
+
+
+def service_monitor(owner: Identity) -> Manifest:
+    """Scrapes the pods behind the server's Service, for the Prometheus operator."""
+    # The Services of a canary's tracks have the same pods once more.
+    once = [{"key": TRACK, "operator": "DoesNotExist"}]
+    labels = {**owner.selector, COMPONENT: owner.part}
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "ServiceMonitor",
+        "metadata": owner.metadata(owner.name),
+        "spec": {
+            "selector": {"matchLabels": labels, "matchExpressions": once},
+            "endpoints": [{"port": "rest", "path": PATH}],
+        },
+    }
+
+
+def pod_monitor(owner: Identity) -> Manifest:
+    """Scrapes the port `metrics` of the workload's pods, which have no Service, for the Prometheus operator."""
+    return {
+        "apiVersion": "monitoring.coreos.com/v1",
+        "kind": "PodMonitor",
+        "metadata": owner.metadata(owner.name),
+        "spec": {
+            "selector": {"matchLabels": owner.selector},
+            "podMetricsEndpoints": [{"port": "metrics", "path": "/metrics"}],
+        },
     }

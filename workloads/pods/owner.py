@@ -10,9 +10,8 @@ import pulumi_kubernetes as k8s
 from components.namespace import Namespace
 from workloads.family import Space
 from workloads.pods import objects
-from workloads.pods.egress import Destination
 from workloads.pods.files import Bundle
-from workloads.pods.objects import Identity, Manifest
+from workloads.pods.objects import Destination, Identity, Manifest
 
 
 @dataclass(frozen=True)

@@ -6,15 +6,16 @@ from components.clusters.settings import ClusterArgs
 from components.node_groups import placement
 from components.node_groups.fleet import Fleet
 from components.queues import topology
-from components.queues.room import PodSet, Room
+from components.queues.capacity import PodSet, QueueCapacity
 from workloads.pods import pod_sets
 from workloads.training_job.manifest import Placement
-from workloads.training_job.settings import JobSettings
-from workloads.training_job.within import Within
+from workloads.training_job.settings import JobSettings, Within
 
 
-def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | None) -> dict[str, Placement]:
-    """The placement of each role's pods. `room`: the quotas of the job's queue; None without a queue."""
+def of(
+    settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, capacity: QueueCapacity | None
+) -> dict[str, Placement]:
+    """The placement of each role's pods. `capacity`: of the job's queue; None without one."""
     return {
         pods.role: Placement(
             spec=placement.spec(
@@ -24,7 +25,7 @@ def of(settings: JobSettings, cluster: ClusterArgs, fleet: Fleet, room: Room | N
                 synchronous=pods.together,
                 queued=settings.queue is not None,
             ),
-            annotations={**_nearness(room, pods, settings.within), **_undisturbed(pods, cluster, fleet)},
+            annotations={**_nearness(capacity, pods, settings.within), **_undisturbed(pods, cluster, fleet)},
             network=_network(pods, cluster, fleet),
         )
         for pods in pod_sets.of(settings)
@@ -49,10 +50,10 @@ def _network(pods: PodSet, cluster: ClusterArgs, fleet: Fleet) -> Mapping[str, s
     return asked[0] if asked and asked.count(asked[0]) == len(asked) else {}
 
 
-def _nearness(room: Room | None, pods: PodSet, within: Within | None) -> dict[str, str]:
+def _nearness(capacity: QueueCapacity | None, pods: PodSet, within: Within | None) -> dict[str, str]:
     """Annotations of the pod template for topology-aware scheduling."""
-    if room is None or not room.levels or not pods.resources.gpus:
+    if capacity is None or not capacity.levels or not pods.resources.gpus:
         return {}
     if within is None:
         return topology.annotations(None, required=False)
-    return topology.annotations(room.levels[within.level], required=within.required)
+    return topology.annotations(capacity.levels[within.level], required=within.required)

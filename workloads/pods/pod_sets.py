@@ -1,6 +1,6 @@
 """A job's pods for the checks of queues and node groups."""
 
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.training_job.settings import JobSettings
 
 

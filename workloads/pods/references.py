@@ -5,7 +5,7 @@ from workloads.platform_settings import PlatformSettings
 from workloads.pods import streams
 from workloads.pods.mounts import Mountable
 from workloads.pods.pod import SecretFiles
-from workloads.pods.stream_settings import StreamUseArgs
+from workloads.pods.streams import StreamUseArgs
 from workloads.scaling import manifest as scaling_manifest
 
 

@@ -6,18 +6,18 @@ from components.base.model import Resources
 from components.base.problems import Key, Problem
 from components.node_groups.checks import pod_fit
 from components.node_groups.checks import pods as pod_checks
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
 
 
-def faults(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of requests that no node can meet. `at`: the path of the workload."""
+def find_problems(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of requests that no node can meet. `at`: the path of the workload."""
     fleet = declared.fleet
     for index, pods in enumerate(pod_sets):
         asked, where = pods.resources, (*at, *pods.at)
         if (asked, pods.at) in [(other.resources, other.at) for other in pod_sets[:index]]:
             continue
-        yield from pod_checks.faults(
+        yield from pod_checks.find_problems(
             fleet, asked, where, interruptible=pods.interruptible, synchronous=pods.together, workload=at
         )
         yield from _memory(asked, where)
@@ -28,7 +28,7 @@ def faults(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[
             yield Problem((*where, "gpus"), f"{reason}; {remedy}", given=(("cluster",), ("nodeGroups",)))
 
 
-def kinds_faults(pod_sets: Sequence[PodSet], at: Key) -> Iterator[Problem]:
+def kinds_problems(pod_sets: Sequence[PodSet], at: Key) -> Iterator[Problem]:
     """Problem of synchronous pods that could get different accelerators: without a queue, each pod is placed alone."""
     for pods in pod_sets:
         if pods.together and pods.count > 1 and len(pods.resources.accelerators) > 1:
@@ -59,8 +59,10 @@ def _network(pods: PodSet, where: Key, declared: Declared) -> Iterator[Problem]:
             yield Problem((*where, "extended", name), f"{reason}; {remedy}", given=(where, ("nodeGroups",)))
 
 
-def count_faults(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:
+def find_count_problems(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:
     """Problem of more pods than the nodes have room for, without a queue. `at`: the path of the workload."""
     for pods in pod_sets:
         shapes = declared.fleet.taking(pods.resources, interruptible=pods.interruptible)
-        yield from pod_fit.count_faults(pods.resources, pods.count, (*at, *pods.at), (*at, *pods.count_at), shapes)
+        yield from pod_fit.find_count_problems(
+            pods.resources, pods.count, (*at, *pods.at), (*at, *pods.count_at), shapes
+        )

@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from workloads.pods import pod
-from workloads.pods.file_settings import FOLDER, PACKAGE
+from workloads.pods.files import FOLDER, PACKAGE
 
 PROJECT = Path(__file__).resolve().parents[2]
 MOST_FILES = 5000

@@ -1,11 +1,35 @@
-"""Variables, files and labels of pods for the streams of a workload."""
+"""Streams of a workload: how the settings name them, and the variables, files and labels of its pods."""
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
+from pydantic import model_validator
+
+from components.base.model import Model, Name, refuse
 from workloads.pods import pod
+
+
+class StreamUseArgs(Model):
+    """How a workload uses a stream: it reads in a consumer group, or it writes."""
+
+    group: Name | None = None
+    """Consumer group in which the workload reads."""
+    producer: Name | None = None
+    """Producer as which the workload writes."""
+
+    @model_validator(mode="after")
+    def _one(self) -> Self:
+        if (self.group is None) == (self.producer is None):
+            refuse("exactly one of group and producer")
+        return self
+
+    @property
+    def client(self) -> str:
+        """Name of the consumer group or producer."""
+        return str(self.group or self.producer)
+
 
 VARIABLE = "STREAMS"
 """Variable for `runtime/tensorplane/declared_streams.py`."""

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from components.base.problems import Key, Problem, unknown_name
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.recorder.settings import RecorderSettings
-from workloads.rules import topics, without_gpus
+from workloads.rules import images
+from workloads.rules import streams as rules_streams
 
 _COPIES = 3
 """A window's records are in memory as they were read, and once more as its files."""
@@ -16,11 +17,11 @@ _BESIDES_MIB = 128
 """Memory of Python, Kafka's client and what it reads ahead."""
 
 
-def faults(
+def find_problems(
     settings: RecorderSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the workload and its service account. `at`: the path of its settings."""
-    yield from without_gpus.faults(
+    """Every problem. `name`: of the workload and its service account. `at`: the path of its settings."""
+    yield from images.check_without_gpus(
         settings.image,
         settings.resources,
         at,
@@ -31,7 +32,7 @@ def faults(
         uses_none="a recorder does not use GPUs",
     )
     read = settings.input
-    yield from topics.faults(read.stream, read.topic, read.use, (*at, "input"), declared.streams)
+    yield from rules_streams.check_topic(read.stream, read.topic, read.use, (*at, "input"), declared.streams)
     yield from _dataset(settings, name, at, declared)
     needed = settings.window.mib * _COPIES + _BESIDES_MIB
     if needed > settings.resources.memory_gib * 1024:
@@ -47,8 +48,8 @@ def _dataset(settings: RecorderSettings, name: str, at: Key, declared: Declared)
         return
     if (args := declared.datasets[settings.dataset]) is None:
         return
-    for fault in mount_checks.check_access(name, args.volume, where, declared.volumes, read_only=False):
-        yield replace(fault, given=(*fault.given, *given))
+    for problem in pods_checks.check_access(name, args.volume, where, declared.volumes, read_only=False):
+        yield replace(problem, given=(*problem.given, *given))
     if args.table:
         reason = f"dataset {settings.dataset} is a table of Parquet files, and a recorder writes records as they are"
         remedy = "use another dataset, and a stage of a pipeline that makes the table of it"

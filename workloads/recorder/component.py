@@ -10,11 +10,11 @@ from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
 from components.node_groups import placement as node_placement
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
-from workloads.pipeline import facts as pipeline_facts
-from workloads.pods import references, service_monitor, sources
+from workloads.pipeline import context as pipeline_context
+from workloads.pods import objects, references, sources
 from workloads.pods.owner import Owner
 from workloads.recorder import checks as recorder_checks
 from workloads.recorder import manifest as manifests
@@ -48,7 +48,7 @@ class RecorderArgs(RecorderSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from recorder_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from recorder_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Recorder":
         return Recorder(name, self, at=at, platform=platform, opts=opts)
@@ -85,7 +85,7 @@ class Recorder(Workload):
                 owner.identity,
                 args,
                 image,
-                dataset=pipeline_facts.stored(args.dataset, platform.settings),
+                dataset=pipeline_context.stored(args.dataset, platform.settings),
                 code=code,
                 stream=references.client(
                     args.input.stream, args.input.use, platform.settings, known_as=scorer_manifest.INPUT
@@ -97,7 +97,7 @@ class Recorder(Workload):
         # Two would be safe, but each would read what only one can commit.
         deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
         if by_operator:
-            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+            exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         self.gpus = 0
         self.outputs = registered.ScorerOutputs(
             kind=args.kind,

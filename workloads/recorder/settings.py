@@ -4,10 +4,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
-from workloads.pipeline.input_settings import MAIN, Branch
-from workloads.pods.stream_settings import StreamUseArgs
+from components.base.value_types import Image
+from workloads.pipeline.settings import MAIN, Branch
+from workloads.pods.streams import StreamUseArgs
 
 
 class RecordedArgs(Model):

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 from components.base.problems import Key, Problem
 from workloads.family import WorkloadArgs
-from workloads.pipeline.input_settings import MAIN
-from workloads.pipeline.settings import PipelineSettings, named
+from workloads.pipeline.settings import MAIN, PipelineSettings, named
 from workloads.pipeline.triggers.settings import TriggerArgs
 from workloads.recorder.settings import RecorderSettings
 from workloads.rules import circles
@@ -22,8 +21,8 @@ class _Writer(NamedTuple):
     shown: str
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of datasets with several writers, of which each would undo what another has made, and of circles of
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of datasets with several writers, of which each would undo what another has made, and of circles of
     triggers, which would start runs for ever."""
     first: dict[tuple[str, str], _Writer] = {}
     for at, workload in workloads.items():

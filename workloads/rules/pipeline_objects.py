@@ -6,8 +6,7 @@ from typing import NamedTuple
 from components.base.problems import Key, Problem
 from workloads.family import WorkloadArgs
 from workloads.pipeline.manifest import EXECUTOR_SUFFIX
-from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.settings import PipelineSettings, StageArgs
 from workloads.pipeline.steps.agent import NAME_SUFFIX as STEPS_SUFFIX
 from workloads.pipeline.triggers.agent import NAME_SUFFIX as TRIGGERS_SUFFIX
 from workloads.scorer.settings import ScorerSettings
@@ -21,8 +20,8 @@ class _Object(NamedTuple):
     """Without the hash that some names end with: Pulumi knows them without it."""
 
 
-def faults(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of workloads and stages whose objects have names of a pipeline's objects."""
+def find_problems(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of workloads and stages whose objects have names of a pipeline's objects."""
     taken: dict[_Object, Key] = {}
     for at, pipeline in workloads.items():
         if not isinstance(pipeline, PipelineSettings):
@@ -54,7 +53,7 @@ def _asks_servers(workload: WorkloadArgs | None) -> bool:
 
 
 def _stage(name: str, stage: StageArgs, at: Key, taken: dict[_Object, Key]) -> Iterator[Problem]:
-    """The fault of a stage whose objects have a name that is taken, and is taken now. `name`: with the pipeline's."""
+    """The problem of a stage whose objects have a name that is taken, and is taken now. `name`: with the pipeline's."""
     for made in _of_stage(name, stage):
         if (other := taken.setdefault(made, at)) != at:
             of = f"stage {other[-1]} of pipeline {other[-3]}" if other[-2] == "stages" else f"pipeline {other[-1]}"

@@ -15,8 +15,8 @@ NO_METRICS = (
 _LOADS = ("cpu", "requestsPerSecond", "latencyMilliseconds", "queueMilliseconds")
 
 
-def faults(settings: ServerSettings, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of `scaling`. `at`: the path of the server's settings."""
+def find_problems(settings: ServerSettings, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of `scaling`. `at`: the path of the server's settings."""
     scaling = settings.scaling
     if scaling is None:
         return
@@ -49,7 +49,7 @@ def _range(scaling: ScalingArgs, here: Key) -> Iterator[Problem]:
 
 
 def _measured(settings: ServerSettings, key: Key, at: Key, prometheus: PrometheusArgs) -> Iterator[Problem]:
-    """Faults of a server that scales by metrics. `key`: the path of the load."""
+    """Problems of a server that scales by metrics. `key`: the path of the load."""
     if prometheus.finds_nothing:
         yield Problem(key, f"{NO_METRICS}, or scale on cpu", given=(("controllers",),))
     if settings.streams and settings.scaling and not settings.scaling.requests_query:

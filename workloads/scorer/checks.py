@@ -3,17 +3,21 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from components.streams.settings import StreamArgs
 from workloads.family import Declared, WorkloadArgs
+from workloads.model_server import checks as model_server_checks
 from workloads.model_server.settings import ServerSettings
-from workloads.rules import circles, server_references, topics, without_gpus
+from workloads.rules import circles, images
+from workloads.rules import streams as rules_streams
 from workloads.scorer.settings import LagScalingArgs, ScorerSettings
 
 
-def faults(settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declared: Declared) -> Iterator[Problem]:
-    """Every fault of one scorer. `at`: the path of its settings."""
-    yield from without_gpus.faults(
+def find_problems(
+    settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declared: Declared
+) -> Iterator[Problem]:
+    """Every problem of one scorer. `at`: the path of its settings."""
+    yield from images.check_without_gpus(
         settings.image,
         settings.resources,
         at,
@@ -23,15 +27,15 @@ def faults(settings: ScorerSettings, at: Key, pod_sets: Sequence[PodSet], declar
         remedy="install runtime/requirements-streams.txt in an image with Python",
         uses_none="a scorer does not use GPUs, its model server does",
     )
-    yield from server_references.unknown(settings.server, (*at, "server"), declared)
-    yield from topics.faults(
+    yield from model_server_checks.check_server_name(settings.server, (*at, "server"), declared)
+    yield from rules_streams.check_topic(
         settings.input.stream, settings.input.topic, settings.input.use, (*at, "input"), declared.streams
     )
     if (settings.input.stream, settings.input.topic) == (settings.output.stream, settings.output.topic):
         reason = f"is {settings.output.topic}, which is also the input's: results would be scored again"
         yield Problem((*at, "output", "topic"), f"{reason}; use another topic", given=((*at, "input"),))
     else:
-        yield from topics.faults(
+        yield from rules_streams.check_topic(
             settings.output.stream, settings.output.topic, settings.output.use, (*at, "output"), declared.streams
         )
     yield from _partitions(settings, at, declared.streams)
@@ -58,9 +62,9 @@ def _scaling(settings: ScorerSettings, scaling: LagScalingArgs, at: Key, declare
         yield Problem((*here, "min"), reason, given=((*here, "max"),))
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of a scorer and its server, which does not let it in, and of scorers that replace each other's results, or
-    score them in a circle.
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of a scorer whose server does not let it in, and of scorers that replace each other's results, or score
+    them in a circle.
     """
     scorers = {at: one for at, workload in workloads.items() for one in _scorer(workload)}
     for at, scorer in scorers.items():

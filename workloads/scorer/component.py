@@ -10,11 +10,11 @@ from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
 from components.node_groups import placement as node_placement
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.model_server.exposure import component as exposure_component
 from workloads.model_server.manifest import REST_PORT
-from workloads.pods import references, service_monitor, sources
+from workloads.pods import objects, references, sources
 from workloads.pods.files import Bundle
 from workloads.pods.owner import Owner
 from workloads.pods.streams import Client
@@ -51,7 +51,7 @@ class ScorerArgs(ScorerSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from scorer_checks.faults(self, at, self.pod_sets(), declared)
+        yield from scorer_checks.find_problems(self, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Scorer":
         return Scorer(name, self, at=at, platform=platform, opts=opts)
@@ -96,7 +96,7 @@ class Scorer(Workload):
             surge=0,
         )
         if by_operator:
-            exposure_component.custom(owner, service_monitor.pod_monitor(owner.identity), [deployment])
+            exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         if args.scaling:
             lag = references.lag(args.input.stream, args.input.topic, args.input.use, platform.settings)
             scaling_component.declare_by_lag(owner, args.scaling, lag, [deployment, *platform.controllers])

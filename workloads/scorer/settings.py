@@ -4,10 +4,10 @@ from typing import Annotated
 
 from pydantic import Field
 
-from components.base.image import Image
 from components.base.model import In, Model, Name, NonEmptyStr, Resources
-from workloads.pods.stream_settings import StreamUseArgs
-from workloads.training_job.on_success import ServerModel
+from components.base.value_types import Image
+from workloads.pods.streams import StreamUseArgs
+from workloads.training_job.settings import ServerModel
 
 
 class InputArgs(Model):

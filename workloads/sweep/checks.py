@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from components.base.plural import counted
 from components.base.problems import Key, Problem
 from workloads.family import Declared
-from workloads.pods import mount_checks, pod_sets
+from workloads.pods import checks as pods_checks
+from workloads.pods import pod_sets
 from workloads.sweep.controller import RUN_SUFFIX
 from workloads.sweep.settings import MOST_TRIALS, Parameter, Search
 from workloads.training_job import checks as training_job_checks
@@ -17,10 +18,10 @@ TRIAL = "trial"
 CONTROLLER = "controller"
 
 
-def faults(search: Search, trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Every fault of a sweep. `at`: the path of its settings."""
+def find_problems(search: Search, trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Every problem of a sweep. `at`: the path of its settings."""
     within = (*at, TRIAL)
-    of_trial = list(training_job_checks.faults(trial, name, within, declared))
+    of_trial = list(training_job_checks.find_problems(trial, name, within, declared))
     yield from of_trial
     longest = job_set.longest_name(trial.roles()) - len(RUN_SUFFIX)
     if longest < len(name) <= longest + len(RUN_SUFFIX):
@@ -84,7 +85,7 @@ def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterat
         yield Problem((*at, "checkpoints"), f"{reason}; set checkpoints: {{volume: NAME}}")
         return
     volume, where = trial.checkpoints.volume, (*at, "checkpoints", "volume")
-    yield from mount_checks.check_access(f"{name}-{CONTROLLER}", volume, where, declared.volumes, read_only=False)
+    yield from pods_checks.check_access(f"{name}-{CONTROLLER}", volume, where, declared.volumes, read_only=False)
     if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
         reason = f"only one node can mount volume {volume}, but the controller and the trials run on any"
         yield Problem(where, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))
@@ -92,10 +93,10 @@ def _trial(trial: JobSettings, name: str, at: Key, declared: Declared) -> Iterat
 
 def _parallel(search: Search, trial: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
     """More trials at once than the queue may ever admit."""
-    room, pods = declared.rooms.get(trial.queue or ""), pod_sets.of(trial)
-    if room is None or room.fit_together(pods * search.parallel):
+    capacity, pods = declared.capacities.get(trial.queue or ""), pod_sets.of(trial)
+    if capacity is None or capacity.fit_together(pods * search.parallel):
         return
-    most = next(count for count in range(search.parallel - 1, 0, -1) if room.fit_together(pods * count))
-    reason = f"is {search.parallel}, but queue {room.queue} holds at most {counted(most, 'trial')} at once"
+    most = next(count for count in range(search.parallel - 1, 0, -1) if capacity.fit_together(pods * count))
+    reason = f"is {search.parallel}, but queue {capacity.queue} holds at most {counted(most, 'trial')} at once"
     given = ((*at, TRIAL, "resources"), (*at, TRIAL, "strategy"), ("queues",), ("nodeGroups",))
     yield Problem((*at, "search", "parallel"), f"{reason}; set {most}, or raise the quota", given=given)

@@ -9,11 +9,11 @@ import pulumi
 from components import versions
 from components.base import encrypted
 from components.base import outputs as registered
-from components.base.image import Image
 from components.base.model import In
 from components.base.names import digest_of
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.base.value_types import Image
+from components.queues.capacity import PodSet
 from stack_file import package_lock, sweep_packages
 from workloads import gpu_requests
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
@@ -25,9 +25,9 @@ from workloads.sweep import controller
 from workloads.sweep.checks import TRIAL
 from workloads.sweep.controller import RUN, placeholder
 from workloads.sweep.settings import Search
-from workloads.training_job import facts as training_job_facts
+from workloads.training_job import context as training_job_context
 from workloads.training_job import packages
-from workloads.training_job.manifest import Facts, JobManifest, plan
+from workloads.training_job.manifest import JobContext, JobManifest, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -92,7 +92,7 @@ class SweepArgs(WorkloadArgs):
         return {self.trial.queue: (TRIAL, "queue")} if self.trial.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from sweep_checks.faults(self.search, self.trial, name, at, declared)
+        yield from sweep_checks.find_problems(self.search, self.trial, name, at, declared)
         if self.image_of_controller(declared.cluster.images) is None:
             build = f"tensorplane image build --push REGISTRY/NAME:TAG {sweep_packages.OPTUNA}"
             reason = f"missing, and no public image has Optuna; build one: {build}"
@@ -124,7 +124,7 @@ class Sweep(Workload):
         hidden = platform.secret_env(within, args.trial.env)
         values = {key: cast(pulumi.Input[str], args.trial.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
-        known = training_job_facts.facts_of(name, trial, platform.settings, hidden)
+        known = training_job_context.job_context(name, trial, platform.settings, hidden)
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"]).apply(
             lambda resolved: template(trial, known, **resolved)
         )
@@ -168,9 +168,9 @@ def template_settings(args: SweepArgs) -> JobSettings:
     )
 
 
-def template(trial: JobSettings, facts: Facts, *, image: str, secret: str | None = None) -> JobManifest:
+def template(trial: JobSettings, context: JobContext, *, image: str, secret: str | None = None) -> JobManifest:
     """The plan of a trial whose name is a placeholder, too."""
-    return plan(trial, facts, image=image, secret=secret, recorded=Recorded(RUN))
+    return plan(trial, context, image=image, secret=secret, recorded=Recorded(RUN))
 
 
 def run_of(name: str, search: Search, manifest: JobManifest) -> str:

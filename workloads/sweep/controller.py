@@ -1,4 +1,9 @@
-"""The controller of one sweep (`agents/sweep`): its rights, what it mounts, and where it notes the results."""
+"""The controller of one sweep (`agents/sweep`): its rights, what it mounts, and where it notes the results; and what
+controllers may do of sweeps that a team's members submit.
+
+Those have an account of the platform. It may do less than the members themselves, and no more: who runs a pod with it
+gains nothing.
+"""
 
 import json
 from collections.abc import Mapping
@@ -12,8 +17,8 @@ from agents.sweep.spec import RUN as RUN
 from agents.sweep.spec import RUN_SUFFIX as RUN_SUFFIX
 from agents.sweep.spec import placeholder as placeholder
 from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Mount, Rights
-from components.base.labels import TRIAL, labels
+from components.agent.agent import API_SERVER, TO_API_SERVER, Agent, Mount, Rights
+from components.base.labels import COMPONENT, TRIAL, labels
 from components.base.names import digest
 from workloads.sweep import controller_objects
 from workloads.sweep.controller_objects import (
@@ -128,3 +133,38 @@ def _results(
         },
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["data"])),
     )
+
+
+_PRIVATE = ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.168.0.0/16")
+"""RFC 1918 and 6598."""
+_RBAC = "rbac.authorization.k8s.io"
+
+
+def allow_team(
+    team: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions, *, api_server_is_private: bool
+) -> None:
+    """Create the account in a team's namespace, its role, and its way to the API server.
+
+    `api_server_is_private`: whether pods reach it at a private address. Anyone can give a pod the label that the
+    network policy selects, so it then allows no others.
+    """
+    name = controller_objects.ACCOUNT
+    about: Any = {"name": name, "namespace": namespace, "labels": labels(team, controller_objects.CONTROLLER)}
+    pulumi_name = f"{team}-{name}"
+    account = k8s.core.v1.ServiceAccount(pulumi_name, metadata=about, automount_service_account_token=False, opts=opts)
+    rules: Any = [dict(rule) for rule in controller_objects.IN_NAMESPACE]
+    role = k8s.rbac.v1.Role(pulumi_name, metadata=about, rules=rules, opts=opts)
+    k8s.rbac.v1.RoleBinding(
+        pulumi_name,
+        metadata=about,
+        role_ref={"api_group": _RBAC, "kind": "Role", "name": role.metadata["name"]},
+        subjects=[{"kind": "ServiceAccount", "name": account.metadata["name"], "namespace": namespace}],
+        opts=opts,
+    )
+    to: Any = {"to": [{"ip_block": {"cidr": cidr}} for cidr in _PRIVATE]} if api_server_is_private else {}
+    spec: Any = {
+        "pod_selector": {"match_labels": {COMPONENT: controller_objects.CONTROLLER}},
+        "policy_types": ["Egress"],
+        "egress": [{**to, "ports": API_SERVER}],
+    }
+    k8s.networking.v1.NetworkPolicy(pulumi_name, metadata=about, spec=spec, opts=opts)

@@ -3,18 +3,18 @@
 from collections.abc import Iterator, Sequence
 
 from components.base.problems import Key, Problem
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared
-from workloads.pods import mount_checks
-from workloads.rules import without_gpus
+from workloads.pods import checks as pods_checks
+from workloads.rules import images
 from workloads.tensorboard.settings import BoardSettings
 
 
-def faults(
+def find_problems(
     settings: BoardSettings, name: str, at: Key, pod_sets: Sequence[PodSet], declared: Declared
 ) -> Iterator[Problem]:
-    """Every fault. `name`: of the workload and its service account. `at`: the path of its settings."""
-    yield from without_gpus.faults(
+    """Every problem. `name`: of the workload and its service account. `at`: the path of its settings."""
+    yield from images.check_without_gpus(
         settings.image,
         settings.resources,
         at,
@@ -25,6 +25,6 @@ def faults(
         uses_none="TensorBoard does not use GPUs",
     )
     where, volume = (*at, "logs", "volume"), settings.logs.volume
-    yield from mount_checks.check_volume(volume, where, declared.volumes)
-    yield from mount_checks.check_access(name, volume, where, declared.volumes, read_only=True)
-    yield from mount_checks.check_stream(volume, where, declared.records)
+    yield from pods_checks.check_volume(volume, where, declared.volumes)
+    yield from pods_checks.check_access(name, volume, where, declared.volumes, read_only=True)
+    yield from pods_checks.check_stream(volume, where, declared.records)

@@ -10,7 +10,7 @@ from components.base import encrypted
 from components.base import outputs as registered
 from components.base.problems import Key, Problem
 from components.node_groups import placement as node_placement
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads.family import Declared, Platform, Workload, WorkloadArgs, created
 from workloads.pods import references
 from workloads.pods.owner import Owner
@@ -43,7 +43,7 @@ class TensorBoardArgs(BoardSettings, WorkloadArgs):
         return self.pod_sets()
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from tensorboard_checks.faults(self, name, at, self.pod_sets(), declared)
+        yield from tensorboard_checks.find_problems(self, name, at, self.pod_sets(), declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TensorBoard":
         return TensorBoard(name, self, at=at, platform=platform, opts=opts)

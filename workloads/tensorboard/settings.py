@@ -1,8 +1,8 @@
 """Settings of a TensorBoard, without the workload's kind."""
 
-from components.base.image import Image
 from components.base.model import In, Model, RelativePath, Resources
-from workloads.pods.mount_settings import Location
+from components.base.value_types import Image
+from workloads.pods.mounts import Location
 
 
 class Logs(Location):

@@ -13,17 +13,17 @@ from components.base import outputs as registered
 from components.base.model import Name
 from components.base.problems import Key, Problem
 from components.cost import pods as pods_cost
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from workloads import gpu_requests
 from workloads.family import Declared, Library, Platform, Workload, WorkloadArgs, created
 from workloads.pods import pod_sets
 from workloads.pods.files import Bundle
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 from workloads.pods.owner import Owner
 from workloads.training_job import checks as job_checks
-from workloads.training_job import deployed_runs, metrics, packages, queueing, team_checks
-from workloads.training_job.facts import facts_of
-from workloads.training_job.manifest import JobManifest, plan
+from workloads.training_job import deployed_runs, packages, queueing, team_checks
+from workloads.training_job.context import job_context
+from workloads.training_job.manifest import JobManifest, metrics_port, plan
 from workloads.training_job.role import total
 from workloads.training_job.run import Recorded
 from workloads.training_job.settings import JobSettings
@@ -83,9 +83,9 @@ class TrainingJobArgs(JobSettings, WorkloadArgs):
         return {self.queue: ("queue",)} if self.queue else {}
 
     def check(self, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-        yield from job_checks.faults(self, name, at, declared)
+        yield from job_checks.find_problems(self, name, at, declared)
         if self.team:
-            yield from team_checks.faults(self, self.team, at, declared)
+            yield from team_checks.find_problems(self, self.team, at, declared)
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "TrainingJob":
         return TrainingJob(name, self, at=at, platform=platform, opts=opts)
@@ -113,7 +113,7 @@ class TrainingJob(Workload):
         values = {key: cast(pulumi.Input[str], args.env[key]) for key in sorted(hidden)}
         secret = owner.secret(f"{name}-env", values) if values else None
         library = platform.library if args.shares_library else None
-        known = facts_of(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
+        known = job_context(name, args, platform.settings, hidden, team=args.team, shares_library=library is not None)
         recorded = platform.runs.apply(lambda runs: runs.get(name))
         made = pulumi.Output.all(image=image, secret=secret and secret.metadata["name"], recorded=recorded).apply(
             lambda resolved: plan(args, known, **resolved)
@@ -132,7 +132,7 @@ class TrainingJob(Workload):
             owner.service_account(),
             owner.allow_peers(),
             *([owner.allow_egress(args.egress)] if args.egress else []),
-            *([owner.allow_clients([port])] if (port := metrics.port(args)) else []),
+            *([owner.allow_clients([port])] if (port := metrics_port(args)) else []),
             *created(space.volumes, args.volumes),
             *created(platform.streams, args.streams),
             *platform.controllers,
@@ -182,8 +182,8 @@ def _props(args: TrainingJobArgs, image: pulumi.Input[str], platform: Platform) 
         gpus=requests.gpus,
         cost=pods_cost.run("", args.pod_sets(), platform.settings.fleet).plain(),
     )
-    room = platform.settings.rooms.get(args.queue) if args.queue else None
-    if room and (stake := queueing.at_stake(room, args.pod_sets(), args.checkpoints, args.grace_seconds)):
+    capacity = platform.settings.capacities.get(args.queue) if args.queue else None
+    if capacity and (stake := queueing.at_stake(capacity, args.pod_sets(), args.checkpoints, args.grace_seconds)):
         props["mayBeStopped"] = stake
     return props
 

@@ -1,8 +1,8 @@
-"""`plan`: a job's objects from its settings and from facts of the platform, without Pulumi and without a cluster.
+"""`plan`: a job's objects from its settings and its context on the platform, without Pulumi and without a cluster.
 
 For a stack's training jobs, and for other code that creates jobs, such as a sweep or a command:
 
-    manifest = plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
+    manifest = plan(settings, JobContext("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
     for each in manifest.objects:
         apply(each)
 """
@@ -13,17 +13,16 @@ from types import MappingProxyType
 from typing import Any
 
 from components import versions
-from components.base.labels import MANAGED_BY, TENSORPLANE
+from components.base.labels import MANAGED_BY, PROMETHEUS_PORT, PROMETHEUS_SCRAPE, TENSORPLANE
 from components.base.names import digest_of
 from components.catalog import GPU_RESOURCE
 from workloads.pods import fence, mounts, objects, pod
 from workloads.pods.files import Bundle, bundle, bundles, fits_one, shared_library
-from workloads.pods.mount_settings import Location
-from workloads.pods.mounts import Mountable
+from workloads.pods.mounts import Location, Mountable
 from workloads.pods.objects import Identity, Manifest
 from workloads.pods.streams import Client, in_pod
 from workloads.pods.variables import in_order
-from workloads.training_job import data_service, deadlines, job_set, launcher, lineage, metrics, run, tf_config, tpu
+from workloads.training_job import job_set, launcher, lineage, run, tf_config, tpu
 from workloads.training_job.role import Role
 from workloads.training_job.run import Decisive, Recorded
 from workloads.training_job.settings import JobSettings, SecretKey
@@ -45,8 +44,9 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Facts:
-    """Facts of the platform for a plan: plain values, known without a cluster."""
+class JobContext:
+    """What a plan needs besides the settings: names, and what the platform has for the job. Plain values, known without
+    a cluster."""
 
     name: str
     """The job's name, also that of its service account."""
@@ -135,7 +135,7 @@ class JobManifest:
     network_policies: Sequence[Manifest]
     job_set: Manifest
     run: Recorded
-    """The run, whose name the JobSet has, with the facts for the next plan."""
+    """The run, whose name the JobSet has, as the next plan needs it."""
 
     @property
     def objects(self) -> list[Manifest]:
@@ -144,30 +144,35 @@ class JobManifest:
 
 
 def plan(
-    settings: JobSettings, facts: Facts, *, image: str, secret: str | None = None, recorded: Recorded | None = None
+    settings: JobSettings,
+    context: JobContext,
+    *,
+    image: str,
+    secret: str | None = None,
+    recorded: Recorded | None = None,
 ) -> JobManifest:
     """The run that these settings describe. `recorded`: the job's run as it was deployed last.
 
     Of all that it needs, only the image and the name of the Secret may come from other resources.
     """
-    owner, roles = facts.identity, settings.roles()
-    by_name = _own_variables(settings, facts, secret)
+    owner, roles = context.identity, settings.roles()
+    by_name = _own_variables(settings, context, secret)
     # A run of before, when variables were sorted by name, keeps their order.
-    is_of_before = recorded and recorded.decisive == _decisive(settings, facts, image, by_name).hashes
+    is_of_before = recorded and recorded.decisive == _decisive(settings, context, image, by_name).hashes
     variables = by_name if is_of_before else in_order(by_name)
-    decisive = _decisive(settings, facts, image, variables)
+    decisive = _decisive(settings, context, image, variables)
     name = run.of(owner.name, decisive, recorded)
 
     def job_set_with(variables: Sequence[Mapping[str, Any]], annotations: Mapping[str, str] = _NONE) -> Manifest:
         return {
             "apiVersion": versions.JOBSET_API,
             "kind": "JobSet",
-            "metadata": owner.metadata(name, facts.queue_labels),
+            "metadata": owner.metadata(name, context.queue_labels),
             "spec": job_set.spec(
                 name,
                 roles,
                 lambda role: _template(
-                    name, role, settings, facts, image, variables=variables, annotations=annotations
+                    name, role, settings, context, image, variables=variables, annotations=annotations
                 ),
                 max_restarts=settings.max_restarts,
                 deadline_seconds=settings.deadline_seconds,
@@ -175,46 +180,48 @@ def plan(
         }
 
     # The lineage repeats what is elsewhere in the JobSet. That and later additions must not replace earlier ones.
-    manifest = run.hash_of(job_set_with(variables), facts.mounted_library)
+    manifest = run.hash_of(job_set_with(variables), context.mounted_library)
     kept = run.keeps(name, manifest, recorded)
-    library = run.library_of(recorded, owner.name) if kept and recorded else facts.library_resource
+    library = run.library_of(recorded, owner.name) if kept and recorded else context.library_resource
     return JobManifest(
         service_account=objects.service_account(owner),
-        config_maps=[objects.config_map(owner, content) for content in facts.own_bundles()],
+        config_maps=[objects.config_map(owner, content) for content in context.own_bundles()],
         network_policies=[
             objects.allow_peers(owner),
             *([objects.allow_egress(owner, settings.egress)] if settings.egress else []),
-            *([objects.allow_clients(owner, [port])] if (port := metrics.port(settings)) else []),
+            *([objects.allow_clients(owner, [port])] if (port := metrics_port(settings)) else []),
         ],
         job_set=job_set_with(
-            [*_later(settings, facts, facts.publisher or name, decisive, secret), *variables],
-            fence.annotations(settings, facts.volumes),
+            [*_unhashed_variables(settings, context, context.publisher or name, decisive, secret), *variables],
+            fence.annotations(settings, context.volumes),
         ),
         run=Recorded(name, decisive.hashes, manifest, kept, library),
     )
 
 
-def _later(
-    settings: JobSettings, facts: Facts, run: str, decisive: Decisive, secret: str | None
+def _unhashed_variables(
+    settings: JobSettings, context: JobContext, run: str, decisive: Decisive, secret: str | None
 ) -> list[dict[str, Any]]:
     """Variables that are not in the manifest's hash."""
-    recorded = lineage.settings_of(settings, facts.in_secret, secret)
-    of_run = lineage.variables(facts.name, run, decisive, recorded, facts.reproduces)
+    recorded = lineage.settings_of(settings, context.in_secret, secret)
+    of_run = lineage.variables(context.name, run, decisive, recorded, context.reproduces)
     return [*of_run, *tf_config.restarts(settings.roles())]
 
 
-def _decisive(settings: JobSettings, facts: Facts, image: str, variables: Sequence[Mapping[str, Any]]) -> Decisive:
+def _decisive(
+    settings: JobSettings, context: JobContext, image: str, variables: Sequence[Mapping[str, Any]]
+) -> Decisive:
     """The parts that decide the result. Secret values count by the Secret's name, because a hash could be guessed."""
     return Decisive(
         {
             "command": settings.program,
-            "code": bundle("code", facts.files).name if facts.files else None,
+            "code": bundle("code", context.files).name if context.files else None,
             "environment": variables,
             "image": image,
             "strategy": settings.strategy.kind,
             "data": {
                 "volumes": {
-                    name: mounts.path_of(name, settings.volumes, facts.volumes) for name in sorted(settings.volumes)
+                    name: mounts.path_of(name, settings.volumes, context.volumes) for name in sorted(settings.volumes)
                 },
                 "streams": {name: use.model_dump() for name, use in sorted(settings.streams.items())},
             },
@@ -223,7 +230,7 @@ def _decisive(settings: JobSettings, facts: Facts, image: str, variables: Sequen
             # Parts that are not set must not change the name.
             "attempt": settings.attempt if settings.attempt > 1 else None,
             "dataService": settings.strategy.data_service is not None,
-            "packages": sorted(facts.packages),
+            "packages": sorted(context.packages),
             **settings.strategy.decisive(),
         }
     )
@@ -233,28 +240,28 @@ def _template(
     name: str,
     role: Role,
     settings: JobSettings,
-    facts: Facts,
+    context: JobContext,
     image: str,
     *,
     variables: Sequence[Mapping[str, Any]],
     annotations: Mapping[str, str],
 ) -> dict[str, Any]:
     """The pods of one role. `variables`: the settings' own."""
-    owner, placement, of_streams = facts.identity, facts.placement[role.name], in_pod(facts.streams)
+    owner, placement, of_streams = context.identity, context.placement[role.name], in_pod(context.streams)
     container = pod.Container(
         image=image,
         resources=role.resources,
-        command=launcher.command_of(role, settings.program, _then(role, settings, facts)),
+        command=launcher.command_of(role, settings.program, _then(role, settings, context)),
         env=[
             *tf_config.environment(name, settings.roles(), role),
             *tpu.environment(name, role),
-            *data_service.environment(name, settings.roles(), role),
+            *tf_config.data_service_environment(name, settings.roles(), role),
             *pod.variables(
                 {
-                    "PYTHONPATH": ":".join(_imported(image, settings, facts)),
-                    **_places(name, settings, facts.volumes),
+                    "PYTHONPATH": ":".join(_imported(image, settings, context)),
+                    **_places(name, settings, context.volumes),
                     **_writes(role, settings),
-                    **deadlines.of_progress(role, settings),
+                    **_progress_deadline(role, settings),
                 }
             ),
             *_gpus_asked_for(role),
@@ -263,11 +270,11 @@ def _template(
             *variables,
         ],
         ports=role.ports,
-        volumes=mounts.of(settings.volumes, facts.volumes),
-        files={at: parts[0] for at, parts in facts.bundles().items() if at not in facts.archived},
-        archives={at: parts for at, parts in facts.bundles().items() if at in facts.archived},
+        volumes=mounts.of(settings.volumes, context.volumes),
+        files={at: parts[0] for at, parts in context.bundles().items() if at not in context.archived},
+        archives={at: parts for at, parts in context.bundles().items() if at in context.archived},
         python=launcher.python(settings.program),
-        packages=_packages(image, settings, facts, variables),
+        packages=_packages(image, settings, context, variables),
         secrets=of_streams.secrets,
         accelerator_resource=role.accelerator_resource,
         network=placement.network,
@@ -275,40 +282,40 @@ def _template(
         shared_memory=role.resources.gpus > 1,
     )
     return pod.template(
-        facts.account or owner.name,
+        context.account or owner.name,
         {**owner.labels, **of_streams.labels},
         container,
-        annotations={**placement.annotations, **metrics.annotations(settings), **annotations},
+        annotations={**placement.annotations, **_metrics_annotations(settings), **annotations},
         grace_seconds=settings.grace_seconds,
         restart_policy="Never",
         placement=_placed(placement, role),
     )
 
 
-def _imported(image: str, settings: JobSettings, facts: Facts) -> list[str]:
+def _imported(image: str, settings: JobSettings, context: JobContext) -> list[str]:
     """The entries of PYTHONPATH: the library, and the folder of the job's packages."""
-    return [pod.IMPORTED, *([_packages_folder(image, settings, facts)] if facts.packages else [])]
+    return [pod.IMPORTED, *([_packages_folder(image, settings, context)] if context.packages else [])]
 
 
-def _packages_folder(image: str, settings: JobSettings, facts: Facts) -> str:
+def _packages_folder(image: str, settings: JobSettings, context: JobContext) -> str:
     """The folder of the packages, named by them and the image, whose Python they are for.
 
     Each namespace has its own: pods import what is there, so those of one team must not write it for another.
     """
     if (place := settings.checkpoints or settings.model) is None:
         raise ValueError("packages without a volume: the checks refuse that")
-    volume = mounts.path_of(place.volume, settings.volumes, facts.volumes)
-    digest = digest_of([image, sorted(facts.packages)], length=16)
-    return f"{volume}/.tensorplane/packages/{facts.namespace}/{digest}"
+    volume = mounts.path_of(place.volume, settings.volumes, context.volumes)
+    digest = digest_of([image, sorted(context.packages)], length=16)
+    return f"{volume}/.tensorplane/packages/{context.namespace}/{digest}"
 
 
 def _packages(
-    image: str, settings: JobSettings, facts: Facts, variables: Sequence[Mapping[str, Any]]
+    image: str, settings: JobSettings, context: JobContext, variables: Sequence[Mapping[str, Any]]
 ) -> pod.Packages | None:
     """What installs the packages; None if the pods install none. `variables`: the settings' own, such as PIP_*."""
-    if not facts.packages:
+    if not context.packages:
         return None
-    return pod.Packages(f"{pod.PACKAGES}/{_REQUIREMENTS}", _packages_folder(image, settings, facts), variables)
+    return pod.Packages(f"{pod.PACKAGES}/{_REQUIREMENTS}", _packages_folder(image, settings, context), variables)
 
 
 def _placed(placement: Placement, role: Role) -> Mapping[str, Any]:
@@ -339,7 +346,7 @@ def _writes(role: Role, settings: JobSettings) -> dict[str, str]:
     """Variables that make the first pod of a role the run's writer, which also ends the run at its deadline."""
     if not settings.checkpoints or not _is_first(role, settings):
         return {}
-    return {"TENSORPLANE_WRITES": "true", **deadlines.of_run(settings)}
+    return {"TENSORPLANE_WRITES": "true", **_run_deadline(settings)}
 
 
 def _is_first(role: Role, settings: JobSettings) -> bool:
@@ -347,14 +354,14 @@ def _is_first(role: Role, settings: JobSettings) -> bool:
     return role.name == next(each.name for each in settings.roles() if each.decides)
 
 
-def _then(role: Role, settings: JobSettings, facts: Facts) -> launcher.Then | None:
+def _then(role: Role, settings: JobSettings, context: JobContext) -> launcher.Then | None:
     """What the first pod of the role does after the command; None for roles other than the chief's."""
     if settings.on_success is None or not _is_first(role, settings):
         return None
-    folder = facts.publish_to
+    folder = context.publish_to
     return launcher.Then(
         settings.on_success.command or (),
-        mounts.inside(folder, settings.volumes, facts.volumes) if folder else None,
+        mounts.inside(folder, settings.volumes, context.volumes) if folder else None,
     )
 
 
@@ -364,17 +371,17 @@ def _gpus_asked_for(role: Role) -> list[dict[str, str]]:
     return pod.variables({"TENSORPLANE_GPUS": str(role.resources.gpus)}) if is_gpu else []
 
 
-def _own_variables(settings: JobSettings, facts: Facts, secret: str | None) -> list[dict[str, Any]]:
+def _own_variables(settings: JobSettings, context: JobContext, secret: str | None) -> list[dict[str, Any]]:
     """The settings' variables by name; of those in the Secret, references to its keys."""
     existing = {name: value for name, value in sorted(settings.env.items()) if isinstance(value, SecretKey)}
     plain = {
         name: _plain(name, value)
         for name, value in sorted(settings.env.items())
-        if name not in facts.in_secret and name not in existing
+        if name not in context.in_secret and name not in existing
     }
     return [
         *pod.variables(plain),
-        *(_reference(name, str(secret), name) for name in sorted(facts.in_secret)),
+        *(_reference(name, str(secret), name) for name in sorted(context.in_secret)),
         *(_reference(name, value.secret, value.key) for name, value in existing.items()),
     ]
 
@@ -387,3 +394,35 @@ def _plain(name: str, value: object) -> str:
     if not isinstance(value, str):
         raise TypeError(f"variable {name} is not a string: a value that another resource produces must be in a Secret")
     return value
+
+
+def _run_deadline(settings: JobSettings) -> dict[str, str]:
+    """Those of the pod that writes the checkpoints, which ends the run at its deadline."""
+    if settings.total_deadline_seconds is None:
+        return {}
+    return {
+        "TENSORPLANE_DEADLINE": str(settings.total_deadline_seconds),
+        "TENSORPLANE_GRACE": str(settings.grace_seconds),
+    }
+
+
+def _progress_deadline(role: Role, settings: JobSettings) -> dict[str, str]:
+    """Those of a role's pods, which end without progress. Programs of the library, such as servers, make no steps."""
+    if settings.progress_deadline_seconds is None or role.program is not None:
+        return {}
+    return {"TENSORPLANE_PROGRESS_DEADLINE": str(settings.progress_deadline_seconds)}
+
+
+_VARIABLE = "TENSORPLANE_METRICS_PORT"
+
+
+def metrics_port(settings: JobSettings) -> int | None:
+    """The port of the endpoint; None without one."""
+    value = settings.env.get(_VARIABLE)
+    return int(value) if isinstance(value, str) and value.isdecimal() else None
+
+
+def _metrics_annotations(settings: JobSettings) -> Mapping[str, str]:
+    """Annotations of the pods, for a Prometheus that discovers pods by them."""
+    found = metrics_port(settings)
+    return {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(found)} if found else {}

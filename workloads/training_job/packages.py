@@ -1,9 +1,15 @@
-"""The packages of a job, as they are locked in the project."""
+"""The packages of a job: as they are locked in the project, and checks of them."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from components.base.problems import Key, Problem
+from components.clusters.settings import ClusterArgs
 from stack_file import package_lock
 from workloads.pods.sources import PROJECT
+from workloads.training_job.settings import JobSettings
 
 
 def locked(packages: Sequence[str]) -> tuple[str, ...]:
@@ -17,3 +23,62 @@ def image(base: str, packages: Sequence[str]) -> str:
     `base` itself for packages that are not locked: the checks refuse them.
     """
     return package_lock.image(base, package_lock.added(locked(packages), PROJECT))
+
+
+def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Problems of a job's packages. `at`: the job's path."""
+    if not settings.packages:
+        return
+    where = (*at, "packages")
+    if settings.image is not None:
+        reason = "is set, and so is image, which must contain all packages; remove one of them"
+        yield Problem(where, reason, given=((*at, "image"),))
+    elif missing := [] if cluster.images.built_here else list(_missing(settings)):
+        build = "tensorplane image build --push REGISTRY/NAME:TAG " + " ".join(settings.packages)
+        reason = f"is set, and on this cluster the pods install them; {' and '.join(missing)}"
+        given = (("cluster",), (*at, "checkpoints"), (*at, "egress"))
+        yield Problem(where, f"{reason}, or set image, built with: {build}", given=given)
+    else:
+        wrong = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
+        yield from wrong or _unlocked(settings.packages, where)
+
+
+def _missing(settings: JobSettings) -> Iterator[str]:
+    """What pods lack that install packages."""
+    if settings.checkpoints is None and settings.model is None:
+        yield "set checkpoints or model, on whose volume they are kept"
+    if not settings.egress:
+        yield "set egress: internet, or the addresses of your index"
+
+
+def _repeated(packages: list[str], where: Key) -> Iterator[Problem]:
+    seen: dict[str, int] = {}
+    for position, name in enumerate(canonicalize_name(Requirement(package).name) for package in packages):
+        if name in seen:
+            yield Problem(
+                (*where, str(position)), f"{name} is also in position {seen[name]}; merge the two into one item"
+            )
+        seen.setdefault(name, position)
+
+
+def _contradictions(packages: list[str], where: Key) -> Iterator[Problem]:
+    """Packages of the training image in other versions; its TensorFlow may not work with them."""
+    held = {canonicalize_name(name): version for name, version in package_lock.pins(PROJECT).items()}
+    for position, requirement in enumerate(map(Requirement, packages)):
+        version = held.get(canonicalize_name(requirement.name))
+        if version and not requirement.specifier.contains(version, prereleases=True):
+            reason = f"the training image has {requirement.name} {version}, with which its TensorFlow works"
+            yield Problem((*where, str(position)), f"{reason}; remove the item, or build an image of your own")
+
+
+def _unlocked(packages: list[str], where: Key) -> Iterator[Problem]:
+    try:
+        lock = package_lock.read(PROJECT)
+    except ValueError as error:
+        yield Problem(where, str(error))
+        return
+    if lock.locked(packages) is None:
+        yield Problem(where, f"not in {package_lock.FILE}; {package_lock.REMEDY}")
+    elif lock.against != package_lock.against(PROJECT):
+        reason = f"{package_lock.FILE} was written for a training image with other packages"
+        yield Problem(where, f"{reason}; {package_lock.REMEDY}")

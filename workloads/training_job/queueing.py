@@ -6,30 +6,29 @@ from collections.abc import Iterator, Sequence
 from components.base import outputs
 from components.base.plural import counted
 from components.base.problems import Key, Problem, did_you_mean
+from components.queues.capacity import PodSet, QueueCapacity
 from components.queues.quota import Amount, Quota
-from components.queues.room import PodSet, Room
-from workloads.training_job.settings import Checkpoints
-from workloads.training_job.within import Within
+from workloads.training_job.settings import Checkpoints, Within
 
 
 def check(
-    at: Key, room: Room, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
+    at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
 ) -> Iterator[Problem]:
     """Jobs that Kueue never admits, and jobs that lose work when Kueue reclaims a borrowed quota."""
     given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
-    impossible = [pods for pods in pod_sets if not room.fits(pods)]
-    yield from never_admitted(at, room, impossible)
-    if not impossible and not room.fit_together(pod_sets):
+    impossible = [pods for pods in pod_sets if not capacity.fits(pods)]
+    yield from never_admitted(at, capacity, impossible)
+    if not impossible and not capacity.fit_together(pod_sets):
         asked = " and ".join(_asked(pods) for pods in pod_sets)
-        reason = f"{asked} do not fit into queue {room.queue} together"
+        reason = f"{asked} do not fit into queue {capacity.queue} together"
         yield Problem(
             (*at, "queue"), f"{reason}, so the job would never start; lower them, or raise the quota", given=given
         )
         return
-    borrowed = _borrowed(room, pod_sets)
+    borrowed = _borrowed(capacity, pod_sets)
     if impossible or not borrowed:
         return
-    lent = f"queue {room.queue} may borrow {', '.join(borrowed)}, which Kueue can reclaim"
+    lent = f"queue {capacity.queue} may borrow {', '.join(borrowed)}, which Kueue can reclaim"
     if checkpoints is None:
         remedy = "set checkpoints, or use a queue that does not borrow it"
         yield Problem((*at, "checkpoints"), f"missing, but {lent}, and the job would start over; {remedy}", given=given)
@@ -39,23 +38,23 @@ def check(
         yield Problem((*at, "graceSeconds"), f"{reason}; {remedy}", given=given)
 
 
-def never_admitted(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Problem]:
-    """Pods that the queue never admits. One quota that is too small for several roles is one fault."""
+def never_admitted(at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet]) -> Iterator[Problem]:
+    """Pods that the queue never admits. One quota that is too small for several roles is one problem."""
     given = ((*at, "strategy"), (*at, "resources"), (*at, "checkpoints"), ("queues",), ("nodeGroups",))
     asking: dict[str, list[str]] = {}
     for pods in pod_sets:
-        if not room.fits(pods):
-            asking.setdefault(_why_never(room, pods), []).append(_asked(pods))
+        if not capacity.fits(pods):
+            asking.setdefault(_why_never(capacity, pods), []).append(_asked(pods))
     for why, asked_for in asking.items():
         yield Problem((*at, "queue"), f"{' and '.join(asked_for)} would never start: {why}", given=given)
 
 
-def above_share(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Problem]:
+def above_share(at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet]) -> Iterator[Problem]:
     """Pods that keep their queue from getting its guaranteed GPUs back, because they request more cores or memory than
     come with their GPUs. They must fit a node."""
     given = ((*at, "strategy"), (*at, "resources"), ("queues",), ("nodeGroups",))
     for pods in pod_sets:
-        kind = room.above_share(pods) if room.fits(pods) else None
+        kind = capacity.above_share(pods) if capacity.fits(pods) else None
         if kind is None or kind.flavor.share is None:
             continue
         most, gpus, flavor = kind.flavor.share.times(pods.resources.gpus), pods.resources.gpus, kind.flavor.name
@@ -64,31 +63,33 @@ def above_share(at: Key, room: Room, pod_sets: Sequence[PodSet]) -> Iterator[Pro
             key, asked, limit, unit = ("memoryGib", pods.each.memory_gib, most.memory_gib, "GiB")
         reason = (
             f"{pods.role} pods request {asked:g} {unit}, but {counted(gpus, 'GPU')} of {flavor}"
-            f" {'comes' if gpus == 1 else 'come'} with {math.floor(limit * 100) / 100:g}, so queue {room.queue} would"
-            f" not get its guaranteed {flavor} back from queues that borrow them"
+            f" {'comes' if gpus == 1 else 'come'} with {math.floor(limit * 100) / 100:g}, so queue {capacity.queue}"
+            f" would not get its guaranteed {flavor} back from queues that borrow them"
         )
         remedy = f"lower it, raise gpus, or choose an accelerator with more {unit} per GPU"
         yield Problem((*at, *pods.at, key), f"{reason}; {remedy}", given=given)
 
 
-def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within | None) -> Iterator[Problem]:
+def check_within(
+    at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet], within: Within | None
+) -> Iterator[Problem]:
     """A topology level that the stack does not name, or more pods than fit into one of its domains."""
     if within is None:
         return
     level = within.level
     given = (("topology",), ("nodeGroups",), (*at, "strategy"), (*at, "resources"), ("queues",))
     where = (*at, "within")
-    if not room.levels:
+    if not capacity.levels:
         reason = "is set, but the stack has no topology; set topology, such as [zone, host]"
         yield Problem(where, reason, given=given)
-    elif level not in room.levels:
-        known = ", ".join(room.levels)
-        near = did_you_mean(level, room.levels)
+    elif level not in capacity.levels:
+        known = ", ".join(capacity.levels)
+        near = did_you_mean(level, capacity.levels)
         yield Problem(where, f"unknown level {level}; choose one of {known}{near}", given=given)
     else:
         for pods in pod_sets if within.required else ():
-            most = room.most_within(pods, room.levels[level]) if pods.resources.gpus else None
-            if most is not None and most < pods.count and room.fits(pods):
+            most = capacity.most_within(pods, capacity.levels[level]) if pods.resources.gpus else None
+            if most is not None and most < pods.count and capacity.fits(pods):
                 reason = (
                     f"{_pods(pods)} of {counted(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
                     f"which has room for {most}"
@@ -99,10 +100,10 @@ def check_within(at: Key, room: Room, pod_sets: Sequence[PodSet], within: Within
 
 
 def at_stake(
-    room: Room, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
+    capacity: QueueCapacity, pod_sets: Sequence[PodSet], checkpoints: Checkpoints | None, grace_seconds: int
 ) -> outputs.Preemption | None:
     """Facts about the preemption of a job that may borrow; None if it cannot."""
-    borrowed = _borrowed(room, pod_sets)
+    borrowed = _borrowed(capacity, pod_sets)
     if not borrowed or checkpoints is None:
         return None
     return outputs.Preemption(
@@ -115,25 +116,25 @@ def at_stake(
     )
 
 
-def _borrowed(room: Room, pod_sets: Sequence[PodSet]) -> list[str]:
-    return sorted({kind.flavor.name for pods in pod_sets for kind in room.borrows(pods)})
+def _borrowed(capacity: QueueCapacity, pod_sets: Sequence[PodSet]) -> list[str]:
+    return sorted({kind.flavor.name for pods in pod_sets for kind in capacity.borrows(pods)})
 
 
-def _why_never(room: Room, pods: PodSet) -> str:
+def _why_never(capacity: QueueCapacity, pods: PodSet) -> str:
     """Why Kueue never admits these pods, and what to do."""
-    usable = list(room.usable(pods))
+    usable = list(capacity.usable(pods))
     if not usable:
         wanted = (
             pods.resources.node_group
             or " or ".join(pods.resources.accelerators)
             or ("GPUs" if pods.each.gpus else "CPUs")
         )
-        has = ", ".join(kind.flavor.name for kind, _ in room.kinds) or "nothing"
-        return f"queue {room.queue} has {has}, but no {wanted} for them; use another queue"
+        has = ", ".join(kind.flavor.name for kind, _ in capacity.kinds) or "nothing"
+        return f"queue {capacity.queue} has {has}, but no {wanted} for them; use another queue"
     limits = " or ".join(_held(kind, most) for kind, most in usable)
-    count = room.most(pods)
+    count = capacity.most(pods)
     near = f" (nearest: {count})" if count else ""
-    return f"queue {room.queue} has at most {limits}; lower them, or raise the quota{near}"
+    return f"queue {capacity.queue} has at most {limits}; lower them, or raise the quota{near}"
 
 
 def _asked(pods: PodSet) -> str:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from components import catalog
 from components.base import quantities
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 
 TENSORFLOW = "tensorflow"
 """Name of the port of TensorFlow's gRPC server. TF_CONFIG lists the pods that have it as its cluster."""

@@ -5,36 +5,97 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Self
 
+from packaging.requirements import InvalidRequirement, Requirement
 from pydantic import AfterValidator, Discriminator, Field, InstanceOf, Tag, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from components.base.image import Image
 from components.base.model import (
+    NAME_RULE,
     PRODUCED_TAG,
     SECRET_TAG,
     TEXT_TAG,
     Argument,
     In,
+    Line,
     Model,
     Name,
+    NonEmptyStr,
     ObjectName,
     Produced,
     RelativePath,
     Resources,
     argument,
+    is_name,
     refuse,
 )
-from workloads.pods.egress import Egress
-from workloads.pods.file_settings import Script, Source, Target, of_script
-from workloads.pods.mount_settings import Location, MountArgs
-from workloads.pods.stream_settings import StreamUseArgs
+from components.base.value_types import Image
+from workloads.pods.files import Script, Source, Target, of_script
+from workloads.pods.mounts import Location, MountArgs
+from workloads.pods.objects import Egress
+from workloads.pods.streams import StreamUseArgs
 from workloads.training_job import auxiliary_roles
-from workloads.training_job.on_success import OnSuccess
 from workloads.training_job.own_variables import OWN
-from workloads.training_job.package_settings import Package
 from workloads.training_job.role import Role
 from workloads.training_job.strategies import Strategy
-from workloads.training_job.within import Within
+
+
+class Within(Model):
+    """Topology-aware placement. The level alone is enough: `within: zone`."""
+
+    level: NonEmptyStr
+    """A level of the stack's `topology`."""
+    required: bool = True
+    """Whether the job waits until one domain has room. If false, the pods are spread when none has."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _level_alone(cls, value: Any) -> Any:
+        return {"level": value} if isinstance(value, str) else value
+
+
+def _package(value: str) -> str:
+    try:
+        found = Requirement(value)
+    except InvalidRequirement:
+        refuse("a package of the index with its versions, such as pandas==2.2.3")
+    if found.url or found.marker:
+        refuse("a package of the index with its versions, such as pandas==2.2.3, without address and condition")
+    return value
+
+
+Package = Annotated[Line, AfterValidator(_package)]
+"""A package of pip's index: `pandas==2.2.3`, `pandas>=2.2,<3`, `pandas`."""
+
+
+def _server_model(value: str) -> str:
+    server, slash, model = value.partition("/")
+    if not is_name(server) or (slash and not is_name(model)):
+        refuse(f"the name of a model server, or SERVER/MODEL; each is {NAME_RULE}")
+    return value
+
+
+ServerModel = Annotated[str, AfterValidator(_server_model)]
+
+
+class OnSuccess(Model):
+    """What the job's first pod does once the command has succeeded, with its files, volumes and variables.
+
+    If it fails three times, the job fails without training again. With `checkpoints`, a change of it, or a correction
+    and another deployment, only repeats this.
+    """
+
+    command: Annotated[list[Argument], Field(min_length=1)] | None = None
+    """Command of a single process, without TF_CONFIG. MODEL_VERSION_DIR is the folder of the model's newest version."""
+    publish: ServerModel | None = None
+    """Model server of the stack, as `SERVER/MODEL` if it has several models, that gets the newest version in `model`,
+    after `command` if both are set: a version for which it fails is never served. The job mounts the server's
+    volume."""
+
+    @model_validator(mode="after")
+    def _something(self) -> Self:
+        if self.command is None and self.publish is None:
+            refuse("command, publish or both")
+        return self
 
 
 def _variable(name: str) -> str:

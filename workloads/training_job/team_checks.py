@@ -7,12 +7,12 @@ from components.base.problems import Key, Problem, unknown_name
 from components.queues.settings import MOST_GRACE, TeamArgs
 from workloads.family import Declared
 from workloads.pods import pod_sets
-from workloads.pods.mount_settings import MountArgs
+from workloads.pods.mounts import MountArgs
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, team: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Every fault. `at`: the path of the job's settings."""
+def find_problems(settings: JobSettings, team: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Every problem. `at`: the path of the job's settings."""
     if team not in declared.teams:
         yield unknown_name((*at, "team"), "team", team, declared.teams)
         return

@@ -10,11 +10,11 @@ from workloads.training_job.role import Role
 from workloads.training_job.settings import JobSettings
 
 
-def faults(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a job on TPUs; none of other jobs. `at`: the path of the job."""
+def find_problems(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of a job on TPUs; none of other jobs. `at`: the path of the job."""
     for role in settings.roles():
-        # Faults of the accelerator are reported by the strategy.
-        if role.topology and not any(settings.strategy.faults(settings.resources)):
+        # Problems of the accelerator are reported by the strategy.
+        if role.topology and not any(settings.strategy.problems(settings.resources)):
             yield from _groups(role, settings, at, declared)
             yield from _rest(settings, at)
 

@@ -18,7 +18,8 @@ from components.volumes.members import groups
 from core.errors import UserError
 from stack import ResolvedStack
 from workloads.family import Declared
-from workloads.pods import mount_checks, pod, references
+from workloads.pods import checks as pods_checks
+from workloads.pods import pod, references
 
 ROOT = "/volume"
 """Mount path of the volume."""
@@ -81,20 +82,20 @@ def _faults(resolved: ResolvedStack, volume: str, account: str, *, read_only: bo
         datasets={},
         streams=config.streams,
         queues=config.queues,
-        rooms=resolved.rooms,
+        capacities=resolved.capacities,
         models={},
         teams=config.teams,
         prometheus=config.controllers,
         workloads=frozenset(),
     )
     found = [
-        *mount_checks.check_volume(volume, at, config.volumes),
-        *mount_checks.check_stream(volume, at, declared.records),
+        *pods_checks.check_volume(volume, at, config.volumes),
+        *pods_checks.check_stream(volume, at, declared.records),
     ]
     if not read_only:
-        found += mount_checks.check_mirror(volume, at, config.volumes)
+        found += pods_checks.check_mirror(volume, at, config.volumes)
     args = config.volumes.get(volume)
     # Of users in groups, only the API server knows.
     if args and not groups([*(args.readers or ()), *(args.writers or ())]):
-        found += mount_checks.check_access(account, volume, at, config.volumes, read_only=read_only)
+        found += pods_checks.check_access(account, volume, at, config.volumes, read_only=read_only)
     return found

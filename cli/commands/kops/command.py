@@ -41,7 +41,7 @@ def text(file: Path, choice: Choice) -> str:
     runtime = gpu_runtime.of(config.gpu_runtime, config.cluster, resolved.fleet).kind
     wrong = [
         str(fault)
-        for fault in kops.faults(
+        for fault in kops.find_problems(
             config.cluster, resolved.fleet.groups, runtime, image=choice.image, driver=choice.driver
         )
     ]

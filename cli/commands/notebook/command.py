@@ -33,7 +33,7 @@ from stack_file.nearest import did_you_mean
 from workloads.notebook import manifest as notebook_manifest
 from workloads.notebook.component import NotebookArgs
 from workloads.pods import pod_sets
-from workloads.training_job.facts import facts_of
+from workloads.training_job.context import job_context
 from workloads.training_job.manifest import plan
 
 _START_SECONDS = 120.0
@@ -107,7 +107,7 @@ def planned(resolved: ResolvedStack, name: str) -> Planned:
         raise UserError(f"{name}: its image is a value that another resource produces; name it in the settings")
     job = notebook_manifest.job(name, args)
     pods = pod_sets.of(job)
-    manifest = plan(job, facts_of(name, job, resolved.platform), image=image)
+    manifest = plan(job, job_context(name, job, resolved.platform), image=image)
     return Planned(
         manifest, resolved.config.namespace_name, 1, sum(one.gpus for one in pods), cost.of(pods, resolved.fleet)
     )

@@ -23,8 +23,8 @@ from stack import ResolvedStack
 from workloads.pods import pod_sets
 from workloads.pods.objects import Manifest
 from workloads.training_job.component import TrainingJobArgs
-from workloads.training_job.facts import facts_of
-from workloads.training_job.manifest import Facts, JobManifest, plan
+from workloads.training_job.context import job_context
+from workloads.training_job.manifest import JobContext, JobManifest, plan
 from workloads.training_job.settings import JobSettings
 
 _JOBS = frozenset({"trainingJob", "sweep"})
@@ -118,9 +118,9 @@ def check_egress(job: JobRequest, settings: JobSettings, platform: Platform) -> 
 
 def facts_for(
     job: JobRequest, settings: JobSettings, found: ResolvedStack, platform: Platform, *, team: str | None = None
-) -> Facts:
-    """The facts by which a person's job is planned. `team`: the one that its settings name."""
-    facts = facts_of(job.name, settings, found.platform, team=team)
+) -> JobContext:
+    """The context in which a person's job is planned. `team`: the one that its settings name."""
+    facts = job_context(job.name, settings, found.platform, team=team)
     facts = dataclasses.replace(facts, managed_by=jobset_api.MANAGER)
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.

@@ -18,7 +18,7 @@ from components.node_groups.fleet import Fleet
 from core.errors import UserError
 from workloads.pipeline import run as pipeline_run
 from workloads.pipeline.component import PipelineArgs
-from workloads.pipeline.stage_settings import StageArgs
+from workloads.pipeline.settings import StageArgs
 
 
 class Asker:

@@ -11,8 +11,8 @@ from cli.commands.data.remote import DatasetOptions, Remote
 from core.errors import UserError
 from stack import ResolvedStack
 from workloads.pipeline import run as pipeline_run
-from workloads.pipeline.input_settings import MAIN
 from workloads.pipeline.run import Source
+from workloads.pipeline.settings import MAIN
 
 Log = list[Mapping[str, Any]]
 """Commits, the newest first."""

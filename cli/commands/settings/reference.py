@@ -89,7 +89,7 @@ class _Field(NamedTuple):
 def _fields(model: type[Model]) -> list[_Field]:
     """The keys that a user sets. `kind` is in the heading."""
     return [
-        _Field(str(info.alias), info, " ".join(field_docs.of(model, name).split()))
+        _Field(str(info.alias), info, " ".join(field_docs.docstring(model, name).split()))
         for name, info in model.model_fields.items()
         if name != "kind"
     ]

@@ -13,7 +13,7 @@ from pydantic.fields import FieldInfo
 from cli.commands.settings.path import SettingsPath
 from components.base.family import Variant
 from components.base.model import Model, Name, OneOf, Produced, RelativePath
-from workloads.pods import file_settings
+from workloads.pods import files as pods_files
 from workloads.training_job import settings as training_job_settings
 
 Link: TypeAlias = Callable[[type[Model], SettingsPath], str]
@@ -22,8 +22,8 @@ Link: TypeAlias = Callable[[type[Model], SettingsPath], str]
 _WORDS: tuple[tuple[Any, str], ...] = (
     (Name, "name"),
     (RelativePath, "path on the volume"),
-    (file_settings.Target, "path in the pod"),
-    (file_settings.Source, "file"),
+    (pods_files.Target, "path in the pod"),
+    (pods_files.Source, "file"),
     (training_job_settings.Variable, "variable"),
     (training_job_settings.Text, "text"),
 )

@@ -15,7 +15,7 @@ from components.base.names import digest_of
 from components.base.plural import counted
 from components.base.price import Usd
 from components.cost import pods as cost
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from core.errors import UserError
 from stack import ResolvedStack
 from workloads.pods import mounts, pod_sets
@@ -25,7 +25,7 @@ from workloads.sweep import manifest as submitted
 from workloads.sweep.component import SweepArgs
 from workloads.sweep.controller_objects import ACCOUNT
 from workloads.sweep.manifest import Submitted
-from workloads.training_job.manifest import Facts, JobManifest
+from workloads.training_job.manifest import JobContext, JobManifest
 
 _CONTROLLER = PodSet(submitted.ROLE, 1, Resources(cpus=0.02, memory_gib=0.1), together=False, interruptible=False)
 
@@ -87,14 +87,14 @@ def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
     )
 
 
-def _without_file(job: JobRequest, facts: Facts) -> Facts:
+def _without_file(job: JobRequest, facts: JobContext) -> JobContext:
     """The trials do not get the sweep's own file: with it, more trials would be another sweep."""
     own = job.file.name if job.file else ""
     return replace(facts, files={path: content for path, content in facts.files.items() if path != own})
 
 
 def _submitted(
-    args: SweepArgs, run: str, image: str, template: JobManifest, facts: Facts, platform: Platform
+    args: SweepArgs, run: str, image: str, template: JobManifest, facts: JobContext, platform: Platform
 ) -> Submitted:
     trial = args.trial
     if trial.checkpoints is None:
@@ -138,7 +138,7 @@ def _check_default_queue(job: JobRequest, platform: Platform, args: SweepArgs, f
     name = queues.DEFAULT
     there: Sequence[str] = platform.queues if platform.team else list(found.config.queues)
     if name in there and args.trial.queue == name:
-        room = found.rooms.get(name)
-        if room and not room.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
+        capacity = found.capacities.get(name)
+        if capacity and not capacity.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
             reason = f"a trial fills queue {name}, into which Kueue also puts the sweep's controller"
             raise UserError(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")

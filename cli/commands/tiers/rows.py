@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from cli.output.numbers import count
 from components.base import outputs
 from components.node_groups.labels import CPU
-from components.queues.lending import Lending
+from components.queues.cohort import Cohort
 
 
 @dataclass(frozen=True)
@@ -68,8 +68,8 @@ class Tier:
 
 def tiers(queues: Mapping[str, outputs.Queue]) -> list[Tier]:
     """The queues from their inputs, the highest priority first."""
-    lending = _lending((name, each["name"], each["lends"]) for name, queue in queues.items() for each in queue["kinds"])
-    found = [_tier(name, queue, lending) for name, queue in queues.items()]
+    cohort = _cohort((name, each["name"], each["lends"]) for name, queue in queues.items() for each in queue["kinds"])
+    found = [_tier(name, queue, cohort) for name, queue in queues.items()]
     ranks = {"high": 0, "normal": 1, "low": 2}
     return sorted(found, key=lambda tier: (ranks.get(tier.priority, len(ranks)), tier.name))
 
@@ -88,9 +88,9 @@ def by_team(found: Sequence[Tier]) -> dict[str, dict[str, tuple[float, float]]]:
 
     Teams share their queues, so the teams' numbers do not add up.
     """
-    lending = _lending((tier.name, share.flavor, share.lends) for tier in found for share in tier.shares)
+    cohort = _cohort((tier.name, share.flavor, share.lends) for tier in found for share in tier.shares)
     teams = sorted({team for tier in found for team in tier.teams})
-    return {team: _together([tier for tier in found if team in tier.teams], lending) for team in teams}
+    return {team: _together([tier for tier in found if team in tier.teams], cohort) for team in teams}
 
 
 def counted(flavor: str, number: float) -> str:
@@ -98,7 +98,7 @@ def counted(flavor: str, number: float) -> str:
     return count(number, cores=flavor == CPU) if number else "0"
 
 
-def _together(own: Sequence[Tier], lending: Lending[float]) -> dict[str, tuple[float, float]]:
+def _together(own: Sequence[Tier], cohort: Cohort[float]) -> dict[str, tuple[float, float]]:
     sums: dict[str, tuple[float, float]] = {}
     for share in (share for tier in own for share in tier.shares):
         guaranteed, borrowable = sums.get(share.flavor, (0, 0))
@@ -106,30 +106,30 @@ def _together(own: Sequence[Tier], lending: Lending[float]) -> dict[str, tuple[f
     # What a team's queues lend each other is already the team's.
     names = {tier.name for tier in own}
     return {
-        flavor: (guaranteed, min(borrowable, lending.lent_to_all(names, flavor)))
+        flavor: (guaranteed, min(borrowable, cohort.borrowable_together(names, flavor)))
         for flavor, (guaranteed, borrowable) in sums.items()
     }
 
 
-def _lending(lent: Iterable[tuple[str, str, float]]) -> Lending[float]:
+def _cohort(lent: Iterable[tuple[str, str, float]]) -> Cohort[float]:
     """Per queue and flavor, what the queue lends of it."""
     found: dict[str, dict[str, float]] = {}
     for queue, flavor, number in lent:
         if number:
             found.setdefault(flavor, {})[queue] = number
-    return Lending[float](found, 0)
+    return Cohort[float](found, 0)
 
 
-def _tier(name: str, queue: outputs.Queue, lending: Lending[float]) -> Tier:
+def _tier(name: str, queue: outputs.Queue, cohort: Cohort[float]) -> Tier:
     used = {each["name"]: (order, each) for order, each in enumerate(queue["kinds"], 1)}
     shares = [
-        _share(name, *used[machine["name"]], lending) if machine["name"] in used else Share(machine["name"], 0)
+        _share(name, *used[machine["name"]], cohort) if machine["name"] in used else Share(machine["name"], 0)
         for machine in queue["machines"]
     ]
     return Tier(name, queue["priority"], tuple(queue["teams"]), queue["cohort"], tuple(shares))
 
 
-def _share(queue: str, order: int, each: outputs.QueueFlavor, lending: Lending[float]) -> Share:
+def _share(queue: str, order: int, each: outputs.QueueFlavor, cohort: Cohort[float]) -> Share:
     borrowable = each["borrowable"]
-    lenders = tuple(lending.lenders(queue, each["name"])) if borrowable else ()
+    lenders = tuple(cohort.lenders(queue, each["name"])) if borrowable else ()
     return Share(each["name"], order, each["guaranteed"], borrowable, lenders, each["lends"])

@@ -26,10 +26,10 @@ class Aks(AksSettings):
         # Imported here, because a stack on another cloud does not need it.
         from components.clusters.aks import check_cluster, check_groups, check_network
 
-        yield from check_cluster.faults(self)
-        yield from check_network.faults(self, groups)
+        yield from check_cluster.find_problems(self)
+        yield from check_network.find_problems(self, groups)
         yield from missing_groups(groups)
-        yield from check_groups.faults(self, groups)
+        yield from check_groups.find_problems(self, groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         from components.clusters.aks import create
@@ -39,7 +39,7 @@ class Aks(AksSettings):
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.aks import check_members
 
-        yield from check_members.faults(members)
+        yield from check_members.find_problems(members)
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
         from components.clusters.aks import members

@@ -29,8 +29,8 @@ _TAGS = cloud_tags.Rules(
 _ADMIN_ROLE = "Azure Kubernetes Service RBAC Cluster Admin"
 
 
-def faults(args: AksSettings) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: AksSettings) -> Iterator[Problem]:
+    """Every problem, a line each."""
     if importlib.util.find_spec(_SDK) is None:
         reason = "Azure's SDK for Pulumi is not installed; run python -m pip install -r requirements-aks.txt"
         yield Problem(("cluster", "kind"), reason)
@@ -42,7 +42,7 @@ def faults(args: AksSettings) -> Iterator[Problem]:
     yield from _versions(args)
     yield from _zones(args)
     yield from _admins(args)
-    yield from cloud_tags.faults(args.tags, _TAGS)
+    yield from cloud_tags.find_problems(args.tags, _TAGS)
     if not args.network.subnet:
         yield from allowed_cidrs.unreachable(args.endpoint, network="VNet", existing="network.subnet")
 

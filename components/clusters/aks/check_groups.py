@@ -27,8 +27,8 @@ _RESERVATION = re.compile(
 )
 
 
-def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _names(groups)
     yield from _sizes(groups)
     for name, shape in groups.items():
@@ -124,7 +124,7 @@ def _reserved(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
 
 
 def _system(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Faults of the system node pool."""
+    """Problems of the system node pool."""
     fitting, path, given = fit_for_system(groups), ("cluster", "systemGroup"), (("nodeGroups",),)
     if not fitting:
         return

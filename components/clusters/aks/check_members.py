@@ -9,8 +9,8 @@ from components.clusters.aks.object_ids import EXAMPLE, is_object_id
 _PRINCIPAL_NAME = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 
 
-def faults(members: Mapping[Key, str]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(members: Mapping[Key, str]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     for path, member in members.items():
         kind, _, name = member.partition(":")
         if is_object_id(name) and name != name.lower():

@@ -25,8 +25,8 @@ _SIZES = {"cidr": (8, 24), "podCidr": (8, 22), "serviceCidr": (12, 28)}
 _RESERVED_IN_SUBNET = 5
 
 
-def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _subnet(args)
     ranges: dict[str, ipaddress.IPv4Network] = {}
     for key, cidr in _cidrs(args).items():
@@ -38,7 +38,7 @@ def faults(args: AksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     yield from _sizes(ranges)
     yield from _overlaps(ranges)
     yield from _room(ranges, groups)
-    yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
+    yield from allowed_cidrs.find_problems(args.endpoint.allowed_cidrs, public=args.endpoint.public)
 
 
 def _cidrs(args: AksSettings) -> dict[str, str]:
@@ -82,7 +82,7 @@ def _overlaps(ranges: Mapping[str, ipaddress.IPv4Network]) -> Iterator[Problem]:
 
 
 def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Faults of ranges that are too small: each node takes a /24 for pods and an address of the subnet."""
+    """Problems of ranges that are too small: each node takes a /24 for pods and an address of the subnet."""
     nodes = sum(shape.args.max for shape in groups.values())
     given = tuple(("nodeGroups", name) for name in groups)
     pods, vnet = ranges.get("podCidr"), ranges.get("cidr")

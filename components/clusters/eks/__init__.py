@@ -26,12 +26,12 @@ class Eks(EksSettings):
         # Imported here, because a stack on another cloud does not need it.
         from components.clusters.eks import check_cluster, check_groups, check_network
 
-        cluster = list(check_cluster.faults(self))
+        cluster = list(check_cluster.find_problems(self))
         yield from cluster
-        network = list(without_consequences(check_network.faults(self), cluster))
+        network = list(without_consequences(check_network.find_problems(self), cluster))
         yield from network
         yield from missing_groups(groups)
-        of_groups = (*check_groups.faults(self, groups), *check_network.room(self, groups))
+        of_groups = (*check_groups.find_problems(self, groups), *check_network.room(self, groups))
         yield from without_consequences(of_groups, [*cluster, *network])
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
@@ -42,7 +42,7 @@ class Eks(EksSettings):
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.eks import check_members
 
-        yield from check_members.faults(self, members)
+        yield from check_members.find_problems(self, members)
 
     def subjects(self, members: Sequence[str], group: str) -> Sequence[str]:
         named = [member for member in members if principals.of_member(member) is None]

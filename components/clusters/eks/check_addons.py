@@ -20,8 +20,8 @@ _PROXY = "kube-proxy"
 _PROXY_BEHIND = 3
 
 
-def faults(args: EksSettings) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: EksSettings) -> Iterator[Problem]:
+    """Every problem, a line each."""
     known = (*ADDONS_BEFORE_NODES, *ADDONS_AFTER_NODES, *ADDONS_OF_VOLUMES)
     for name, version in args.addons.items():
         path = ("cluster", "addons", name)

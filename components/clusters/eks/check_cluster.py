@@ -29,15 +29,15 @@ _TAGS = cloud_tags.Rules(
 )
 
 
-def faults(args: EksSettings) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: EksSettings) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _name(args)
     yield from _region(args)
     yield from _versions(args)
     yield from _support(args)
     yield from _admins(args)
-    yield from check_addons.faults(args)
-    yield from cloud_tags.faults(args.tags, _TAGS)
+    yield from check_addons.find_problems(args)
+    yield from cloud_tags.find_problems(args.tags, _TAGS)
 
 
 def _name(args: EksSettings) -> Iterator[Problem]:

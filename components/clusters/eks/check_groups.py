@@ -19,8 +19,8 @@ _LEAST_MEMORY = 2
 """GiB. Smaller machines have addresses for four pods, but the add-ons alone have five DaemonSets."""
 
 
-def faults(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         room = _NAME_LIMIT - _ADDED_TO_NAMES

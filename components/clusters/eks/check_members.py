@@ -12,8 +12,8 @@ _OF_NODES = re.compile(r"cluster-(karpenter-)?node-[0-9a-f]{7}")
 """Names that Pulumi gives to the roles of the cluster's nodes."""
 
 
-def faults(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
-    """Every fault, a line each. Only ARNs are checked."""
+def find_problems(args: EksSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
+    """Every problem, a line each. Only ARNs are checked."""
     admins = {principals.identity(arn): name for name, arn in args.admins.items()}
     for path, member in members.items():
         kind, _, arn = member.partition(":")

@@ -21,15 +21,15 @@ _EACH_NODE = 3
 """Minimum addresses per node: its own, the CSI driver's pod, and one workload pod."""
 
 
-def faults(args: EksSettings) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: EksSettings) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _default_zones(args)
     yield from _network(args)
     yield from _subnets(args)
     yield from _addresses(args)
     if not args.network.subnets:
         yield from allowed_cidrs.unreachable(args.endpoint, network="VPC", existing="network.subnets")
-    yield from allowed_cidrs.faults(args.endpoint.allowed_cidrs, public=args.endpoint.public)
+    yield from allowed_cidrs.find_problems(args.endpoint.allowed_cidrs, public=args.endpoint.public)
 
 
 def _default_zones(args: EksSettings) -> Iterator[Problem]:

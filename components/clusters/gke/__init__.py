@@ -32,13 +32,13 @@ class Gke(GkeSettings):
             check_versions,
         )
 
-        yield from check_cluster.faults(self)
+        yield from check_cluster.find_problems(self)
         yield from check_members.of_domain(self)
-        yield from check_network.faults(self, groups)
-        yield from check_versions.faults(self, groups)
+        yield from check_network.find_problems(self, groups)
+        yield from check_versions.find_problems(self, groups)
         yield from missing_groups(groups)
-        yield from check_groups.faults(self, groups)
-        yield from check_rental.faults(groups)
+        yield from check_groups.find_problems(self, groups)
+        yield from check_rental.find_problems(groups)
 
     def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
         from components.clusters.gke import notes
@@ -53,7 +53,7 @@ class Gke(GkeSettings):
     def check_members(self, members: Mapping[Key, str]) -> Iterator[Problem]:
         from components.clusters.gke import check_members
 
-        yield from check_members.faults(self, members)
+        yield from check_members.find_problems(self, members)
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
         from components.clusters.gke import members

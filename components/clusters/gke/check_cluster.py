@@ -28,8 +28,8 @@ _WEEKENDS_IN_32_DAYS = 4
 _HOURS_IN_32_DAYS = 48
 
 
-def faults(args: GkeSettings) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: GkeSettings) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _names(args)
     yield from _place(args)
     yield from _version(args)

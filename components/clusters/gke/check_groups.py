@@ -25,8 +25,8 @@ _NO_PARTITIONS: Mapping[str, frozenset[str]] = {
 """MIG profiles of GPUs that GKE does not support (container-engine-accelerators@09e2ab1, partition_gpu.go)."""
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
         room = _NAME_LIMIT - _ADDED_TO_NAMES
@@ -132,7 +132,7 @@ def _capacity(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
 
 
 def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
-    """Faults of settings that node auto-provisioning does not support."""
+    """Problems of settings that node auto-provisioning does not support."""
     args = shape.args
     if args.min:
         yield Problem((*path, "min"), f"min is {args.min}, but provisioner automatic keeps no idle nodes; set min: 0")

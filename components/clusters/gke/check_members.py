@@ -9,8 +9,8 @@ from components.clusters.gke.settings import GkeSettings
 _DOMAIN = ("cluster", "groupsDomain")
 
 
-def faults(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
-    """Every fault of members, a line each."""
+def find_problems(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Problem]:
+    """Every problem of members, a line each."""
     groups: dict[Key, str] = {}
     for path, member in members.items():
         kind, _, name = member.partition(":")
@@ -41,7 +41,7 @@ def _of_domain(args: GkeSettings, groups: Mapping[Key, str]) -> Iterator[Problem
 
 
 def of_domain(args: GkeSettings) -> Iterator[Problem]:
-    """Faults of the domain itself."""
+    """Problems of the domain itself."""
     if args.groups_domain is not None and not identities.DOMAIN.fullmatch(args.groups_domain):
         meant = args.groups_domain.rpartition("@")[2].lower()
         near = f" (did you mean {meant}?)" if identities.DOMAIN.fullmatch(meant) else ""

@@ -23,8 +23,8 @@ _LARGEST_SERVICES, _SMALLEST_SERVICES = 16, 27
 _LARGEST_NODES, _SMALLEST_NODES = 8, 29
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Every fault, a line each."""
+def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """Every problem, a line each."""
     yield from _network(args)
     yield from _room(args, groups)
     yield from _endpoint(args)
@@ -56,7 +56,7 @@ def _network(args: GkeSettings) -> Iterator[Problem]:
 
 
 def _existing(mine: GkeSubnet, region: str) -> Iterator[Problem]:
-    """Faults of invalid names, and of a subnetwork in another region."""
+    """Problems of invalid names, and of a subnetwork in another region."""
     at = ("cluster", "network", "existing")
     for key, value, form, like in (
         ("network", mine.network, _NETWORK, "its name, or projects/PROJECT/global/networks/NAME"),
@@ -82,7 +82,7 @@ def _ranges(network: GkeNetwork) -> Iterator[tuple[str, str, int, int]]:
 
 
 def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """Faults of ranges that are too small for full groups."""
+    """Problems of ranges that are too small for full groups."""
     network, given = args.network, (("nodeGroups",),)
     nodes = sum(shape.args.max for shape in groups.values())
     if network.existing:
@@ -111,12 +111,12 @@ def _prefix_for(addresses: int) -> int:
 def _endpoint(args: GkeSettings) -> Iterator[Problem]:
     endpoint, path = args.endpoint, ("cluster", "endpoint")
     found = [network_of(cidr) for cidr in endpoint.allowed_cidrs]
-    yield from (Problem((*path, "allowedCidrs"), fault) for fault in found if isinstance(fault, str))
+    yield from (Problem((*path, "allowedCidrs"), problem) for problem in found if isinstance(problem, str))
     if who := allowed_cidrs.too_many(network for network in found if not isinstance(network, str)):
         yield Problem((*path, "allowedCidrs"), f"allows {who}; list only the networks of your organisation")
     else:
         inner = [inner_network(str(network)) for network in found if not isinstance(network, str)]
-        yield from (Problem((*path, "allowedCidrs"), fault) for fault in inner if isinstance(fault, str))
+        yield from (Problem((*path, "allowedCidrs"), problem) for problem in inner if isinstance(problem, str))
     if endpoint.public and not endpoint.allowed_cidrs:
         yield Problem(
             (*path, "allowedCidrs"),

@@ -18,8 +18,8 @@ _RENTED: Mapping[str, tuple[str, ...]] = {
 _NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
 
 
-def faults(groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """A fault for each group whose machines are not available with its consumption option."""
+def find_problems(groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """A problem for each group whose machines are not available with its consumption option."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
         asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"

@@ -30,8 +30,8 @@ _ARM_POOL = _Least("1.35.0-gke.2141000", "adds a taint to all Arm nodes")
 _ARM_CLASS = _Least("1.36.2-gke.1498000", "adds a taint to all Arm nodes that it provisions automatically", named=True)
 
 
-def faults(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """One fault, for the group that requires the newest version."""
+def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """One problem, for the group that requires the newest version."""
     found = _parts(args.version) if args.version and VERSION.fullmatch(args.version) else None
     if args.version and (found is None or found[0] < OLDEST_MINOR):
         return

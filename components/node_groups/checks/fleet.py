@@ -8,8 +8,8 @@ from components.node_groups.shape import Shape
 from components.node_groups.taint import keeps_out
 
 
-def faults(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Problem]:
-    """Every fault, a line each.
+def find_problems(groups: Mapping[str, Shape], *, is_new: bool, unresolved: bool) -> Iterator[Problem]:
+    """Every problem, a line each.
 
     Args:
         groups: Those that could be resolved, by name.

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.base.label_syntax import LABEL_VALUE_LIMIT, is_label_value
+from components.base.labels import LABEL_VALUE_LIMIT, is_label_value
 from components.base.problems import Key, Problem
 from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs

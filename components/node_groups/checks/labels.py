@@ -2,8 +2,7 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from components.base.label_syntax import LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
-from components.base.labels import DOMAIN
+from components.base.labels import DOMAIN, LABEL_KEY_RULE, LABEL_VALUE_RULE, is_label_key, is_label_value, nearest_label
 from components.base.problems import Key, Problem
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.taint import Taint
@@ -25,7 +24,7 @@ _RESERVED_FOR_TAINTS = (
 
 
 def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator[Problem]:
-    """Faults of `labels`. `domains`: those that clouds reserve."""
+    """Problems of `labels`. `domains`: those that clouds reserve."""
     for key, value in args.labels.items():
         where = (*path, "labels", key)
         if not is_label_key(key):
@@ -37,7 +36,7 @@ def labels(path: Key, args: NodeGroupArgs, domains: Collection[str]) -> Iterator
 
 
 def taints(path: Key, args: NodeGroupArgs, own: Iterable[Taint], domains: Collection[str]) -> Iterator[Problem]:
-    """Faults of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
+    """Problems of `taints`. `own`: taints that the nodes already have. `domains`: those that clouds reserve."""
     # Kubernetes refuses a second taint with the same key and effect.
     first = {(taint.key, taint.effect): "the nodes have it by default" for taint in own}
     for index, taint in enumerate(args.taints):

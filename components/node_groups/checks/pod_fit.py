@@ -9,8 +9,8 @@ from components.node_groups.node_capacity import how_many, is_chosen_by_cloud, r
 from components.node_groups.shape import Shape
 
 
-def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:
-    """Faults of requests that no node of the pod's groups can meet; none if a node's size is unknown.
+def find_problems(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:
+    """Problems of requests that no node of the pod's groups can meet; none if a node's size is unknown.
 
     The node's own reservation is unknown, so a pod of exactly the machine's size is accepted.
     """
@@ -32,7 +32,9 @@ def faults(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Iterator[P
             yield Problem((*at, key), f"{reason}; request less, or use a larger machine", given=(("nodeGroups",), at))
 
 
-def count_faults(resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]) -> Iterator[Problem]:
+def find_count_problems(
+    resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]
+) -> Iterator[Problem]:
     """Problem of more simultaneous pods than the full groups have room for.
 
     `at`: the path of the pods' resources. `where`: the path of their number.

@@ -11,7 +11,7 @@ from components.node_groups.matching import keeping_off, most_per_pod
 from components.node_groups.shape import Shape
 
 
-def faults(
+def find_problems(
     fleet: Fleet,
     resources: Resources,
     at: Key,
@@ -20,7 +20,7 @@ def faults(
     synchronous: bool = False,
     workload: Key | None = None,
 ) -> Iterator[Problem]:
-    """Faults of a pod that no node can run. `at`: the path of its resources; `synchronous` as in `placement.spec`.
+    """Problems of a pod that no node can run. `at`: the path of its resources; `synchronous` as in `placement.spec`.
 
     `workload`: the path of the workload's settings, by default the one above `at`.
     """
@@ -41,7 +41,7 @@ def faults(
     elif fleet.groups and not fleet.unresolved and resources.gpus:
         yield from _open(fleet, resources, at, resumes, interruptible=interruptible)
         yield from _shared([shape.name for shape in fleet.offering(resources)], fleet, resources, at, synchronous)
-    yield from pod_fit.faults(resources, at, fleet.taking(resources, interruptible=interruptible))
+    yield from pod_fit.find_problems(resources, at, fleet.taking(resources, interruptible=interruptible))
 
 
 def _tier(tier: Tier, fleet: Fleet, at: Key) -> Iterator[Problem]:
@@ -88,7 +88,7 @@ def _named(
 
 
 def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interruptible: bool) -> Iterator[Problem]:
-    """Faults of a pod without a node group."""
+    """Problems of a pod without a node group."""
     given, having = (("nodeGroups",), at), fleet.offering(resources)
     missing = [name for name in resources.accelerators if name not in fleet.gpu_models]
     wanted = " or ".join(resources.accelerators)
@@ -119,7 +119,7 @@ def _open(fleet: Fleet, resources: Resources, at: Key, resumes: Key, *, interrup
 
 
 def _group(shape: Shape, resources: Resources, at: Key, resumes: Key, *, interruptible: bool) -> Iterator[Problem]:
-    """Faults of a pod that names this group."""
+    """Problems of a pod that names this group."""
     where, given = (*at, "nodeGroup"), (("nodeGroups",), at)
     accelerator = shape.accelerator.name if shape.accelerator else None
     if resources.accelerators and accelerator not in resources.accelerators:

@@ -12,7 +12,7 @@ _MPS_CLIENTS_OF_OLD = 16
 """Maximum number of pods that can share an older GPU by MPS."""
 
 
-def faults(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Problem]:
+def find_problems(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Problem]:
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
         return

@@ -9,7 +9,7 @@ from components.node_groups.cluster_properties import Site
 from components.node_groups.settings import NodeGroupArgs
 
 
-def faults(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Problem]:
+def find_problems(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Problem]:
     if site.cloud is None or site.region is None:
         return
     known = catalog.zones(site.cloud, site.region)

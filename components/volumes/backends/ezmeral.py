@@ -7,9 +7,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator, Field
 
-from components.base.host import is_host
 from components.base.model import Line, Name, NonEmptyStr, ObjectName, refuse
 from components.base.problems import Problem
+from components.base.value_types import is_host
 from components.clusters.settings import ClusterArgs
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Backend, Request

@@ -6,8 +6,8 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pydantic import AfterValidator
 
-from components.base.host import Host
 from components.base.model import Line, refuse
+from components.base.value_types import Host
 from components.volumes import static
 from components.volumes.backend import Backend, Request
 from components.volumes.capabilities import AccessMode, Capabilities

@@ -74,9 +74,9 @@ class PersistentDisk(Backend):
         return True
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster)
+        yield from zones.find_problems(args, cluster)
         if self.kms_key:
-            yield from google_key.faults(self.kms_key, "kmsKey", str(cluster.place))
+            yield from google_key.find_problems(self.kms_key, "kmsKey", str(cluster.place))
         if self.type == _READ_ONLY:
             yield from self._ml(args.size_gib)
         elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:

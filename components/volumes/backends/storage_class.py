@@ -69,7 +69,7 @@ class StorageClass(Backend):
             )
             remedy = "which is ReadWriteOnce; set another class or kind in backend"
             yield Problem(("accessModes",), f"{reason}, {remedy}", given=(("backend",),))
-        if self.name and (wrong := storage_class_names.fault(self.name, cluster)):
+        if self.name and (wrong := storage_class_names.find_problem(self.name, cluster)):
             yield Problem(("backend", "name"), wrong, given=(("cluster",),))
 
     def notes(self, cluster: ClusterArgs) -> Iterator[Note]:

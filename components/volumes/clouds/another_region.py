@@ -9,10 +9,12 @@ from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import google_key
 
 
-def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None) -> Iterator[Problem]:
-    """Faults of the region and of both keys. Paths are relative to the volume."""
+def find_problems(
+    args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None
+) -> Iterator[Problem]:
+    """Problems of the region and of both keys. Paths are relative to the volume."""
     if key and cluster.place:
-        yield from google_key.faults(key, "kmsKey", cluster.place)
+        yield from google_key.find_problems(key, "kmsKey", cluster.place)
     region = args.mirror.to.region if args.mirror else None
     if region is None:
         if copy_key:
@@ -28,7 +30,7 @@ def faults(args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_
             ("mirror", "to", "region"), f"unknown region {region!r}; choose one of {', '.join(sorted(regions))}{near}"
         )
     elif copy_key:
-        yield from google_key.faults(copy_key, "mirrorKmsKey", region)
+        yield from google_key.find_problems(copy_key, "mirrorKmsKey", region)
     elif key:
         # Refused, because the copy would silently use a Google-managed key.
         reason = f"missing, but kmsKey is set and works in its own region only; set a key for the copy in {region}"

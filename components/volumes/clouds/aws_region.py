@@ -10,7 +10,7 @@ from components.volumes.base_settings import VolumeSettings
 _MIRROR = ("mirror", "to", "region")
 
 
-def faults(region: str, path: Key) -> Iterator[Problem]:
+def find_problems(region: str, path: Key) -> Iterator[Problem]:
     """A region that AWS does not have."""
     known = catalog.regions("eks")
     if known and region not in known:
@@ -20,9 +20,9 @@ def faults(region: str, path: Key) -> Iterator[Problem]:
 
 
 def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Faults of a mirror's region. Paths are relative to the volume."""
+    """Problems of a mirror's region. Paths are relative to the volume."""
     region = args.mirror.to.region if args.mirror else None
     if region and region == cluster.place:
         yield Problem(_MIRROR, f"{region} is the region of the volume itself; choose another region")
     elif region:
-        yield from faults(region, _MIRROR)
+        yield from find_problems(region, _MIRROR)

@@ -21,7 +21,7 @@ def parts(value: str, kind: str) -> tuple[str, ...] | None:
     return found.groups() if found else None
 
 
-def faults(path: Key, value: str, kind: str) -> Iterator[Problem]:
+def find_problems(path: Key, value: str, kind: str) -> Iterator[Problem]:
     """Problem of an id that is invalid or of another type."""
     if parts(value, kind) is None:
         form = f"/subscriptions/…/resourceGroups/…/providers/{kind}/…"

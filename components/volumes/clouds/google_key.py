@@ -8,7 +8,7 @@ from components.base.problems import Problem
 _KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 
 
-def faults(key: str, setting: str, region: str) -> Iterator[Problem]:
+def find_problems(key: str, setting: str, region: str) -> Iterator[Problem]:
     """Problem of an invalid key, or of one in another region than the data. Paths are relative to the volume."""
     match = _KEY.fullmatch(key)
     if match is None:

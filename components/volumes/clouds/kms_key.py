@@ -25,7 +25,7 @@ KmsKey = Annotated[str, AfterValidator(_arn)]
 """ARN of a KMS key."""
 
 
-def faults(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
+def find_problems(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
     """Problem of a key in another region than the volume. Paths are relative to the volume."""
     if key and cluster.place:
         yield from elsewhere(key, cluster.place, "kmsKey")
@@ -34,7 +34,7 @@ def faults(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
 def of_mirror(
     args: VolumeSettings, cluster: ClusterArgs, key: KmsKey | None, copy_key: KmsKey | None
 ) -> Iterator[Problem]:
-    """Faults of the key of a copy in another region. Paths are relative to the volume."""
+    """Problems of the key of a copy in another region. Paths are relative to the volume."""
     region, path = (args.mirror.to.region if args.mirror else None), ("backend", "mirrorKmsKey")
     if region == cluster.place:
         return  # reported by another check

@@ -13,7 +13,7 @@ import pulumi_kubernetes as k8s
 
 from components import versions
 from components.agent.agent import API_SERVER, JOB_NAME, Agent, Mount, Resources, Rights
-from components.base import agent_outputs, interval, outputs
+from components.base import outputs, value_types
 from components.base.labels import labels
 from components.namespace import Namespace
 from components.volumes.backends.cephfs import CephFs
@@ -56,7 +56,7 @@ def copies(every: str) -> int:
 
     Ceph allows 100 in a directory (mds_max_snaps_per_dir), those of `snapshots` included.
     """
-    return min(_MOST, max(_FEWEST, _SECONDS_OF_A_DAY // interval.seconds(every)))
+    return min(_MOST, max(_FEWEST, _SECONDS_OF_A_DAY // value_types.seconds(every)))
 
 
 def mirrors(
@@ -106,7 +106,7 @@ class CephMirrors(pulumi.ComponentResource):
         self.rook = rook
         self.namespace = namespace
         self._scoped = f"{self.account}-{rook}"
-        super().__init__(outputs.CEPH_MIRRORS, self._scoped, dict(agent_outputs.CephMirrors(clusterId=rook)), opts)
+        super().__init__(outputs.CEPH_MIRRORS, self._scoped, dict(outputs.CephMirrors(clusterId=rook)), opts)
         self._inside = pulumi.ResourceOptions(parent=self)
         self.agent = Agent(
             "ceph_mirror",

@@ -12,8 +12,10 @@ from components.volumes.settings import VolumeArgs
 Declared = Mapping[str, VolumeArgs | None]
 
 
-def faults(name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs, able: str) -> Iterator[Problem]:
-    """Every fault of one volume's mirror, as source or target. `able` names backends that support the target."""
+def find_problems(
+    name: str, args: VolumeArgs, declared: Declared, cluster: ClusterArgs, able: str
+) -> Iterator[Problem]:
+    """Every problem of one volume's mirror, as source or target. `able` names backends that support the target."""
     at = ("volumes", name)
     if args.source and args.source.mirror:
         nowhere = list(_with_volsync((*at, "from", "mirror"), cluster))

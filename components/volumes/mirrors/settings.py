@@ -4,10 +4,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
-from components.base import interval
-from components.base.host import Host
-from components.base.interval import Interval
+from components.base import value_types
 from components.base.model import Model, Name, NonEmptyStr, ObjectName, refuse
+from components.base.value_types import Host, Interval
 
 
 class Remote(Model):
@@ -68,4 +67,4 @@ class MirrorArgs(Model):
     @property
     def every_seconds(self) -> int | None:
         """The interval in seconds."""
-        return interval.seconds(self.every) if self.every else None
+        return value_types.seconds(self.every) if self.every else None

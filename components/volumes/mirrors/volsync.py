@@ -8,7 +8,7 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.base import interval, outputs, pod_security
+from components.base import outputs, pod_security, value_types
 from components.base.labels import COMPONENT, PART_OF, labels
 from components.namespace import Namespace
 from components.volumes import storage_class_per_volume
@@ -31,7 +31,7 @@ _NAME_LIMIT = 63
 
 def schedule(every: str) -> str | None:
     """The cron schedule of an interval; None if it does not divide an hour or a day."""
-    seconds = interval.seconds(every)
+    seconds = value_types.seconds(every)
     minutes, hours = seconds // 60, seconds // _SECONDS_OF_AN_HOUR
     if seconds < _SECONDS_OF_AN_HOUR:
         return f"*/{minutes} * * * *" if not 60 % minutes else None

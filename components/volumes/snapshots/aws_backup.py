@@ -9,7 +9,7 @@ from components.volumes.snapshots.settings import SnapshotsArgs
 _DAY = 24 * 3600
 
 
-def faults(asked: SnapshotsArgs | None) -> Iterator[Problem]:
+def find_problems(asked: SnapshotsArgs | None) -> Iterator[Problem]:
     """AWS Backup runs at most once an hour and keeps backups by age, in days. Paths are relative to the volume."""
     if asked is None:
         return

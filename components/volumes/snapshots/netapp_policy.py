@@ -46,8 +46,8 @@ def kept(snapshots: SnapshotsArgs) -> int:
     return snapshots.keep or KEPT
 
 
-def faults(snapshots: SnapshotsArgs) -> Iterator[Problem]:
-    """Faults of settings that a snapshot policy does not support. Paths are relative to the volume."""
+def find_problems(snapshots: SnapshotsArgs) -> Iterator[Problem]:
+    """Problems of settings that a snapshot policy does not support. Paths are relative to the volume."""
     if schedule(snapshots.schedule) is None:
         reason = f"a snapshot policy of NetApp Files cannot run at {snapshots.schedule!r}; use {_SUPPORTED}"
         yield Problem(("snapshots", "schedule"), reason)

@@ -4,9 +4,9 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from components.base import cron, interval
-from components.base.interval import Age
+from components.base import cron, value_types
 from components.base.model import Model, Name, refuse
+from components.base.value_types import Age
 
 KEPT = 24
 """How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""
@@ -43,4 +43,4 @@ class SnapshotsArgs(Model):
     @property
     def expire_seconds(self) -> int | None:
         """The age in seconds."""
-        return interval.seconds(self.expire) if self.expire else None
+        return value_types.seconds(self.expire) if self.expire else None

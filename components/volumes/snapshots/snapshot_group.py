@@ -17,8 +17,8 @@ def groups(volumes: Mapping[str, VolumeArgs]) -> dict[str, list[str]]:
     return found
 
 
-def faults(volumes: Mapping[str, VolumeArgs], names: set[str], cluster: ClusterArgs) -> Iterator[Problem]:
-    """Faults of each group. `names` has the names of all volumes, valid or not."""
+def find_problems(volumes: Mapping[str, VolumeArgs], names: set[str], cluster: ClusterArgs) -> Iterator[Problem]:
+    """Problems of each group. `names` has the names of all volumes, valid or not."""
     for group, members in groups(volumes).items():
         first, *others = members
         path = ("volumes", first, "snapshots", "group")

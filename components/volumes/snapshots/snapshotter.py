@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent.agent import TO_API_SERVER, Agent, Resources, Rights
-from components.base import agent_outputs, outputs
+from components.base import outputs
 from components.base.labels import TENSORPLANE
 from components.clusters.component import Cluster
 from components.namespace import Namespace
@@ -30,7 +30,7 @@ class Snapshotter(pulumi.ComponentResource):
     ) -> None:
         wanted = sorted(set(classes), key=lambda one: (one.driver, one.group, one.parameters))
         groups = any(one.group for one in wanted)
-        props = agent_outputs.Snapshotter(drivers=sorted({one.driver for one in wanted}))
+        props = outputs.Snapshotter(drivers=sorted({one.driver for one in wanted}))
         super().__init__(outputs.SNAPSHOTTER, ACCOUNT, dict(props), opts)
         self._inside = pulumi.ResourceOptions(parent=self)
         scoped = f"{namespace.plain_name}-{ACCOUNT}"

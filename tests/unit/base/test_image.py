@@ -10,7 +10,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 from components import versions
-from components.base.image import is_reference
+from components.base.value_types import is_image
 from images import cusolver, training
 from tests.support.faults import dev, faults_of, put
 from tests.support.rendering import GPU_IMAGE, PROJECT
@@ -38,7 +38,7 @@ DIGEST = f"sha256:{'0123456789abcdef' * 4}"
     ],
 )
 def test_references(reference: str) -> None:
-    assert is_reference(reference)
+    assert is_image(reference)
 
 
 @pytest.mark.parametrize(
@@ -75,12 +75,12 @@ def test_references(reference: str) -> None:
     ],
 )
 def test_no_references(reference: str) -> None:
-    assert not is_reference(reference)
+    assert not is_image(reference)
 
 
 def test_the_pinned_images_are_references() -> None:
     pinned = [*vars(versions.PUBLIC_IMAGES).values(), *vars(versions.EMBEDDED_IMAGES).values(), versions.CEPH_IMAGE]
-    assert [image for image in pinned if isinstance(image, str) and not is_reference(image)] == []
+    assert [image for image in pinned if isinstance(image, str) and not is_image(image)] == []
 
 
 @pytest.mark.parametrize(

@@ -8,8 +8,8 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 import stack
-from components.base.host import is_host
 from components.base.model import ARGUMENT_LIMIT, LINE_LIMIT, Model, is_object_name
+from components.base.value_types import is_host
 from components.clusters.aks.settings import Maintenance
 from components.clusters.gke.settings import GkeMaintenance
 from tests.support.faults import dev, faults_of, put

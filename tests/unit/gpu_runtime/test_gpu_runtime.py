@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import gpu_runtime
-from components.base.label_syntax import is_label_value
+from components.base.labels import is_label_value
 from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import GpuRuntimeArgs
 from components.gpu_runtime.operator import Operator

@@ -10,7 +10,7 @@ from components.cost import pods as cost
 from components.node_groups import fleet
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 
 
 @pytest.fixture(scope="module")

@@ -124,7 +124,8 @@ def test_a_daemon_set_reaches_every_node_whatever_its_taints(taints: list[list[d
 def test_what_no_group_has_is_refused(asked: dict[str, Any], line: str) -> None:
     found, _ = made(GROUPS)
     assert [
-        str(f).removeprefix("tensorplane:") for f in pods.faults(found, Resources(**asked), ("r",), interruptible=False)
+        str(f).removeprefix("tensorplane:")
+        for f in pods.find_problems(found, Resources(**asked), ("r",), interruptible=False)
     ] == [line]
 
 
@@ -189,7 +190,7 @@ def test_a_pod_that_every_group_keeps_off_is_refused(asked: dict[str, Any], inte
     }
     found, wrong = made({**GROUPS, **more})
     assert wrong == []
-    assert lines(pods.faults(found, Resources(**asked), ("r",), interruptible=interruptible)) == [line]
+    assert lines(pods.find_problems(found, Resources(**asked), ("r",), interruptible=interruptible)) == [line]
 
 
 def test_nothing_is_concluded_from_a_group_that_is_at_fault_itself() -> None:
@@ -197,7 +198,8 @@ def test_nothing_is_concluded_from_a_group_that_is_at_fault_itself() -> None:
     assert [line.split(":")[0] for line in wrong] == ["nodeGroups.new.perNode"]
     for asked in ({"gpus": 1, "node_group": "new"}, {"gpus": 8, "accelerator": "h100-80gb"}, {"gpus": 2}):
         assert (
-            lines(pods.faults(found, Resources.model_validate(asked, by_name=True), ("r",), interruptible=False)) == []
+            lines(pods.find_problems(found, Resources.model_validate(asked, by_name=True), ("r",), interruptible=False))
+            == []
         )
 
 
@@ -227,7 +229,7 @@ def test_a_pod_is_refused_or_some_group_takes_it(
     found, wrong = made(groups)
     assert wrong == []
     resources = Resources(gpus=gpus, accelerator=card, node_group=group)
-    refused = list(pods.faults(found, resources, ("r",), interruptible=interruptible))
+    refused = list(pods.find_problems(found, resources, ("r",), interruptible=interruptible))
     took = takes(placement.spec(found, resources, interruptible=interruptible), found, gpus)
     assert len(refused) <= 1 or group in drawn
     if refused:
@@ -242,7 +244,7 @@ def test_a_pod_is_refused_or_some_group_takes_it(
 
 def test_a_preference_of_a_group_keeps_nothing_off() -> None:
     found, _ = made({"soft": {"accelerator": "t4", "taints": [{"key": "team", "effect": "PreferNoSchedule"}]}})
-    assert list(pods.faults(found, Resources(gpus=1, accelerator="t4"), ("r",), interruptible=False)) == []
+    assert list(pods.find_problems(found, Resources(gpus=1, accelerator="t4"), ("r",), interruptible=False)) == []
     assert list(unreached.notes(found, {(None, False)})) == []
 
 
@@ -325,7 +327,7 @@ def test_queued_pods_without_gpus_stay_off_machines_with_gpus() -> None:
 def test_several_gpus_are_whole_ones() -> None:
     shared = {"accelerator": "t4", "sharing": {"kind": "timeSlicing", "replicas": 4}}
     found, _ = made({"shared": shared, "new": GROUPS["new"]})
-    (fault,) = pods.faults(found, Resources(gpus=2, accelerator="t4"), ("r",), interruptible=False)
+    (fault,) = pods.find_problems(found, Resources(gpus=2, accelerator="t4"), ("r",), interruptible=False)
     assert "the largest node with t4 has 1" in str(fault)
     assert "affinity" not in placement.spec(found, Resources(gpus=1), interruptible=False)
     affinity = placement.spec(found, Resources(gpus=2), interruptible=False)["affinity"]["nodeAffinity"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from components import catalog
-from components.base.label_syntax import is_label_key, is_label_value
+from components.base.labels import is_label_key, is_label_value
 from components.clusters.eks import Eks
 from components.clusters.gke import Gke
 from components.node_groups.cluster_properties import Site

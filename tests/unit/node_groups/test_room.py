@@ -28,7 +28,9 @@ def faults_of(site: Site = EKS, groups: dict[str, Any] = GROUPS, **asked: Any) -
     assert not wrong
     return [
         str(fault)
-        for fault in pods.faults(found, Resources(**asked), ("workloads", "job", "resources"), interruptible=True)
+        for fault in pods.find_problems(
+            found, Resources(**asked), ("workloads", "job", "resources"), interruptible=True
+        )
     ]
 
 

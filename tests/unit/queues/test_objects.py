@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from components import queues as queue
-from components.base.label_syntax import is_label_value
+from components.base.labels import is_label_value
 from components.base.model import Resources
 from components.clusters.aks import Aks
 from components.clusters.eks import Eks
@@ -22,10 +22,10 @@ from components.node_groups.checks import pods as pod_checks
 from components.node_groups.cluster_properties import Site
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
-from components.queues import check, flavors, lending, quota, room
+from components.queues import capacity, checks, cohort, flavors, quota
+from components.queues.capacity import PodSet
 from components.queues.flavors import Flavor
 from components.queues.quota import Quota
-from components.queues.room import PodSet
 from components.queues.settings import ALONE, CohortArgs, QueueArgs, TeamArgs
 from components.teams import team as teams_team
 from tests.support import counts
@@ -138,7 +138,7 @@ def _mended(tree: dict[str, dict[str, Any]], kinds: dict[str, Flavor]) -> dict[s
     """The queues after their owner left out, fault by fault, what the lines are about."""
     while True:
         queues = {name: QueueArgs.model_validate(args) for name, args in tree.items()}
-        fault = next(check.faults(queues, COHORTS, TEAMS, kinds), None)
+        fault = next(checks.find_problems(queues, COHORTS, TEAMS, kinds), None)
         if fault is None:
             return queues
         _, name, *keys = fault.path
@@ -234,8 +234,8 @@ def test_quotas_are_no_more_than_the_groups_hold(found: Stack) -> None:
 @some
 @given(stacks())
 def test_every_kind_that_a_queue_lists_can_be_got(found: Stack) -> None:
-    for rooms in room.of(found.queues, found.quotas, found.machines, {}).values():
-        for each, most in rooms.kinds:
+    for capacities in capacity.queue_capacities(found.queues, found.quotas, found.machines, {}).values():
+        for each, most in capacities.kinds:
             assert any(most.counted(name) > 0 for name in each.flavor.counted)
             for name in each.flavor.counted:
                 assert most.counted(name) == (each.guaranteed + each.borrowable).counted(name)
@@ -273,35 +273,35 @@ def test_pods_are_made_to_tolerate_what_their_machines_are_and_choose_the_rest(f
 @some
 @given(stacks())
 def test_pods_that_compute_together_take_no_turns(found: Stack) -> None:
-    rooms = room.of(found.queues, found.quotas, found.machines, {})
+    capacities = capacity.queue_capacities(found.queues, found.quotas, found.machines, {})
     for gpus, named, interruptible in itertools.product((1, 4), (None, *found.machines.groups), (False, True)):
         asked = Resources(gpus=gpus, node_group=named)
-        if [*pod_checks.faults(found.machines, asked, ("at",), interruptible=interruptible, synchronous=True)]:
+        if [*pod_checks.find_problems(found.machines, asked, ("at",), interruptible=interruptible, synchronous=True)]:
             continue
         pods = PodSet("worker", 2, asked, together=True, interruptible=interruptible)
-        assert not [kind for each in rooms.values() for kind, _ in each.usable(pods) if kind.flavor.shared]
+        assert not [kind for each in capacities.values() for kind, _ in each.usable(pods) if kind.flavor.shared]
 
 
 @some
 @given(stacks(), st.sampled_from([0, 1, 4]), st.integers(1, 9), st.booleans())
 def test_what_is_said_to_fit_is_within_one_kind(found: Stack, gpus: int, count: int, interruptible: bool) -> None:
     pods = PodSet("worker", count, Resources(cpus=0.1, memory_gib=0.1, gpus=gpus), False, interruptible)
-    for rooms in room.of(found.queues, found.quotas, found.machines, {}).values():
-        at_most = max((most.gpus for _, most in rooms.usable(pods)), default=-1)
-        assert not rooms.fits(pods) or gpus * count <= at_most
-        assert rooms.fits(pods) == (rooms.most(pods) == count)
-        assert rooms.fits(pods) or not rooms.borrows(pods)
+    for capacities in capacity.queue_capacities(found.queues, found.quotas, found.machines, {}).values():
+        at_most = max((most.gpus for _, most in capacities.usable(pods)), default=-1)
+        assert not capacities.fits(pods) or gpus * count <= at_most
+        assert capacities.fits(pods) == (capacities.most(pods) == count)
+        assert capacities.fits(pods) or not capacities.borrows(pods)
 
 
 @some
 @given(stacks())
 def test_what_all_others_lend_is_what_each_of_them_lends(found: Stack) -> None:
-    lends = lending.of(found.queues, found.quotas)
+    lends = cohort.root_cohort(found.queues, found.quotas)
     for name, quotas in found.quotas.items():
         for each in quotas:
             lent = lends.lenders(name, each.flavor.name)
             assert name not in lent
-            together = lends.lent_to(name, each.flavor.name)
+            together = lends.borrowable(name, each.flavor.name)
             assert together.gpus == sum(amount.gpus for amount in lent.values())
             assert together.cpus == pytest.approx(sum(amount.cpus for amount in lent.values()))
             assert found.queues[name].cohort != ALONE or not lent

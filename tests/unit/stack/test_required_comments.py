@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import yaml
 
-from components.base.place import Place
+from components.base.location import Location
 from stack import StackConfig
 from tests.support.rendering import PROJECT
 
@@ -44,8 +44,8 @@ def _is_required(path: Key, tree: Any) -> bool:
         # A union's tag is a part of pydantic's locations.
         if key != path[-1] and isinstance(node, dict) and "kind" in node:
             location.append(node["kind"])
-    place = Place.of(StackConfig, tuple(location))
-    return path[-1] == "kind" or path[-1] in place.required()
+    found = Location.find(StackConfig, tuple(location))
+    return path[-1] == "kind" or path[-1] in found.required()
 
 
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)

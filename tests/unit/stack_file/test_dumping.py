@@ -23,7 +23,7 @@ def _read(folder: Path, text: str) -> object:
     written = {"config": {"tensorplane:workloads": {"w": {"env": {"A": text}}}}}
     file.write_text(dumping.dumped(written, allow_unicode=True), encoding="utf-8")
     found = stack_file.read(file)
-    assert not found.faults
+    assert not found.problems
     assert not found.rewritten
     return found.config["tensorplane:workloads"]["w"]["env"]["A"]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import stack_file
-from stack_file import ENCRYPTED, StackFile, Unreadable, file_faults
+from stack_file import ENCRYPTED, StackFile, Unreadable, file_problems
 
 SPELLINGS: dict[str, Any] = {
     "yes": "yes",
@@ -61,7 +61,7 @@ def wrong(folder: Path, text: str | bytes) -> list[str]:
     """The lines about a file."""
     try:
         found = read(folder, text)
-        return file_faults.lines(found.name, found.faults)
+        return file_problems.lines(found.name, found.problems)
     except Unreadable as error:
         return [str(error)]
 
@@ -69,7 +69,7 @@ def wrong(folder: Path, text: str | bytes) -> list[str]:
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_a_value_is_what_pulumi_makes_of_it(tmp_path: Path, spelling: str) -> None:
     found = read(tmp_path, f"config:\n  tensorplane:x:\n    k: {spelling}\n")
-    assert not found.faults
+    assert not found.problems
     made = found.config["tensorplane:x"]["k"]
     assert made == SPELLINGS[spelling]
     assert type(made) is type(SPELLINGS[spelling])
@@ -209,7 +209,7 @@ def test_a_byte_order_mark_is_no_matter(tmp_path: Path) -> None:
 @pytest.mark.parametrize("at", ["\ufefftensorplane:a: b", "tensorplane:\ufeffa: b", "a: \ufeffb", "a: b\ufeff"])
 def test_a_byte_order_mark_inside_is_named_and_does_no_harm(tmp_path: Path, at: str) -> None:
     found = read(tmp_path, f"# a mark in a comment, \ufeff, is none\nconfig:\n  {at}\n")
-    assert file_faults.lines(found.name, found.faults) == [
+    assert file_problems.lines(found.name, found.problems) == [
         "Pulumi.dev.yaml: line 3: an invisible byte order mark (U+FEFF); remove it"
     ]
     assert found.config == {"tensorplane:a": "b"}

@@ -44,11 +44,9 @@ def _facts(root: Path) -> tuple[dict[str, str], dict[str, set[str]]]:
     constants = {
         ast.unparse(node.targets[0]): text for node in body if isinstance(node, ast.Assign) for text in _texts(node)
     }
-    # The larger types are in files of their own, which that file imports.
-    others = [node for path in (root / FACTS).parent.glob("*_outputs.py") for node in ast.parse(path.read_text()).body]
     fields = {
         node.name: {ast.unparse(each.target) for each in node.body if isinstance(each, ast.AnnAssign)}
-        for node in (*body, *others)
+        for node in body
         if isinstance(node, ast.ClassDef)
     }
     return constants, fields

@@ -84,7 +84,7 @@ def test_the_published_settings_are_those_by_which_jobs_are_planned(rendered: Re
     data = rendered.one("ConfigMap", f"vision-{published.NAME}").inputs["data"]
     again = stack.load(Settings(json.loads(data[published.SETTINGS])))
     original: ResolvedStack = stack.load(settings_of(PROJECT / "examples" / "teams.yaml"))
-    assert (again.rooms, again.flavors, again.fleet) == (original.rooms, original.flavors, original.fleet)
+    assert (again.capacities, again.flavors, again.fleet) == (original.capacities, original.flavors, original.fleet)
     assert data[published.TEAM] == "vision"
 
 
@@ -140,7 +140,7 @@ def test_what_a_team_cannot_have_is_a_fault(team: dict[str, Any], told: str) -> 
 def test_volumes_that_no_second_claim_can_lead_to(volume: dict[str, Any], access: str, told: str) -> None:
     cluster: Any = SimpleNamespace(kind="eks", storage_is_its_own=False, volume_backend="storageClass")
     declared = {"data": VolumeArgs.model_validate({"sizeGib": 1, **volume})}
-    found = teams.faults({"vision": {"data": cast(Any, access)}}, declared, (), cluster)
+    found = teams.find_problems({"vision": {"data": cast(Any, access)}}, declared, (), cluster)
     assert [re.search(told, str(each)) is not None for each in found] == [True]
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from components.volumes.immutable import faults
+from components.volumes.immutable import find_problems
 
 NOON = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "noon"}
 COPY = {"kind": "PersistentVolumeClaim", "name": "models"}
@@ -30,7 +30,7 @@ def claim(size: str = "2Gi", source: Any = None) -> dict[str, Any]:
     ],
 )
 def test_what_a_claim_cannot_become_is_refused(old: Any, new: Any, says: str) -> None:
-    (line,) = faults("old", old, new)
+    (line,) = find_problems("old", old, new)
     assert line.startswith(f"tensorplane:{says}")
 
 
@@ -45,4 +45,4 @@ def test_what_a_claim_cannot_become_is_refused(old: Any, new: Any, says: str) ->
     ],
 )
 def test_what_it_can_become_is_not(old: Any, new: Any) -> None:
-    assert list(faults("old", old, new)) == []
+    assert list(find_problems("old", old, new)) == []

@@ -7,13 +7,12 @@ from components.base.problems import Key, Note, Problem
 from workloads.family import Declared, WorkloadArgs
 from workloads.model_server.canary.controller_objects import CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX
 from workloads.model_server.canary.settings import CanaryArgs
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
-from workloads.pods import mount_checks
+from workloads.model_server.settings import ServedModel, ServerSettings
+from workloads.pods import checks as pods_checks
 
 
-def faults(settings: ServerSettings, server: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Every fault of the canary and of pinned versions. `at`: the path of the server's settings."""
+def find_problems(settings: ServerSettings, server: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Every problem of the canary and of pinned versions. `at`: the path of the server's settings."""
     tried = [name for name, model in settings.served.items() if model.canary]
     for name in tried[1:]:
         reason = f"model {tried[0]} has one, and a server tries one model; use a server of its own for {name}"
@@ -29,7 +28,7 @@ def faults(settings: ServerSettings, server: str, at: Key, declared: Declared) -
             yield from _canary(model, model.canary, server, where, declared)
 
 
-def name_faults(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+def find_name_problems(at: Key, workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
     """Problem of a workload with the name of another one's canary or controller."""
     for suffix in (CANARY_SUFFIX, NAME_SUFFIX, STABLE_SUFFIX):
         server = at[-1].removesuffix(suffix)
@@ -94,14 +93,14 @@ def _canary(model: ServedModel, canary: CanaryArgs, server: str, at: Key, declar
             yield Problem((*here, "metric"), f"{gate.metric} has a gate already; remove one of them")
         if gate.examples:
             volume, of = gate.examples.volume, (*here, "examples", "volume")
-            yield from mount_checks.check_volume(volume, of, declared.volumes)
-            yield from mount_checks.check_access(account, volume, of, declared.volumes, read_only=True)
+            yield from pods_checks.check_volume(volume, of, declared.volumes)
+            yield from pods_checks.check_access(account, volume, of, declared.volumes, read_only=True)
 
 
 def _record(volume: str, account: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of the volume, where the controller appends its record to a file beside the versions."""
-    yield from mount_checks.check_access(account, volume, at, declared.volumes, read_only=False)
-    yield from mount_checks.check_mirror(volume, at, declared.volumes)
+    """Problems of the volume, where the controller appends its record to a file beside the versions."""
+    yield from pods_checks.check_access(account, volume, at, declared.volumes, read_only=False)
+    yield from pods_checks.check_mirror(volume, at, declared.volumes)
     if (args := declared.volumes.get(volume)) and args.for_one_node(declared.cluster):
         reason = f"only one node can mount volume {volume}, but the canary's controller runs on any"
         yield Problem(at, f"{reason}; use a volume that many nodes can mount", given=(("volumes", volume),))

@@ -9,8 +9,7 @@ from components.base.names import digest_of
 from workloads.model_server import manifest as model_server_manifest
 from workloads.model_server.canary.settings import CanaryArgs
 from workloads.model_server.exposure import manifest as exposure_manifest
-from workloads.model_server.served_model import ServedModel, VersionPolicy
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings, VersionPolicy
 
 _PLACEHOLDER = 2**63 - 1
 """A version that no folder has, in whose place the controller puts others."""

@@ -6,10 +6,13 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from components.base.model import Model, refuse
-from workloads.model_server.version import Version
-from workloads.pods.mount_settings import Location
+from workloads.pods.mounts import Location
 
 _REQUESTS = 100
+
+
+Version = Annotated[int, Field(ge=1, lt=2**63)]
+"""The number of a version, which is the name of its folder."""
 
 
 class GateArgs(Model):

@@ -11,8 +11,8 @@ from workloads.model_server.exposure.settings import GatewayArgs, LoadBalancerAr
 from workloads.model_server.settings import ServerSettings
 
 
-def faults(settings: ServerSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of `expose` and `clients`. `at`: the path of the settings of the server `name`."""
+def find_problems(settings: ServerSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Problems of `expose` and `clients`. `at`: the path of the settings of the server `name`."""
     expose, here = settings.expose, (*at, "expose")
     if isinstance(expose, LoadBalancerArgs):
         yield from _load_balancer(expose, here, declared)
@@ -31,7 +31,7 @@ def faults(settings: ServerSettings, name: str, at: Key, declared: Declared) -> 
 
 
 def _of_class(expose: GatewayArgs, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Faults of a Gateway that the stack creates: the cluster must have its class, and it must check clients."""
+    """Problems of a Gateway that the stack creates: the cluster must have its class, and it must check clients."""
     if not (new := expose.create):
         return
     classes, where = declared.cluster.gateway_classes, (*at, "create", "gatewayClass")
@@ -45,8 +45,8 @@ def _of_class(expose: GatewayArgs, at: Key, declared: Declared) -> Iterator[Prob
             yield Problem((*at, *key), reason, given=(where,))
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of servers that create the same Gateway, or share a host of one."""
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of servers that create the same Gateway, or share a host of one."""
     gateways: dict[Key, GatewayArgs] = {}
     for at, workload in workloads.items():
         expose = workload.expose if isinstance(workload, ServerSettings) else None

@@ -7,12 +7,11 @@ from components.base.problems import Key, Note, Problem
 from components.clusters.settings import ClusterArgs
 from workloads.family import WorkloadArgs
 from workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
-from workloads.model_server.served_model import ServedModel
-from workloads.model_server.settings import ServerSettings
+from workloads.model_server.settings import ServedModel, ServerSettings
 
 
-def faults(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
-    """Every fault of one model. `name`: for clients; `at`: the path of its settings."""
+def find_problems(model: ServedModel, name: str, at: Key, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Every problem of one model. `name`: for clients; `at`: the path of its settings."""
     if model.uri is None:
         if model.fetch:
             yield Problem((*at, "fetch"), "is set, but the model has no uri; remove it")

@@ -8,10 +8,10 @@ from urllib.parse import urlsplit
 from components import versions
 from components.base.names import digest_of
 from workloads.model_server.fetched_model.settings import FetchArgs, is_archive, is_in_bucket
-from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServedModel
 from workloads.pods import pod
-from workloads.pods.egress import INTERNET, Destination
 from workloads.pods.files import Bundle, bundle
+from workloads.pods.objects import INTERNET, Destination
 
 FETCHED = "/fetched"
 """The pods' folder with a folder for each fetched model."""

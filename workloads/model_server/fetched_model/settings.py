@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator
 
-from components.base.bucket_name import BUCKET_RULE, is_bucket_name
 from components.base.model import Line, Model, Name, ObjectName, refuse
-from workloads.pods.egress import Egress
+from components.base.value_types import BUCKET_RULE, is_bucket_name
+from workloads.pods.objects import Egress
 
 _ARCHIVES = (".tar.gz", ".tgz", ".tar", ".zip")
 _OF_BUCKETS, _OF_SERVERS = ("gs", "s3"), ("https", "http")

@@ -6,20 +6,20 @@ from typing import Any
 import pulumi
 
 from components.agent.volume import Volume
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.steps import agent
 from workloads.pods import pod
 from workloads.pods.owner import Owner
 
 
-def declare(owner: Owner, facts: Facts, *, needed: Sequence[pulumi.Resource]) -> None:
+def declare(owner: Owner, context: PipelineContext, *, needed: Sequence[pulumi.Resource]) -> None:
     """Create the agent. `needed`: the ConfigMap of the library, and the volumes."""
-    mounts = {(one := stored.mount(read_only=False)).claim: one for stored in facts.datasets.values()}
-    items: Any = facts.library.items
+    mounts = {(one := stored.mount(read_only=False)).claim: one for stored in context.datasets.values()}
+    items: Any = context.library.items
     agent.declare(
         owner.name,
-        image=facts.image,
-        library=agent.Library(facts.library.name, items, pod.ARCHIVE),
+        image=context.image,
+        library=agent.Library(context.library.name, items, pod.ARCHIVE),
         volumes=[
             Volume(claim, one.path, one.labels, read_only=False, pod_annotations=one.annotations)
             for claim, one in sorted(mounts.items())

@@ -8,20 +8,20 @@ from workloads.family import Declared, WorkloadArgs
 from workloads.pipeline.settings import PipelineSettings, named
 from workloads.pipeline.triggers.agent import NAME_SUFFIX
 from workloads.pipeline.triggers.settings import TriggerArgs
-from workloads.pods import mount_checks
+from workloads.pods import checks as pods_checks
 from workloads.recorder.settings import RecorderSettings
 
 
-def faults(settings: PipelineSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
-    """Every fault of the triggers of a pipeline. `at`: its path."""
+def find_problems(settings: PipelineSettings, name: str, at: Key, declared: Declared) -> Iterator[Problem]:
+    """Every problem of the triggers of a pipeline. `at`: its path."""
     if not settings.triggers:
         return
     account, here = f"{name}{NAME_SUFFIX}", (*at, "triggers")
     # It counts what is new in its sources, and looks who made the newest versions of its outputs.
     read = {*(source.dataset for source in settings.sources.values()), *settings.writers}
     for volume in sorted({one.volume for name in read if (one := declared.datasets.get(name))}):
-        for fault in mount_checks.check_access(account, volume, here, declared.volumes, read_only=True):
-            yield replace(fault, given=(*fault.given, ("datasets",)))
+        for problem in pods_checks.check_access(account, volume, here, declared.volumes, read_only=True):
+            yield replace(problem, given=(*problem.given, ("datasets",)))
     known = [named(source) for source in settings.sources.values()]
     for trigger, args in settings.triggers.items():
         yield from _trigger(args, (*here, trigger), known)
@@ -38,8 +38,8 @@ def _trigger(trigger: TriggerArgs, at: Key, known: list[str]) -> Iterator[Proble
         yield Problem((*at, "longestSeconds"), f"{reason}; set it to more", given=((*at, "quietSeconds"),))
 
 
-def faults_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
-    """Faults of triggers that count windows of datasets to which no recorder writes, and of other workloads with the
+def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Problem]:
+    """Problems of triggers that count windows of datasets to which no recorder writes, and of other workloads with the
     name of a pipeline's triggers."""
     recorders = [one for one in map(_recorder, workloads.values()) if one]
     recorded = {one.dataset if one.branch == "main" else f"{one.dataset}@{one.branch}" for one in recorders}

@@ -6,22 +6,24 @@ from typing import Any
 import pulumi
 
 from components.agent.volume import Volume
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
 from workloads.pipeline.triggers import agent
 from workloads.pods.owner import Owner
 
 
-def declare(owner: Owner, settings: PipelineSettings, facts: Facts, *, needed: Sequence[pulumi.Resource]) -> None:
+def declare(
+    owner: Owner, settings: PipelineSettings, context: PipelineContext, *, needed: Sequence[pulumi.Resource]
+) -> None:
     """Create the agent. `needed`: the pipeline and its volumes."""
     volumes = {}
     for dataset in sorted({*(source.dataset for source in settings.sources.values()), *settings.writers}):
-        mount = facts.datasets[dataset].mount(read_only=True)
+        mount = context.datasets[dataset].mount(read_only=True)
         volumes[mount.claim] = Volume(mount.claim, mount.path, mount.labels)
     agent.declare(
         owner.name,
-        description(settings, facts),
-        image=facts.image,
+        description(settings, context),
+        image=context.image,
         volumes=[volumes[claim] for claim in sorted(volumes)],
         namespace=owner.namespace.name,
         needed=needed,
@@ -29,15 +31,15 @@ def declare(owner: Owner, settings: PipelineSettings, facts: Facts, *, needed: S
     )
 
 
-def description(settings: PipelineSettings, facts: Facts) -> dict[str, Any]:
+def description(settings: PipelineSettings, context: PipelineContext) -> dict[str, Any]:
     """The triggers as the agent reads them."""
     return {
-        "pipeline": facts.name,
+        "pipeline": context.name,
         "sources": {
-            name: {"root": facts.datasets[one.dataset].root, "branch": one.branch}
+            name: {"root": context.datasets[one.dataset].root, "branch": one.branch}
             for name, one in settings.sources.items()
         },
-        "outputs": {dataset: facts.datasets[dataset].root for dataset in sorted(settings.writers)},
+        "outputs": {dataset: context.datasets[dataset].root for dataset in sorted(settings.writers)},
         "triggers": {
             name: {**trigger.plain, "sources": settings.counted(trigger)} for name, trigger in settings.triggers.items()
         },

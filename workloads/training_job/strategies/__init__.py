@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from components.base.family import Variant, load_family
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.auxiliary import DataService, Evaluator
 from workloads.training_job.role import Role
 
@@ -23,7 +23,7 @@ class Strategy(Variant, family=True):
         """The pods of the job, by role. `resources` are those of the training pods."""
         raise NotImplementedError
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         """What cannot work with these resources of the training pods: the path below the job's, and why."""
         yield from ()
 

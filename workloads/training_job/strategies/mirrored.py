@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.role import Role
 from workloads.training_job.strategies import Strategy
 
@@ -20,7 +20,7 @@ class Mirrored(Strategy):
     def roles(self, resources: Resources) -> Sequence[Role]:
         return [Role("worker", 1, resources)]
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         if resources.gpus < 2:
             reason = f"is {resources.gpus}, but strategy mirrored copies the model to each of several GPUs of its pod"
             yield ("resources", "gpus"), f"{reason}; set 2 or more, or use strategy single"

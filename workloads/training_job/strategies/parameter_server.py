@@ -5,8 +5,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from components.base.location import Key
 from components.base.model import Resources
-from components.base.place import Key
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Program, Role
 from workloads.training_job.strategies import Strategy
 
@@ -58,7 +58,7 @@ class ParameterServer(Strategy):
         chief = Role("chief", 1, self.chief, ports, at=("strategy", "chief"), count_at=("strategy",))
         return [chief, worker, server]
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         if resources.gpus > 1:
             reason = f"is {resources.gpus}, but a worker of strategy parameterServer uses one GPU"
             yield ("resources", "gpus"), f"{reason}; set gpus: 1 and more strategy.workers"

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field
 
 from components import catalog
+from components.base.location import Key
 from components.base.model import Resources, refuse
-from components.base.place import Key
 from workloads.training_job.role import TENSORFLOW, TENSORFLOW_PORT, Role
 from workloads.training_job.strategies import Strategy
 
@@ -70,7 +70,7 @@ class Tpu(Strategy):
         at = ("strategy", "topology")
         return [Role("worker", machines, each, ports, together=several, topology=self.topology, count_at=at)]
 
-    def faults(self, resources: Resources) -> Iterator[tuple[Key, str]]:
+    def problems(self, resources: Resources) -> Iterator[tuple[Key, str]]:
         stated = " or ".join(resources.accelerators)
         accelerator = catalog.ACCELERATORS.get(stated)
         usable = [each.name for each in catalog.ACCELERATORS.values() if each.kind == "tpu" and each.tensorflow]

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components import versions
-from components.base import labels, restricted
+from components.base import labels, pod_security
 from components.base.labels import SKIP_AWAIT
 from components.base.names import digest
 from components.streams.broker import Request
@@ -131,7 +131,7 @@ def _pod(request: Request, settings: pulumi.Output[str]) -> "k8s.core.v1.PodSpec
     return {
         "automount_service_account_token": False,
         "enable_service_links": False,
-        "security_context": restricted.pod(),
+        "security_context": pod_security.pod_args(),
         "containers": [
             {
                 "name": "broker",
@@ -141,7 +141,7 @@ def _pod(request: Request, settings: pulumi.Output[str]) -> "k8s.core.v1.PodSpec
                 "ports": [{"name": "kafka", "container_port": PORT}],
                 "readiness_probe": {"tcp_socket": {"port": PORT}, "period_seconds": 1},
                 "resources": {"requests": {"cpu": "250m", "memory": "512Mi"}, "limits": {"memory": "768Mi"}},
-                "security_context": restricted.CONTAINER,
+                "security_context": pod_security.CONTAINER_ARGS,
                 "volume_mounts": [
                     {"name": "data", "mount_path": _DATA},
                     {"name": "settings", "mount_path": _CONFIG, "read_only": True},

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from components import versions
-from components.base import interval
+from components.base import value_types
 from components.streams.brokers.strimzi.spec import CONTAINER, POD
 from components.streams.mirror import MirrorArgs
 
@@ -42,10 +42,10 @@ def mirror_maker_spec(
             "config": {
                 "checkpoints.topic.replication.factor": -1,
                 "sync.group.offsets.enabled": True,
-                "sync.group.offsets.interval.seconds": interval.seconds(args.every),
-                "emit.checkpoints.interval.seconds": interval.seconds(args.every),
+                "sync.group.offsets.interval.seconds": value_types.seconds(args.every),
+                "emit.checkpoints.interval.seconds": value_types.seconds(args.every),
                 # Finds new groups sooner than by the default of ten minutes.
-                "refresh.groups.interval.seconds": interval.seconds(args.every),
+                "refresh.groups.interval.seconds": value_types.seconds(args.every),
                 **_AT_TARGET,
                 **_SAME_NAMES,
             },

@@ -28,9 +28,11 @@ class AzureDisk(AzureDiskSettings):
     kind: Literal["azureDisk"] = "azureDisk"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster)
+        yield from zones.find_problems(args, cluster)
         if self.encryption_set:
-            yield from azure_id.faults(("backend", "encryptionSet"), self.encryption_set, azure_id.DISK_ENCRYPTION_SET)
+            yield from azure_id.find_problems(
+                ("backend", "encryptionSet"), self.encryption_set, azure_id.DISK_ENCRYPTION_SET
+            )
         yield from self._performance(args) if self.sku == V2 else self._of_its_size(args)
 
     def _performance(self, args: VolumeSettings) -> Iterator[Problem]:

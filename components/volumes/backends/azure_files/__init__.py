@@ -27,9 +27,9 @@ class AzureFiles(AzureFilesSettings):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.private_dns_zone:
-            yield from azure_id.faults(("backend", "privateDnsZone"), self.private_dns_zone, azure_id.DNS_ZONE)
+            yield from azure_id.find_problems(("backend", "privateDnsZone"), self.private_dns_zone, azure_id.DNS_ZONE)
         if self.key:
-            yield from azure_id.faults(("backend", "key", "identity"), self.key.identity, azure_id.IDENTITY)
+            yield from azure_id.find_problems(("backend", "key", "identity"), self.key.identity, azure_id.IDENTITY)
         if self.sku.startswith(_V2):
             return
         for key, value in (("throughputMib", self.throughput_mib), ("iops", self.iops)):

@@ -40,7 +40,7 @@ class AzureLustre(AzureLustreSettings):
     kind: Literal["azureLustre"] = "azureLustre"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster, at_most=1)
+        yield from zones.find_problems(args, cluster, at_most=1)
         yield from self._size(args)
         yield from self._network(args, cluster)
         yield from self._ids()
@@ -58,7 +58,7 @@ class AzureLustre(AzureLustreSettings):
 
     def _network(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.subnet:
-            yield from azure_id.faults(("backend", "subnet"), self.subnet, azure_id.SUBNET)
+            yield from azure_id.find_problems(("backend", "subnet"), self.subnet, azure_id.SUBNET)
         elif cluster.existing_network:
             yield Problem(
                 ("backend", "subnet"),
@@ -81,11 +81,11 @@ class AzureLustre(AzureLustreSettings):
     def _ids(self) -> Iterator[Problem]:
         if self.blob:
             for key, value in (("container", self.blob.container), ("loggingContainer", self.blob.logging_container)):
-                yield from azure_id.faults(("backend", "blob", key), value, azure_id.CONTAINER)
+                yield from azure_id.find_problems(("backend", "blob", key), value, azure_id.CONTAINER)
             yield from _same_account(self.blob)
         if self.key:
-            yield from azure_id.faults(("backend", "key", "vault"), self.key.vault, azure_id.VAULT)
-            yield from azure_id.faults(("backend", "key", "identity"), self.key.identity, azure_id.IDENTITY)
+            yield from azure_id.find_problems(("backend", "key", "vault"), self.key.vault, azure_id.VAULT)
+            yield from azure_id.find_problems(("backend", "key", "identity"), self.key.identity, azure_id.IDENTITY)
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

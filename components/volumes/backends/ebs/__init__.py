@@ -57,8 +57,8 @@ class Ebs(Backend):
         return _DRIVER
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster)
-        yield from kms_key.faults(self.kms_key, cluster)
+        yield from zones.find_problems(args, cluster)
+        yield from kms_key.find_problems(self.kms_key, cluster)
         most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
         if self.iops > most:
             yield Problem(

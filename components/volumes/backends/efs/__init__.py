@@ -24,8 +24,8 @@ class Efs(EfsSettings):
     kind: Literal["efs"] = "efs"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster, at_most=1)
-        yield from kms_key.faults(self.kms_key, cluster)
+        yield from zones.find_problems(args, cluster, at_most=1)
+        yield from kms_key.find_problems(self.kms_key, cluster)
         if args.source is not None and args.source.snapshot is not None:
             reason = (
                 "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
@@ -35,7 +35,7 @@ class Efs(EfsSettings):
         yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
         if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Problem(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
-        yield from aws_backup.faults(args.snapshots)
+        yield from aws_backup.find_problems(args.snapshots)
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

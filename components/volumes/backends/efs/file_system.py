@@ -4,7 +4,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.base import restricted
+from components.base import pod_security
 from components.base.labels import ZONE
 from components.clusters.eks.native import Native
 from components.volumes import static
@@ -36,10 +36,10 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
     folder = aws.efs.AccessPoint(
         name,
         file_system_id=system.id,
-        posix_user={"uid": restricted.USER, "gid": restricted.USER},
+        posix_user={"uid": pod_security.USER, "gid": pod_security.USER},
         root_directory={
             "path": "/volume",
-            "creation_info": {"owner_uid": restricted.USER, "owner_gid": restricted.USER, "permissions": "0770"},
+            "creation_info": {"owner_uid": pod_security.USER, "owner_gid": pod_security.USER, "permissions": "0770"},
         },
         tags={"Name": name},
         opts=kept,

@@ -38,7 +38,7 @@ class Filestore(FilestoreSettings):
             yield from copy_name.both("server", name, args)
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster)
+        yield from zones.find_problems(args, cluster)
         _, least, most = _TIERS[self.tier]
         known = self.capabilities.min_gib <= args.size_gib <= (self.capabilities.max_gib or 0)
         if known and not least <= args.size_gib <= most:
@@ -50,7 +50,7 @@ class Filestore(FilestoreSettings):
             yield Problem(("backend", "network"), reason)
         if self.tier in _NEWER:
             yield from self._step(args)
-            yield from another_region.faults(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            yield from another_region.find_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
         elif self.kms_key:
             reason = f"is not supported by tier {self.tier}; set tier {' or '.join(_NEWER)}"
             yield Problem(("backend", "kmsKey"), reason, given=(("backend", "tier"),))

@@ -28,9 +28,9 @@ class FsxLustre(FsxLustreSettings):
     kind: Literal["fsxLustre"] = "fsxLustre"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster, at_most=1)
-        yield from kms_key.faults(self.kms_key, cluster)
-        yield from aws_backup.faults(args.snapshots)
+        yield from zones.find_problems(args, cluster, at_most=1)
+        yield from kms_key.find_problems(self.kms_key, cluster)
+        yield from aws_backup.find_problems(args.snapshots)
         yield from _size(args.size_gib)
         yield from self._scratch()
         if args.snapshots and not self.backs_up:

@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from components.base.bucket_name import BucketName
 from components.base.model import Model, RelativePath
+from components.base.value_types import BucketName
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 from components.volumes.clouds.kms_key import KmsKey

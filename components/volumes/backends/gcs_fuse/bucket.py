@@ -6,7 +6,7 @@ import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
-from components.base import quantities, restricted
+from components.base import pod_security, quantities
 from components.clusters.gke import names
 from components.clusters.gke.native import Native
 from components.volumes import members, static
@@ -19,7 +19,7 @@ _NAME_LIMIT = 50
 """Characters of a name: a bucket may have 63, and Pulumi adds a suffix."""
 _READER, _WRITER = "roles/storage.objectViewer", "roles/storage.objectUser"
 # File modes as the driver sets them for pods with an fsGroup. Flat buckets have folders without an object.
-_OPTIONS = ("implicit-dirs", f"uid={restricted.USER}", f"gid={restricted.USER}", "file-mode=664", "dir-mode=775")
+_OPTIONS = ("implicit-dirs", f"uid={pod_security.USER}", f"gid={pod_security.USER}", "file-mode=664", "dir-mode=775")
 
 
 def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions) -> k8s.core.v1.PersistentVolumeClaim:

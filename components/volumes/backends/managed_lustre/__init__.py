@@ -23,7 +23,7 @@ class ManagedLustre(ManagedLustreSettings):
     kind: Literal["managedLustre"] = "managedLustre"
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster, at_most=1)
+        yield from zones.find_problems(args, cluster, at_most=1)
         if args.placement is None:
             have = f", such as {usual[0]}" if (usual := cluster.node_zones) else ""
             yield Problem(
@@ -42,7 +42,7 @@ class ManagedLustre(ManagedLustreSettings):
             reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
             yield Problem(("backend",), reason, given=(("cluster", "lustre"),))
         if self.kms_key and cluster.place:
-            yield from google_key.faults(self.kms_key, "kmsKey", cluster.place)
+            yield from google_key.find_problems(self.kms_key, "kmsKey", cluster.place)
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
             yield Problem(("backend", "network"), reason)

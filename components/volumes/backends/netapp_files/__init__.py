@@ -33,10 +33,10 @@ class NetappFiles(NetappFilesSettings):
         yield from copy_name.both("NetApp volume", name, args)
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        yield from zones.faults(args, cluster, at_most=1)
+        yield from zones.find_problems(args, cluster, at_most=1)
         yield from self._network(cluster)
         if args.snapshots:
-            yield from netapp_policy.faults(args.snapshots)
+            yield from netapp_policy.find_problems(args.snapshots)
         if args.source and args.source.snapshot:
             yield from self._origin(args.source.snapshot, cluster)
         yield from self._mirror(args, cluster)
@@ -52,7 +52,7 @@ class NetappFiles(NetappFilesSettings):
     def _origin(self, snapshot: str, cluster: ClusterArgs) -> Iterator[Problem]:
         """A volume can only be restored from a snapshot in its own pool."""
         path, named = ("from", "snapshot"), azure_id.parts(snapshot, azure_id.NETAPP_SNAPSHOT)
-        yield from azure_id.faults(path, snapshot, azure_id.NETAPP_SNAPSHOT)
+        yield from azure_id.find_problems(path, snapshot, azure_id.NETAPP_SNAPSHOT)
         if named and named[:2] != (cluster.cluster_name, self.service_level):
             reason = (
                 f"the snapshot is in pool {named[1]} of account {named[0]}, but a volume restores from its own pool"
@@ -63,7 +63,7 @@ class NetappFiles(NetappFilesSettings):
     def _network(self, cluster: ClusterArgs) -> Iterator[Problem]:
         own = cluster.existing_network
         if self.subnet:
-            yield from azure_id.faults(("backend", "subnet"), self.subnet, azure_id.SUBNET)
+            yield from azure_id.find_problems(("backend", "subnet"), self.subnet, azure_id.SUBNET)
         elif own:
             reason = (
                 "missing, but the nodes use an existing subnet; set one that is delegated to Microsoft.NetApp/volumes"
@@ -91,7 +91,7 @@ class NetappFiles(NetappFilesSettings):
             reason = f"invalid interval {mirror.every} for NetApp Files; use 10m, 1h or 1d (nearest: {nearest})"
             yield Problem(("mirror", "every"), reason)
         if self.mirror_subnet:
-            yield from azure_id.faults(("backend", "mirrorSubnet"), self.mirror_subnet, azure_id.SUBNET)
+            yield from azure_id.find_problems(("backend", "mirrorSubnet"), self.mirror_subnet, azure_id.SUBNET)
         else:
             reason = (
                 "missing, but the mirror requires it; set a subnet there that is delegated to Microsoft.NetApp/volumes"

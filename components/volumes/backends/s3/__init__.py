@@ -46,14 +46,14 @@ class S3(S3Settings):
             yield Problem(("mirror", "every"), reason)
 
     def _bucket(self, args: VolumeSettings) -> Iterator[Problem]:
-        """Faults of settings that apply only to new or only to existing buckets."""
+        """Problems of settings that apply only to new or only to existing buckets."""
         if self.bucket is None:
             if self.region is not None:
                 reason = "applies to an existing bucket only; remove it, or set bucket"
                 yield Problem(("backend", "region"), reason)
             return
         if self.region is not None:
-            yield from aws_region.faults(self.region, ("backend", "region"))
+            yield from aws_region.find_problems(self.region, ("backend", "region"))
         given = (("backend", "bucket"),)
         if self.keep_replaced_days is not None:
             reason = f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself"

@@ -6,7 +6,7 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.base import quantities, restricted
+from components.base import pod_security, quantities
 from components.clusters.eks import addons, names
 from components.clusters.eks.native import Native
 from components.volumes import static
@@ -72,7 +72,7 @@ def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOpt
 
 
 def _mount_options(args: S3Settings, region: str, *, writes: bool) -> list[str]:
-    options = [f"region {region}", f"uid={restricted.USER}", f"gid={restricted.USER}", "allow-other"]
+    options = [f"region {region}", f"uid={pod_security.USER}", f"gid={pod_security.USER}", "allow-other"]
     if args.prefix:
         options.append(f"prefix {args.prefix}/")
     # Files can be replaced completely, but not modified in place.

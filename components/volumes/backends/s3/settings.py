@@ -4,8 +4,8 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field
 
-from components.base.bucket_name import BucketName
 from components.base.model import NonEmptyStr, RelativePath
+from components.base.value_types import BucketName
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
 from components.volumes.clouds.kms_key import KmsKey

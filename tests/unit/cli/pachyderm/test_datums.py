@@ -21,7 +21,7 @@ from tensorplane.datasets.tree import File
 from tensorplane.stages import joins, parts
 from tensorplane.stages.description import Input, Stage
 from tests.support import counts
-from workloads.pipeline.input_settings import StageInput
+from workloads.pipeline.settings import StageInput
 
 _EXPRESSIONS = {
     "/": "/",

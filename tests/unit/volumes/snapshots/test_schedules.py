@@ -50,7 +50,9 @@ def test_the_schedule_says_which_snapshots_stay(made: Rendered) -> None:
 def test_the_default_number_of_snapshots_is_the_documented_one() -> None:
     plain = SnapshotsArgs(schedule="@hourly")
     assert plain.count == [f"--keep={KEPT}"]
-    assert f"{KEPT} if `expire` is not set either." in field_docs.of(SnapshotsArgs, "keep"), "update the field's text"
+    assert f"{KEPT} if `expire` is not set either." in field_docs.docstring(SnapshotsArgs, "keep"), (
+        "update the field's text"
+    )
     assert SnapshotsArgs(schedule="@hourly", expire="2d").count == []
 
 
@@ -100,7 +102,7 @@ def test_kueue_takes_jobsets_alone_and_another_kueue_gets_no_queue_that_takes_al
             "volumes": {"models": {"sizeGib": 1, "backend": FILES, "snapshots": {"schedule": "@daily"}}},
         }
         resolved = stack.ResolvedStack.of(stack.StackConfig.model_validate(tree))
-        return [str(fault) for fault in checks.faults(resolved, Settings(tree))]
+        return [str(fault) for fault in checks.find_problems(resolved, Settings(tree))]
 
     (only,) = faults("present", "default")
     assert only.startswith("tensorplane:queues.default: the cluster's own Kueue may queue the pods that take")

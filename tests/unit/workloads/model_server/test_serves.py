@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from workloads.model_server import serves
-from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServedModel
 
 _HERE = {"volume": "models", "path": "digits"}
 _ERRORS = {"metric": "errorRate", "threshold": 0.01}

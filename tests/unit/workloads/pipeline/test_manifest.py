@@ -13,9 +13,9 @@ from components.base.labels import FENCED, PIPELINE, QUEUE_LABEL, SOURCES, STAGE
 from tensorplane import declared_lineage
 from tensorplane.stages.description import Stage
 from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import Server, StageFacts, Stored
+from workloads.pipeline.stage_pods import Server, StageContext, Stored
 from workloads.pods.files import bundle
 from workloads.pods.mounts import Mountable
 from workloads.training_job import manifest as training_job_manifest
@@ -37,17 +37,17 @@ _SETTINGS: dict[str, Any] = {
 _VOLUME = Mountable("data", one_node=True)
 
 
-def _facts(**changes: Any) -> Facts:
+def _facts(**changes: Any) -> PipelineContext:
     stored = {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in ("raw", "prepared", "model")}
     stages = {
-        "prepare": StageFacts("team/prepare:1", queue_labels={QUEUE_LABEL: "research"}, files={"a.py": b"1"}),
-        "train": StageFacts("team/train:1", placement={"nodeSelector": {"gpu": "t4"}}),
+        "prepare": StageContext("team/prepare:1", queue_labels={QUEUE_LABEL: "research"}, files={"a.py": b"1"}),
+        "train": StageContext("team/train:1", placement={"nodeSelector": {"gpu": "t4"}}),
     }
-    known = Facts("photos", "vision", stages, stored, "python:3", bundle("photos-runtime", {}), {})
+    known = PipelineContext("photos", "vision", stages, stored, "python:3", bundle("photos-runtime", {}), {})
     return replace(known, **changes)
 
 
-def _made(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) -> dict[str, Any]:
+def _made(settings: dict[str, Any] = _SETTINGS, facts: PipelineContext | None = None) -> dict[str, Any]:
     return pipeline_manifest.template(PipelineSettings.model_validate({"stages": settings}), facts or _facts())
 
 
@@ -130,7 +130,7 @@ def test_a_program_has_its_folders_where_its_image_expects_them() -> None:
 def test_params_name_each_other_and_the_model_that_a_program_asks() -> None:
     params = {"DATA": "$(ROOT)/x", "ROOT": "/in", "ASKED": "$(MODEL_URL):predict"}
     server = Server("digits", "digits", "http://digits:8501/v1/models/digits")
-    stages = {**_facts().stages, "train": StageFacts("team/train:1", server=server)}
+    stages = {**_facts().stages, "train": StageContext("team/train:1", server=server)}
     settings = {"train": {**_SETTINGS["train"], "params": params, "server": "digits"}}
     program, _ = _templates(settings=settings, facts=_facts(stages=stages))["train-work"]["containerSet"]["containers"]
     names = [one["name"] for one in program["env"]]
@@ -209,7 +209,7 @@ def test_pods_that_share_a_volume_of_one_node_meet_there() -> None:
         assert together[0]["labelSelector"]["matchLabels"].items() <= template["metadata"]["labels"].items(), name
 
 
-def _decisive(settings: dict[str, Any] = _SETTINGS, facts: Facts | None = None) -> str:
+def _decisive(settings: dict[str, Any] = _SETTINGS, facts: PipelineContext | None = None) -> str:
     found: str = _made(settings, facts)["metadata"]["annotations"][PIPELINE]
     return found
 
@@ -242,7 +242,7 @@ def test_code_and_images_decide_and_the_library_does_not() -> None:
 def _with_job(**more: Any) -> dict[str, Any]:
     strategy = {"kind": "multiWorkerMirrored", "workers": 2}
     settings = JobSettings.model_validate({"command": ["train"], "strategy": strategy, "queue": "research", **more})
-    job = training_job_manifest.Facts(
+    job = training_job_manifest.JobContext(
         "photos-train",
         "vision",
         placement={"worker": Placement()},
@@ -251,7 +251,7 @@ def _with_job(**more: Any) -> dict[str, Any]:
         account="photos",
     )
     stage = {"job": settings.model_dump(exclude_unset=True), "inputs": {"photos": "prepared"}, "output": "model"}
-    facts = _facts(stages={**_facts().stages, "train": StageFacts("team/train:1", job=job)})
+    facts = _facts(stages={**_facts().stages, "train": StageContext("team/train:1", job=job)})
     return _templates(settings={**_SETTINGS, "train": stage}, facts=facts)
 
 
@@ -330,8 +330,8 @@ def _with_server(
     known = Server("classifier", "digits", "http://classifier:8501/v1/models/digits", volume, "served/digits", **server)
     stages = {
         **_facts().stages,
-        "serve": StageFacts("", server=known),
-        "infer": StageFacts("team/infer:1", server=known),
+        "serve": StageContext("", server=known),
+        "infer": StageContext("team/infer:1", server=known),
     }
     names = ("raw", "prepared", "model", "live", "answers")
     stored = datasets or {name: Stored(_VOLUME, f"datasets/{name}", {}) for name in names}

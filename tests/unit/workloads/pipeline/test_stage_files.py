@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from workloads.pipeline import manifest as pipeline_manifest
-from workloads.pipeline.manifest import Facts
+from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
-from workloads.pipeline.stage_pods import StageFacts, Stored
+from workloads.pipeline.stage_pods import StageContext, Stored
 from workloads.pods import pod, sources
 from workloads.pods.files import bundle
 from workloads.pods.mounts import Mountable
@@ -22,10 +22,10 @@ _STAGE = {"command": ["./program"], "inputs": {"texts": "raw"}, "output": "made"
 _SETTINGS = PipelineSettings.model_validate({"stages": {"train": _STAGE}})
 
 
-def _facts(files: dict[str, bytes]) -> Facts:
+def _facts(files: dict[str, bytes]) -> PipelineContext:
     stored = {name: Stored(Mountable("data"), f"datasets/{name}", {}) for name in ("raw", "made")}
-    stages = {"train": StageFacts("team/rust:1", files=files)}
-    return Facts("texts", "vision", stages, stored, "python:3", bundle("texts-runtime", sources.steps()), {})
+    stages = {"train": StageContext("team/rust:1", files=files)}
+    return PipelineContext("texts", "vision", stages, stored, "python:3", bundle("texts-runtime", sources.steps()), {})
 
 
 def _work(files: dict[str, bytes]) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from workloads.pods import files as pods_files
 from workloads.pods import sources
-from workloads.pods.file_checks import LIMIT_BYTES
+from workloads.pods.checks import LIMIT_BYTES
 
 
 def test_bytes_that_are_not_text_travel_as_base64() -> None:

@@ -12,7 +12,7 @@ from components.base.settings import Settings
 from tests.support.faults import CPU, EKS, dev, faults_of
 from tests.support.rendered_files import rendered_tree
 from workloads.family import WorkloadArgs
-from workloads.training_job import gpu_support
+from workloads.training_job import tensorflow_image
 
 _CIDR = "use addresses as a CIDR, such as 203.0.113.0/24, or internet"
 
@@ -161,7 +161,7 @@ class TestNewGpus:
     def test_other_images_are_noted_unless_nvidia_builds_them(self, image: str, noted: bool) -> None:
         resolved = stack.load(Settings(self.loaded(image)))
         jobs: dict[Key, WorkloadArgs] = {("workloads", name): job for name, job in resolved.config.workloads.items()}
-        found = list(gpu_support.notes(jobs, resolved.platform.fleet))
+        found = list(tensorflow_image.gpu_support_notes(jobs, resolved.platform.fleet))
         assert [note.path for note in found] == ([("workloads", "job", "image")] if noted else [])
 
 

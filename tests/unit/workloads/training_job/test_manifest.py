@@ -15,7 +15,7 @@ from tests.support.rendering import PROJECT
 from workloads.pods.mounts import Mountable
 from workloads.pods.streams import Client
 from workloads.training_job import manifest as training_job_manifest
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 LOADED = """
@@ -23,15 +23,16 @@ import importlib, pkgutil, sys
 import workloads
 
 found = [each.name for each in pkgutil.walk_packages(workloads.__path__, "workloads.")]
-names = [each for each in found if each.count(".") > 1 and (each.endswith("settings") or ".strategies." in each)]
+pods = ["workloads.pods." + each for each in ("files", "mounts", "objects", "streams")]
+names = [each for each in found if each.count(".") > 1 and (each.endswith("settings") or ".strategies." in each)] + pods
 for name in names:
     importlib.import_module(name)
 
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 settings = JobSettings.model_validate({"command": ["true"], "strategy": {"kind": "single"}})
-plan(settings, Facts("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
+plan(settings, JobContext("trial-7", "ml", placement={"worker": Placement()}), image="team/train:1")
 print(*names, "|", *sys.modules)
 """
 
@@ -41,7 +42,7 @@ def test_planning_needs_no_pulumi_and_no_cluster() -> None:
     imported, _, loaded = shown.stdout.partition("|")
     assert {
         "workloads.sweep.settings",
-        "workloads.pods.mount_settings",
+        "workloads.pods.mounts",
         "workloads.training_job.strategies.single",
     } <= {*imported.split()}
     assert not {name.partition(".")[0] for name in loaded.split()} & {
@@ -120,7 +121,7 @@ def test_placement_goes_to_the_pods_of_its_role() -> None:
         {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"},
         {"vpc.amazonaws.com/efa": "4"},
     )
-    manifest = planned(Facts("trial-7", "ml", placement={"worker": placement}))
+    manifest = planned(JobContext("trial-7", "ml", placement={"worker": placement}))
     template = job(manifest)["template"]["spec"]["template"]
     assert template["spec"]["nodeSelector"] == {"tensorplane.dev/flavor": "t4"}
     assert template["metadata"]["annotations"] == {"cluster-autoscaler.kubernetes.io/safe-to-evict": "false"}

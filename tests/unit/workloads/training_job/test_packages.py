@@ -12,9 +12,9 @@ from components.base.settings import Settings
 from stack_file import package_lock
 from stack_file.package_lock import PackageLock
 from tests.support.faults import dev, faults_of
-from workloads.training_job import package_checks as checks
 from workloads.training_job import packages
-from workloads.training_job.facts import facts_of
+from workloads.training_job import packages as checks
+from workloads.training_job.context import job_context
 from workloads.training_job.settings import JobSettings
 
 PINS = {"numpy": "2.4.6", "tf-keras": "2.21.0"}
@@ -138,4 +138,4 @@ def test_packages_of_the_training_image_are_installed_where_its_public_one_lacks
     )
     for cluster, installed in (({"kind": "embedded"}, ()), (ELSEWHERE, (OF_THE_IMAGE,))):
         platform = stack.load(Settings({"cluster": cluster})).platform
-        assert facts_of("job", settings, platform).packages == installed
+        assert job_context("job", settings, platform).packages == installed

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from workloads.training_job.manifest import Facts, JobManifest, Placement, plan
+from workloads.training_job.manifest import JobContext, JobManifest, Placement, plan
 from workloads.training_job.settings import JobSettings
 
 
@@ -19,7 +19,7 @@ def _manifest(**strategy: Any) -> JobManifest:
         }
     )
     everywhere = {role.name: Placement() for role in settings.roles()}
-    return plan(settings, Facts("ads", "ml", placement=everywhere), image="train:1")
+    return plan(settings, JobContext("ads", "ml", placement=everywhere), image="train:1")
 
 
 def _jobs(manifest: JobManifest) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import pytest
 
 from components.queues import QueueArgs
-from components.queues.room import PodSet
+from components.queues.capacity import PodSet
 from components.queues.settings import Priority
 from stack import ResolvedStack, StackConfig
 from tests.queues.jobs import workers
@@ -28,8 +28,8 @@ def _agree(config: StackConfig, queue: str, pods: Sequence[PodSet]) -> bool:
     model.create(Job("alone", queue, 0, tuple(map(as_rules_see, pods))))
     admitted = bool(model.jobs["alone"].given)
     checkpoints = Checkpoints(volume="models", every_steps=100, save_seconds=20)
-    rooms = ResolvedStack.of(config).rooms
-    refused = list(queueing.check(("workloads", "alone"), rooms[queue], pods, checkpoints, 60))
+    capacities = ResolvedStack.of(config).capacities
+    refused = list(queueing.check(("workloads", "alone"), capacities[queue], pods, checkpoints, 60))
     assert admitted is not bool(refused), f"{queue}, {pods}, {model.jobs}, {refused}"
     return admitted
 

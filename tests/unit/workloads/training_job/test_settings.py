@@ -20,8 +20,7 @@ from tests.support.planned_jobs import (
     planned,
     variables,
 )
-from workloads.pods.mount_settings import Location
-from workloads.pods.mounts import Mountable
+from workloads.pods.mounts import Location, Mountable
 from workloads.training_job.manifest import JobManifest, plan
 from workloads.training_job.settings import JobSettings
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from workloads.training_job.manifest import Facts, Placement, plan
+from workloads.training_job.manifest import JobContext, Placement, plan
 from workloads.training_job.role import total
 from workloads.training_job.settings import JobSettings
 
@@ -23,7 +23,7 @@ def settings(topology: str, accelerator: str = "tpu-v5e", **strategy: Any) -> Jo
 
 def job_of(made: JobSettings) -> tuple[str, dict[str, Any]]:
     placement = Placement({"nodeSelector": {"tensorplane.dev/accelerator": "tpu-v5e"}})
-    manifest = plan(made, Facts("train", "ml", {"worker": placement}), image="team/tpu:1")
+    manifest = plan(made, JobContext("train", "ml", {"worker": placement}), image="team/tpu:1")
     (job,) = manifest.job_set["spec"]["replicatedJobs"]
     return manifest.run.name, job["template"]
 

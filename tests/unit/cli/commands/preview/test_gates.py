@@ -9,7 +9,7 @@ from cli.commands.preview.report import Report
 from cli.commands.preview.sections import interrupts
 from cli.output.escaping import line as shown
 from workloads.model_server import serves
-from workloads.model_server.served_model import ServedModel
+from workloads.model_server.settings import ServedModel
 
 
 def _parts(*given: dict[str, object], percent: int = 10) -> list[str]:
