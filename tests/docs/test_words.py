@@ -16,8 +16,6 @@ MOST = 60
 _NOT_NAMED = ("docs", "examples", "tests", "embedded/csi/generated")
 """What is not read: names of tests are sentences, and generated names are not ours."""
 EXCEPTIONS: Mapping[str, str] = {
-    "agents/lost_nodes/faults.py": "faults of hardware",
-    "agents/lost_nodes/faults.py: Faults": "faults of hardware",
     "runtime/tensorplane/cluster.py: Place": "programs import it",
 }
 """Names that stay, and why."""

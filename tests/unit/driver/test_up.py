@@ -40,7 +40,7 @@ OUTPUTS: dict[str, Any] = {
 def _run(
     target: Target, declared: dict[str, Any] | None = None, policies: Policies = Policies.RUN, **outputs: Any
 ) -> up._Run:
-    settings = SimpleNamespace(section=lambda name: declared or {})
+    settings = SimpleNamespace(section=lambda name: declared or {}, file=Path("Pulumi.staging.yaml"))
     stack = SimpleNamespace(settings=settings, outputs=lambda: {**OUTPUTS, **outputs})
     return up._Run(target, cast(Stack, stack), Console(file=io.StringIO()), policies, refresh=False)
 
@@ -128,7 +128,7 @@ def test_the_result_ends_with_times_and_what_to_do_next(
 ) -> None:
     monkeypatch.setattr(up, "_next_steps", lambda *_: ["Server digits-server: look"])
     run = _run(Target("", Instance("test"), stack="staging"))
-    run.changes, run.outputs, run.stack.settings.file = changes, OUTPUTS, Path("Pulumi.staging.yaml")
+    run.changes, run.outputs = changes, OUTPUTS
     up._print_result(run, {"tools": 1.25}, began=0)
     first, *table, last = cast(io.StringIO, run.console.file).getvalue().splitlines()
     assert first.split() == ["Time"]

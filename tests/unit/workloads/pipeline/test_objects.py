@@ -87,7 +87,7 @@ def test_objects_that_the_engine_would_take_only_once_are_refused(
 ) -> None:
     tree = _tree(workloads)
     assert faults_of(tree) == [f"{_AT}.{line}"]
-    with mock.patch.object(pipeline_objects, "faults", lambda _: ()):
+    with mock.patch.object(pipeline_objects, "find_problems", lambda _: ()):
         urns = render(lambda: stack.build(stack.load(Settings(tree)))).urns
     assert len(urns) > len({*urns})
 
