@@ -16,8 +16,8 @@ OUTAGES: Mapping[str, str] = {
     "ceph_mirror": "the other site's copy of the volume stays as it is",
     "model_page": "the server's page does not answer; the server does",
     "lost_nodes": (
-        "on a lost node, pods of training jobs, notebooks and pipelines are waited for until the node or the pod is "
-        "deleted, and others are replaced after 5 minutes; a node that is back may keep the taint "
+        "on a lost node, pods of training jobs, notebooks and pipelines are waited for until the node is back, deleted "
+        "or tainted as out of service, and others are replaced after 5 minutes; a node that is back may keep the taint "
         "`tensorplane.dev/lost`. "
         "Nothing moves from a failing GPU, nor before a node's announced end unless the cloud drains it"
     ),

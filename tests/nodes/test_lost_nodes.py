@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from cli.commands.why import nodes
+from cli.kueue.facts import Details
 from core.kube import Kube
 from core.step import Step
 from embedded import cluster
@@ -14,11 +18,12 @@ from embedded.cluster import processes
 from embedded.instance import Instance
 from tests.cluster import shell
 from tests.cluster.remains import remains
-from tests.nodes.pods import Pods, pod
+from tests.nodes.pods import Pods, deployment, pod
 from tests.support.nodes import Direction, RealNode
 from tests.support.waiting import eventually
 
 FIRST, SECOND = "tensorplane", "tensorplane-2"
+_LATER = datetime.now(UTC) + timedelta(hours=1)
 
 pytestmark = pytest.mark.nightly("a minute for each lost node; test_two_nodes.py loses one")
 
@@ -110,3 +115,25 @@ def test_nothing_remains_of_a_second_node_after_a_kill_of_the_first_process(inst
     assert remains(instance) == []
     cluster.start(instance, Step("cluster"))
     assert cluster.node_names(instance) == [FIRST, SECOND]
+
+
+def test_the_command_of_why_ends_what_nothing_ends_by_force(kube: Kube, pods: Pods, second: RealNode) -> None:
+    """As a JobSet's Jobs, this one replaces pods once they have failed, which a dead node does not report."""
+    job = deployment("trains", SECOND)
+    template = {"metadata": {}, "spec": {**job["spec"]["template"]["spec"], "restartPolicy": "Never"}}
+    spec = {"template": template, "podReplacementPolicy": "Failed"}
+    pods.apply({"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "trains"}, "spec": spec})
+    of_job = "pods -l job-name=trains"
+    eventually(lambda: pods.field(of_job, ".items[*].status.phase") == "Running")
+    assert pods.field(of_job, ".items[*].spec.nodeName") == SECOND
+    second.kill(stays_dead=True)
+    second.until(kube, ready=False)
+    pods.kubectl("delete", *of_job.split(), "--force", "--grace-period=0", "--wait=false")
+    (line,) = nodes.lines(Details(kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")), _LATER)
+    off, back = re.findall(r": kubectl (taint [^;]+)", line)
+    pods.kubectl(*off.split())
+    try:
+        eventually(lambda: pods.field(of_job, ".items[*].spec.nodeName") == FIRST)
+    finally:
+        second.revive()
+        pods.kubectl(*back.split())

@@ -13,6 +13,8 @@ from cli.commands.why.answer import some
 from cli.kueue.objects import JobObjects
 from components.base.labels import FENCED
 
+OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
+"""Taint by which a person tells Kubernetes that a machine is off (from Kubernetes 1.28 on)."""
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
 _ENDED = ("Succeeded", "Failed")
@@ -69,9 +71,10 @@ def _of(node: str, pods: list[Object]) -> str:
     problem = f"Node {node} does not report the end of {some(names)}, so no new pods start"
     if all((pod["metadata"].get("annotations") or {}).get(FENCED) == "true" for pod in pods):
         return f"{problem}; the agent nodes.lost ends them if the node is lost or not ready."
-    # Two gangs that write at once would mix what they write.
-    command = f"kubectl -n {pods[0]['metadata']['namespace']} delete pod {' '.join(names)} --force --grace-period=0"
+    # Two gangs that write at once would mix what they write. A pod that is deleted by force is still waited for: its
+    # Job needs a phase, which the taint lets Kubernetes' pod garbage collector set.
+    taint = f"kubectl taint nodes {node} {OUT_OF_SERVICE}"
     return (
         f"{problem}. They write where nothing keeps a former pod out, so nothing ends them by force; once the machine"
-        f" is off: {command}"
+        f" is off: {taint}=nodeshutdown:NoExecute; once it is back: {taint}-"
     )

@@ -33,7 +33,8 @@ def test_pods_that_run_or_end_in_time_need_no_line(pod: dict[str, Any]) -> None:
 def test_a_pod_that_may_not_be_ended_by_force_is_named_with_the_command() -> None:
     (line,) = nodes.lines(JobObjects([_pod(due=-90)]), NOW)
     assert line.startswith("Node gpu-7 does not report the end of digits-worker-0-1, so no new pods start.")
-    assert line.endswith(" kubectl -n ml delete pod digits-worker-0-1 --force --grace-period=0")
+    taint = "kubectl taint nodes gpu-7 node.kubernetes.io/out-of-service"
+    assert line.endswith(f"once the machine is off: {taint}=nodeshutdown:NoExecute; once it is back: {taint}-")
 
 
 def test_a_fenced_pod_is_the_agents_to_end() -> None:
