@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from cli.commands.why import nodes
-from cli.kueue.facts import Details
+from cli.kueue.objects import JobObjects
 from core.kube import Kube
 from core.step import Step
 from embedded import cluster
@@ -129,7 +129,7 @@ def test_the_command_of_why_ends_what_nothing_ends_by_force(kube: Kube, pods: Po
     second.kill(stays_dead=True)
     second.until(kube, ready=False)
     pods.kubectl("delete", *of_job.split(), "--force", "--grace-period=0", "--wait=false")
-    (line,) = nodes.lines(Details(kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")), _LATER)
+    (line,) = nodes.lines(JobObjects(kube.items(f"/api/v1/namespaces/{pods.namespace}/pods")), _LATER)
     off, back = re.findall(r": kubectl (taint [^;]+)", line)
     pods.kubectl(*off.split())
     try:
