@@ -121,7 +121,7 @@ _VERBS: dict[str, tuple[str, ...]] = {
     "exec": ("-c", "-i", "-t", "-it", "--"),
     "get": (*_CHOOSING, *_SHOWING, "--raw"),
     "label": ("--overwrite", *_CHOOSING),
-    "logs": ("-f", "-l", "-c", "--tail", "--prefix", "--previous", "--since", "--all-containers"),
+    "logs": ("-f", "-l", "-c", "--tail", "--prefix", "--previous", "--since", "--all-containers", "--ignore-errors"),
     "patch": ("-p", "--type", "--subresource"),
     "port-forward": (),
     "rollout": (),
