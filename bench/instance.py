@@ -20,7 +20,7 @@ from driver.watch import Outputs
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 
 BENCH = Instance("bench")

@@ -25,7 +25,7 @@ from core.errors import UserError
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 
 _NAMESPACE = "tensorplane-dev"
 _ROUNDS, _SECONDS, _SWAPS = 5, 4.0, 7

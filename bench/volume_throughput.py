@@ -20,7 +20,7 @@ from bench.instance import Running
 from components import versions
 from core.errors import UserError
 from embedded.cluster import csi, processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from images.oci import NONROOT
 
 _ROUNDS = 9

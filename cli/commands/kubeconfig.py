@@ -40,7 +40,7 @@ def of_team(stack: str, team: str, context: str) -> str:
     from driver.stack_settings import StackSettings
     from driver.target import Target
     from embedded.cluster import kubeconfig as of_cluster
-    from embedded.cluster.places import Places
+    from embedded.cluster.node_paths import Places
     from stack_file.nearest import did_you_mean
 
     target = Target.of(context, stack=stack)

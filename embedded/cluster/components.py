@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from embedded.cluster import csi, kwok
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import NODE_NAME, Node
-from embedded.cluster.places import Places
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from embedded.cluster import (
     pool,
     supervisor,
 )
-from embedded.cluster.places import Places, of_nodes
+from embedded.cluster.node_paths import Places, of_nodes
 
 # Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)

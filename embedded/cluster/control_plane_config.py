@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from core import whole_file
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 
 
 def encryption(path: Path) -> None:

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from embedded.cluster import kubeconfig
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import NODE_NAME
 from embedded.cluster.pki import Leaf
-from embedded.cluster.places import Places
 from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
 from embedded.instance import Instance

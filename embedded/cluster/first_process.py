@@ -13,7 +13,7 @@ from pathlib import Path
 
 from embedded.cluster import cgroups, csi, node_mounts, pool
 from embedded.cluster.host import run
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 
 # The values that the kubelet requires. They belong to the whole machine, so it sees files of ours in their place.

@@ -13,7 +13,7 @@ from core.step import Step
 from core.tasks import command
 from embedded.cluster import processes
 from embedded.cluster.host import run
-from embedded.cluster.places import Places, of_nodes
+from embedded.cluster.node_paths import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.instance import Instance
 from images import package_layer

@@ -12,8 +12,8 @@ from core.step import Step
 from embedded.cluster import processes, supervisor
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import MOST, Node
-from embedded.cluster.places import Places
 from embedded.cluster.readiness import Patient, Wait
 from embedded.cluster.supervisor import Supervisor
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 
 NAME = "kwok"
 USER = "tensorplane:kwok"

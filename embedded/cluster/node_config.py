@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from embedded.cluster import network, nodes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 
 SANDBOX_IMAGE = "tensorplane.local/pause:1"
 _POD_PIDS = 4096

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from embedded.cluster import cgroups, node_mounts, node_network
 from embedded.cluster.host import run
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.instance import Instance
 
 _INSIDE = "inside"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from embedded.cluster.host import run
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.csi import mounts, pool
 
 _GIB = 1 << 30

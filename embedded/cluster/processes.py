@@ -14,9 +14,9 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.paths import PROJECT
-from embedded.cluster import cgroups, network, places
+from embedded.cluster import cgroups, network, node_paths
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.instance import Instance
 
 # The variables that the processes inside inherit; none is secret.
@@ -73,7 +73,7 @@ def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
     at = Places(instance)
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
-    environment |= {"PATH": places.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
+    environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
     # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
     first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)

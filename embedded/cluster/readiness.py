@@ -15,7 +15,7 @@ from core.errors import ApiError, UserError
 from core.gvk import GVK
 from core.kube_objects import Objects
 from embedded.cluster import kubeconfig, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.cluster.supervisor import Supervisor
 
 _PATIENCE = 120.0

@@ -31,8 +31,8 @@ from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
 from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.node_paths import Places, of_nodes
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor

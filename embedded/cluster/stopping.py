@@ -9,7 +9,7 @@ from core.errors import UserError
 from embedded.cluster import cgroups, network, pool, processes
 from embedded.cluster.host import run
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 
 

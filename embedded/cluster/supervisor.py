@@ -14,7 +14,7 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from core.errors import UserError
 from embedded.cluster.components import Component
-from embedded.cluster.places import SYSTEM_PATH, Places
+from embedded.cluster.node_paths import SYSTEM_PATH, Places
 
 # How the components' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')

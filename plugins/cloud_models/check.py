@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models import azure, catalog, verdict
+from plugins.cloud_models import azure, catalog, limit_check
 from plugins.cloud_models.coverage import Coverage
+from plugins.cloud_models.limit_check import Model
 from plugins.cloud_models.pairs import Pair
 from plugins.cloud_models.shape import Limits
-from plugins.cloud_models.verdict import Model
 from plugins.preview.check import Wrong
 
 _AZURE = "azure-native"
@@ -46,5 +46,5 @@ def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Mode
 
 def _wrong(pair: Pair, model: Model) -> Iterator[Wrong]:
     limits = pair.shape.limits if pair.shape else Limits()
-    if reason := verdict.reason(pair.value, limits, model, hidden=pair.hidden):
+    if reason := limit_check.reason(pair.value, limits, model, hidden=pair.hidden):
         yield Wrong(pair.path, reason, certain=not limits.grows)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable
 
 from plugins.kubernetes.await_jsonpath import PREFIX, JsonPath
-from plugins.kubernetes.await_verdict import Object, Related, Verdict, dig, full_name
+from plugins.kubernetes.await_result import Object, Related, Verdict, dig, full_name
 
 SKIP_AWAIT = "pulumi.com/skipAwait"
 WAIT_FOR = "pulumi.com/waitFor"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import (
+from plugins.kubernetes.await_result import (
     Awaiter,
     Object,
     Related,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plugins.kubernetes.await_verdict import Awaiter, Object, Related, Verdict, condition, dig, full_name, is_true
+from plugins.kubernetes.await_result import Awaiter, Object, Related, Verdict, condition, dig, full_name, is_true
 
 _STEPS = {"PodScheduled": "scheduled", "Initialized": "initialized", "Ready": "ready"}
 

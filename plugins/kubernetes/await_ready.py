@@ -11,7 +11,7 @@ from core.kube_objects import Objects
 from plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
 from plugins.kubernetes.await_annotations import timeout_seconds
 from plugins.kubernetes.await_feed import Feed, GoneError
-from plugins.kubernetes.await_verdict import Awaiter, Object, Related, Verdict, dig, full_name, is_owned
+from plugins.kubernetes.await_result import Awaiter, Object, Related, Verdict, dig, full_name, is_owned
 
 __all__ = ["AwaitError", "check_annotations", "unready_reasons", "wait_deleted", "wait_ready"]
 

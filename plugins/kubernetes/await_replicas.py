@@ -2,17 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import (
-    PODS,
-    Awaiter,
-    Lookup,
-    Object,
-    Related,
-    Verdict,
-    dig,
-    full_name,
-    is_observed,
-)
+from plugins.kubernetes.await_result import PODS, Awaiter, Lookup, Object, Related, Verdict, dig, full_name, is_observed
 
 
 def check_stateful_set(workload: Object, related: Related) -> Verdict:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import Awaiter, Lookup, Object, Related, Verdict, dig, full_name
+from plugins.kubernetes.await_result import Awaiter, Lookup, Object, Related, Verdict, dig, full_name
 
 
 def check_claim(claim: Object, related: Related) -> Verdict:

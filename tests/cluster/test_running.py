@@ -19,7 +19,7 @@ from embedded import cluster
 from embedded.cluster import network, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.cluster.supervisor import Supervisor
 from embedded.instance import Instance
 from tests.cluster import shell

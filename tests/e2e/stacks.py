@@ -12,7 +12,7 @@ from typing import Any
 from core.kube import Kube
 from core.step import Step
 from embedded.cluster import processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 

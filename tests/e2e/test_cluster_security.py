@@ -17,7 +17,7 @@ from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from toolchain import tools

@@ -25,7 +25,7 @@ from cli.commands.tensorboard import command as board
 from components.base.settings import Settings
 from core.errors import UserError
 from embedded.cluster import pool
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from stack_file import read
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed

@@ -13,7 +13,7 @@ from typing import Any
 from core.kube import Kube
 from core.kube_objects import Objects
 from embedded.cluster import csi, processes, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.csi.contract import DRIVER

@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands.volumes import leftovers, objects
 from embedded.cluster import csi, kubeconfig
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.csi.api import Api
 from embedded.csi.mirror_annotations import AT, MIRROR
 from tests.storage import kubectl

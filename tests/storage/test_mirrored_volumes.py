@@ -18,7 +18,7 @@ from core.kube_objects import Objects
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.instance import Instance
 from tests.cluster import shell

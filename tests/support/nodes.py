@@ -29,8 +29,8 @@ from core.kube import Kube
 from embedded.cluster import cgroups, processes
 from embedded.cluster.host import run
 from embedded.cluster.network import UPLINK
+from embedded.cluster.node_paths import Places
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.instance import Instance

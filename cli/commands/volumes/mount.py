@@ -15,7 +15,7 @@ from core.kube import Kube
 from driver.target import Target
 from embedded.cluster import pool
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from stack import ResolvedStack
 
 

@@ -11,7 +11,7 @@ import pytest
 from cli import members_kubeconfig
 from components.teams import members
 from embedded.cluster import kubeconfig
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from tests.e2e import canary_server
 from tests.e2e.canary_server import CanaryServer
 from tests.e2e.conftest import Deployed

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from embedded.cluster import components, configuration, csi, pki, pool
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.csi.contract import DRIVER
 from embedded.instance import Instance
 

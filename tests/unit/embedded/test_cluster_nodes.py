@@ -16,9 +16,9 @@ import yaml
 from components.clusters.embedded import NODE, Embedded
 from core.errors import UserError
 from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
+from embedded.cluster.node_paths import Places, of_nodes
 from embedded.cluster.node_volumes import Seen
 from embedded.cluster.nodes import MOST, Node
-from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.csi.names import identifier
 from embedded.csi.refusal import Refusal

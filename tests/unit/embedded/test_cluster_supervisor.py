@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UserError
 from embedded.cluster import supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.cluster.supervisor import CrashWatch, State, Supervisor
 from embedded.instance import Instance
 

@@ -24,7 +24,7 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster
 from embedded.cluster import kwok
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import Places
 from embedded.instance import Instance
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered, Rendered

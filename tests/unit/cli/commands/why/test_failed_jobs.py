@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from cli.commands.why import command as why
-from cli.commands.why import verdict
+from cli.commands.why import reasons
 from cli.commands.why.answer import Observed
 from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import Room
@@ -28,7 +28,7 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
         Room({}, {}, ()),
         NOW,
     )
-    found = verdict.answer(asked)
+    found = reasons.answer(asked)
     assert found.state == "failed"
     assert found.lines[0] == f"{RUN}-worker-0-0: exit code 1"
     assert found.lines[3] == "  ValueError: boom"
@@ -66,7 +66,7 @@ def test_why_needs_no_kueue() -> None:
 
 def test_why_tells_what_nothing_ends() -> None:
     asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), Room({}, {}, ()), NOW)
-    found = verdict.answer(asked)
+    found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
     assert told == f"Its pod has a node but does not run: {UNPULLED.partition(': ')[2]}."
@@ -80,7 +80,7 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     asked = Observed(
         job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), Room({}, {}, ()), NOW
     )
-    found = verdict.answer(asked)
+    found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
 
@@ -94,7 +94,7 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
     asked = Observed(
         {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), Room({}, {}, ()), NOW
     )
-    assert verdict.answer(asked).lines[-2:] == (
+    assert reasons.answer(asked).lines[-2:] == (
         "It was restarted 2 times (0 count against maxRestarts).",
         "How the start before ended: tensorplane logs trial-7 --previous.",
     )

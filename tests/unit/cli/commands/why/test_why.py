@@ -16,7 +16,7 @@ from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
 from cli.commands.why import command as why_command
 from cli.commands.why import pods as why_pods
-from cli.commands.why import shortage, verdict, waiting
+from cli.commands.why import reasons, shortage, waiting
 from cli.kueue import flavor_fit, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
 from cli.kueue.objects import ClusterObjects, JobObjects
@@ -36,7 +36,7 @@ def answer(
     job: str, facts: ClusterObjects = WAITING, details: dict[str, JobObjects] = WAITING_DETAILS
 ) -> why_answer.Answer:
     name = job if "-" in job else f"{job}-aaaa"
-    return verdict.answer(asked(facts, details, name))
+    return reasons.answer(asked(facts, details, name))
 
 
 def test_the_answers_are_as_recorded() -> None:
