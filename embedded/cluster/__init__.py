@@ -52,17 +52,17 @@ def node_names(instance: Instance) -> list[str]:
 def simulates_nodes(instance: Instance) -> bool:
     """Whether KWOK is part of it."""
     from embedded.cluster import kwok
-    from embedded.cluster.node_paths import Places
+    from embedded.cluster.node_paths import NodePaths
 
-    return kwok.is_part_of(Places(instance))
+    return kwok.is_part_of(NodePaths(instance))
 
 
 def stores_volumes(instance: Instance) -> bool:
     """Whether the CSI driver is part of it."""
     from embedded.cluster import csi
-    from embedded.cluster.node_paths import Places
+    from embedded.cluster.node_paths import NodePaths
 
-    return csi.is_part_of(Places(instance))
+    return csi.is_part_of(NodePaths(instance))
 
 
 def load_images(

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from embedded.cluster import node_paths
 from embedded.cluster.host import run
-from embedded.cluster.node_paths import Places
+from embedded.cluster.node_paths import NodePaths
 
 
-def mount(at: Places) -> None:
+def mount(at: NodePaths) -> None:
     """Mounts them inside the node's mount namespace, below a private /run and over folders of the machine."""
     run("mount", "-t", "tmpfs", "-o", "mode=0755,nosuid,nodev", "tmpfs", "/run")
     at.kubelet_root.mkdir(mode=0o700, parents=True)

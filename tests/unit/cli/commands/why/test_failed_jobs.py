@@ -10,7 +10,7 @@ from cli.commands.why import command as why
 from cli.commands.why import reasons
 from cli.commands.why.answer import Observed
 from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.quota_tree import Room
+from cli.kueue.quota_tree import QuotaTree
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
 from tests.support.planned_jobs import facts, planned
@@ -25,7 +25,7 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
         (),
         facts,
         JobObjects([pod_of(**exited(1, TRACEBACK))]),
-        Room({}, {}, ()),
+        QuotaTree({}, {}, ()),
         NOW,
     )
     found = reasons.answer(asked)
@@ -65,7 +65,7 @@ def test_why_needs_no_kueue() -> None:
 
 
 def test_why_tells_what_nothing_ends() -> None:
-    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), Room({}, {}, ()), NOW)
+    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), QuotaTree({}, {}, ()), NOW)
     found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
@@ -78,7 +78,7 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     running["spec"] = {"nodeName": "node"}
     running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     asked = Observed(
-        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), Room({}, {}, ()), NOW
+        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), QuotaTree({}, {}, ()), NOW
     )
     found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
@@ -92,7 +92,7 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
         checkpoints={"volume": "models"},
     ).job_set
     asked = Observed(
-        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), Room({}, {}, ()), NOW
+        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), QuotaTree({}, {}, ()), NOW
     )
     assert reasons.answer(asked).lines[-2:] == (
         "It was restarted 2 times (0 count against maxRestarts).",
