@@ -20,7 +20,7 @@ from driver.watch import Outputs
 from embedded import cluster
 from embedded.cluster import processes
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
 BENCH = Instance("bench")
@@ -71,7 +71,7 @@ class Running:
 def remove() -> None:
     """Stops the cluster and deletes its data, also after a killed measurement; never another user's."""
     alive = processes.find(BENCH)
-    home = alive.identity(Places(BENCH)).get("home") if alive else None
+    home = alive.identity(NodePaths(BENCH)).get("home") if alive else None
     if home and home != str(BENCH.home):
         raise UserError(
             f"cluster {BENCH.name}: runs with its data in {home}, so another user started it; stop it there"

@@ -25,7 +25,7 @@ from core.errors import UserError
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 
 _NAMESPACE = "tensorplane-dev"
 _ROUNDS, _SECONDS, _SWAPS = 5, 4.0, 7
@@ -124,7 +124,7 @@ def _deployed() -> Iterator[Servers]:
         alive = processes.find(instance.BENCH)
         if alive is None:
             raise UserError("the cluster has ended")
-        pool = alive.path(Places(instance.BENCH).pool)
+        pool = alive.path(NodePaths(instance.BENCH).pool)
         hosts = {name: url.split("/")[2].partition(":")[0] for name, url in urls.items()}
         (pod,) = bench.kube.items(f"/api/v1/namespaces/{_NAMESPACE}/pods", labelSelector="app.kubernetes.io/name=plain")
         folder_of_volume = pool / "volumes" / volume["spec"]["csi"]["volumeHandle"]

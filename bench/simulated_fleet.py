@@ -50,7 +50,7 @@ def machines(thousands: int = 1) -> Fleet:
         )
         for name, (accelerator, count) in _ACCELERATORS.items()
     }
-    return fleet.of(groups, Embedded().site)[0]
+    return fleet.of(groups, Embedded().cluster_properties)[0]
 
 
 @contextmanager

@@ -20,7 +20,7 @@ from bench.instance import Running
 from components import versions
 from core.errors import UserError
 from embedded.cluster import csi, processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from images.oci import NONROOT
 
 _ROUNDS = 9
@@ -81,7 +81,7 @@ def _claimed(core: client.CoreV1Api, bench: Running) -> Path:
     alive = processes.find(instance.BENCH)
     if not alive:
         raise UserError("the cluster ended during the measurement")
-    pool = alive.path(Places(instance.BENCH).pool)
+    pool = alive.path(NodePaths(instance.BENCH).pool)
     return pool / "volumes" / str(core.read_persistent_volume(bound).spec.csi.volume_handle)
 
 

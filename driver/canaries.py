@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.kube import Kube
 from workloads.model_server.canary.controller_objects import (
     ACCURACY,
@@ -59,7 +59,7 @@ def _part(rollout: Rollout) -> str:
 def _waits(gate: Gate) -> str:
     if gate.metric == ACCURACY and not gate.min_requests:
         return f"{gate.metric} on the held-out examples"
-    return f"{gate.metric} of {counted(max(1, gate.min_requests), 'request')}"
+    return f"{gate.metric} of {number_of(max(1, gate.min_requests), 'request')}"
 
 
 def _data(api: Kube, namespace: str, config_map: str) -> Mapping[str, str]:

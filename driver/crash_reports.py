@@ -72,8 +72,8 @@ def _place(text: str) -> str:
 def report_threads(command: str) -> None:
     """From now on, an exception that ends a thread is one line, too."""
 
-    def told(ended: threading.ExceptHookArgs) -> None:
+    def print_report(ended: threading.ExceptHookArgs) -> None:
         if ended.exc_value and not isinstance(ended.exc_value, SystemExit):
             os.write(2, f"{report(command, ended.exc_value)}\n".encode())
 
-    threading.excepthook = told
+    threading.excepthook = print_report

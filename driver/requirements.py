@@ -90,7 +90,7 @@ def list_package_sets(settings: StackSettings) -> list[list[str]]:
         job = workload.get("trial") if sweep_packages.is_sweep(workload) else workload
         packages = job.get("packages") if isinstance(job, dict) else None
         if packages and isinstance(packages, list) and all(isinstance(package, str) for package in packages):
-            found.setdefault(package_lock.asked(packages), packages)
+            found.setdefault(package_lock.normalized(packages), packages)
     return list(found.values())
 
 

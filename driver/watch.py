@@ -9,7 +9,7 @@ from typing import Any
 
 from components.base import jobset_paths
 from components.base.labels import JOB_SET_NAME, NAME, SIMULATED, SIMULATED_VALUE
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from core.kube import Kube
 from core.step import Step
@@ -132,7 +132,7 @@ def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
         reasons = {run: failures.cannot_start(each) for run, each in pods.items()}
         faults = [_unable(runs[run], run, reason) for run, reason in reasons.items() if reason]
         waiting = [run for run, each in pods.items() if not each or any(map(_is_starting, each))]
-        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {counted(len(runs), 'job')} starting"))
+        step.note(next(filter(None, reasons.values()), f"{len(waiting)} of {number_of(len(runs), 'job')} starting"))
         if failing.is_spent(bool(faults)):
             raise UserError(*faults)
         if not faults and (not waiting or starting.is_spent(True)):
@@ -209,7 +209,7 @@ def wait_for_serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK
             )
         status = (api.get(path) or {}).get("status", {})
         ready, wanted = status.get("readyReplicas", 0), status.get("replicas", 0)
-        step.note(reason or f"{ready} of {counted(wanted, 'replica')} ready")
+        step.note(reason or f"{ready} of {number_of(wanted, 'replica')} ready")
         return bool(wanted and ready >= wanted and status.get("updatedReplicas") == wanted)
 
     _until(
@@ -243,7 +243,7 @@ def _training_state(api: Kube, outputs: Outputs, chief: str, pods: list[dict[str
     first = next((pod for pod in running if chief and pod["metadata"]["name"].startswith(chief)), None)
     # A chief that waits for a pod without a node says nothing that helps.
     said = log_line.newest(_log(api, outputs, first, _LINES)) if first and not any(map(_unscheduled, pods)) else ""
-    return said or f"{len(running)} of {counted(len(pods), 'pod')} running{_reason(pods)}"
+    return said or f"{len(running)} of {number_of(len(pods), 'pod')} running{_reason(pods)}"
 
 
 def _unscheduled(pod: dict[str, Any]) -> str:

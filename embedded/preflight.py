@@ -34,12 +34,12 @@ def check(instance: Instance, nodes: int = 1) -> None:
     """A UserError with one line per missing thing. `nodes`: the number of real nodes."""
     machine = probe((cache(), instance.home, Path.home()), debian.missing())
     is_built = go_module.kubernetes().is_built and go_module.containerd().is_built
-    found = faults(machine, instance, LATER_MIB if is_built else FIRST_MIB, nodes)
+    found = missing(machine, instance, LATER_MIB if is_built else FIRST_MIB, nodes)
     if found:
         raise UserError("This machine cannot run the embedded cluster:", *(f"  {line}" for line in found), WAY_OUT)
 
 
-def faults(machine: Machine, instance: Instance, disk_mib: int, nodes: int = 1) -> list[str]:
+def missing(machine: Machine, instance: Instance, disk_mib: int, nodes: int = 1) -> list[str]:
     """What is missing, a line each: what was found, what is required, what to do."""
     if machine.system != "Linux":
         return [f"system: {machine.system} is not Linux; use a Linux machine or a virtual one"]

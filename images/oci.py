@@ -43,7 +43,7 @@ class Image:
         """This image with further layers, for a cluster that has this one."""
         return replace(self, name=name, recipes=(*self.recipes, *recipes), extends=len(self.recipes))
 
-    def named(self, name: str) -> Image:
+    def with_name(self, name: str) -> Image:
         """This image under another name."""
         return replace(self, name=name)
 

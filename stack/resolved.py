@@ -65,7 +65,7 @@ class ResolvedStack:
         on: PlatformStack | None = None,
     ) -> "ResolvedStack":
         """Resolve settings with valid types; they may still contradict each other."""
-        machines, wrong = fleets.of(config.node_groups, config.cluster.site)
+        machines, wrong = fleets.of(config.node_groups, config.cluster.cluster_properties)
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)
         config = _with_references(config, fleet)

@@ -37,10 +37,10 @@ class PackageLock:
 
     def locked(self, packages: Iterable[str]) -> tuple[str, ...] | None:
         """The locked set of these `packages`; None if they are not locked."""
-        return self.sets.get(asked(packages))
+        return self.sets.get(normalized(packages))
 
 
-def asked(packages: Iterable[str]) -> str:
+def normalized(packages: Iterable[str]) -> str:
     """What a job asks for, whatever the order."""
     return ", ".join(sorted({package.strip() for package in packages}))
 

@@ -19,7 +19,7 @@ from components.base.names import digest
 from core.paths import PROJECT, cache
 from core.step import Step
 from tests.support import counts
-from toolchain.places import made_whole
+from toolchain.tool_folders import made_whole
 
 pytest_plugins = ["tests.support.costs", "tests.support.explain", "tests.support.order", "tests.support.shards"]
 

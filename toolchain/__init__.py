@@ -11,7 +11,7 @@ from core.step import Step
 from core.tasks import Task
 from toolchain import charts, debian, go_build, go_module, golang, helm, kafka, pulumi, python_packages
 from toolchain.go_module import GoModule
-from toolchain.places import on_path
+from toolchain.tool_folders import on_path
 
 __all__ = ["Tools", "tasks", "tools"]
 

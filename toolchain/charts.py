@@ -11,7 +11,7 @@ from core.step import Step
 from core.tasks import command
 from toolchain import golang
 from toolchain.golang import MODULES
-from toolchain.places import made_whole, tools_folder
+from toolchain.tool_folders import made_whole, tools_folder
 
 _SOURCE = MODULES / "charts"
 _MODULE = "github.com/NVIDIA/k8s-device-plugin"

@@ -10,7 +10,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.step import Step
 from core.tasks import command
-from toolchain.places import on_path
+from toolchain.tool_folders import on_path
 
 PROGRAMS = {
     "runc": "runc",  # starts containers

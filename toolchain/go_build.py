@@ -16,7 +16,7 @@ from core.tasks import command
 from toolchain import charts, golang
 from toolchain.go_module import GoModule
 from toolchain.golang import Go
-from toolchain.places import made_whole
+from toolchain.tool_folders import made_whole
 
 # Builds on the critical path come first: images and the cluster need Kubernetes.
 _ORDER = (

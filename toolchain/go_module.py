@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from toolchain.golang import MODULES
-from toolchain.places import tools_folder
+from toolchain.tool_folders import tools_folder
 
 _KUBERNETES_VERSION = "k8s.io/component-base/version"
 _PULUMI = "github.com/pulumi/pulumi"

@@ -13,7 +13,7 @@ from pathlib import Path
 from core.errors import UserError
 from core.step import Step
 from core.tasks import command
-from toolchain.places import made_whole, on_path, tools_folder
+from toolchain.tool_folders import made_whole, on_path, tools_folder
 
 MODULES = Path(__file__).parent / "go"
 _PIN = MODULES / "requirements.txt"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.step import Step
 from toolchain import go_build, go_module, launchers, pulumi, pulumi_plugins
-from toolchain.places import on_path
+from toolchain.tool_folders import on_path
 
 _PLUGIN = "pulumi-resource-kubernetes"
 

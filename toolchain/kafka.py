@@ -12,7 +12,7 @@ from core.errors import UserError
 from core.step import Step
 from core.tasks import command
 from toolchain import debian
-from toolchain.places import made_whole, on_path, tools_folder
+from toolchain.tool_folders import made_whole, on_path, tools_folder
 
 _MAVEN = Path(__file__).parent / "maven"
 _PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:3.8.1"

@@ -15,7 +15,7 @@ from core.errors import UserError
 from core.step import Step
 from core.tasks import command
 from toolchain import go_build, go_module
-from toolchain.places import made_whole, on_path, tools_folder
+from toolchain.tool_folders import made_whole, on_path, tools_folder
 
 OLDEST = (3, 200, 0)
 """The oldest CLI that this project's SDK was tested with."""

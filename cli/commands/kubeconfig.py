@@ -40,7 +40,7 @@ def of_team(stack: str, team: str, context: str) -> str:
     from driver.stack_settings import StackSettings
     from driver.target import Target
     from embedded.cluster import kubeconfig as of_cluster
-    from embedded.cluster.places import Places
+    from embedded.cluster.node_paths import NodePaths
     from stack_file.nearest import did_you_mean
 
     target = Target.of(context, stack=stack)
@@ -67,7 +67,7 @@ def of_team(stack: str, team: str, context: str) -> str:
     if not target.instance.kubeconfig.exists():
         raise UserError(f"stack {stack}: the embedded cluster was never started; start it with: make up")
     group = members.group(settings.namespace, team)
-    keys = Places(target.instance).keys
+    keys = NodePaths(target.instance).keys
     return members_kubeconfig.noted(of_cluster.of_member(target.instance, keys, team, group, namespace).decode(), team)
 
 

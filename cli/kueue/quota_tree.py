@@ -33,7 +33,7 @@ class Node:
     """A ClusterQueue or a cohort, with its parent cohort."""
 
     name: str
-    around: str | None
+    parent: str | None
     """The parent cohort; None for root cohorts, and for queues without a cohort."""
     quotas: Mapping[FlavorResource, Quota]
     flavors: tuple[str, ...]
@@ -41,7 +41,7 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Room:
+class QuotaTree:
     """All queues and cohorts of a cluster, with their usage."""
 
     queues: Mapping[str, Node]
@@ -60,15 +60,15 @@ class Room:
         """What is guaranteed to the queue: its nominal quota."""
         return self.queues[queue].quotas.get(place, _NONE).nominal
 
-    def around(self, queue: str) -> set[str]:
+    def sharing(self, queue: str) -> set[str]:
         """The queues that share with this one, including itself."""
         outermost = self._outermost(self.queues[queue])
         return {name for name, node in self.queues.items() if self._outermost(node) == outermost}
 
     def _outermost(self, node: Node) -> str:
         seen = {node.name}
-        while node.around is not None and node.around not in seen:
-            node = self.cohorts[node.around]
+        while node.parent is not None and node.parent not in seen:
+            node = self.cohorts[node.parent]
             seen.add(node.name)
         return f"cohort {node.name}" if node.name in self.cohorts else f"queue {node.name}"
 
@@ -102,8 +102,8 @@ class Room:
     def _inside(self) -> Mapping[str, list[Node]]:
         found: dict[str, list[Node]] = defaultdict(list)
         for node in (*self.queues.values(), *self.cohorts.values()):
-            if node.around is not None:
-                found[node.around].append(node)
+            if node.parent is not None:
+                found[node.parent].append(node)
         return found
 
     def _parts(self, node: Node) -> Iterable[Node]:
@@ -126,24 +126,24 @@ class Room:
 
     def _free(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
         capacity, kept, taken = self._capacity(node, place), self._kept(node, place), self._used(node, place, used)
-        if node.around is None:
+        if node.parent is None:
             return capacity - taken
-        above = self._free(self.cohorts[node.around], place, used)
+        above = self._free(self.cohorts[node.parent], place, used)
         borrows = node.quotas.get(place, _NONE).borrows
         if borrows is not None:
             above = min(above, capacity - kept - max(0, taken - kept) + borrows)
         return max(0, kept - taken) + above
 
 
-def of(objects: ClusterObjects, works: Sequence[Work]) -> Room:
+def of(objects: ClusterObjects, works: Sequence[Work]) -> QuotaTree:
     """The quota tree of a cluster."""
     queues = {one["metadata"]["name"]: _node(one, "cohortName") for one in objects.cluster_queues}
     cohorts = {one["metadata"]["name"]: _node(one, "parentName") for one in objects.cohorts}
     # A cohort exists as soon as it is named.
     for node in (*queues.values(), *list(cohorts.values())):
-        if node.around is not None:
-            cohorts.setdefault(node.around, Node(node.around, None, {}, ()))
-    return Room(queues, cohorts, works)
+        if node.parent is not None:
+            cohorts.setdefault(node.parent, Node(node.parent, None, {}, ()))
+    return QuotaTree(queues, cohorts, works)
 
 
 def _node(thing: Object, around: str) -> Node:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from cli.pachyderm.note import Note
-from workloads.pipeline.settings import PipelineSettings, StageInput, named
+from workloads.pipeline.settings import PipelineSettings, StageInput, source_name
 from workloads.pipeline.triggers.settings import TriggerArgs
 
 _MIB = 1 << 20
@@ -36,7 +36,7 @@ def starts(pipeline: str, settings: PipelineSettings, source: StageInput) -> tup
 
 
 def _counts(trigger: TriggerArgs, source: StageInput) -> bool:
-    return trigger.datasets is None or named(source) in trigger.datasets
+    return trigger.datasets is None or source_name(source) in trigger.datasets
 
 
 def _together(pipeline: str, settings: PipelineSettings) -> Iterator[Note]:
@@ -48,7 +48,7 @@ def _together(pipeline: str, settings: PipelineSettings) -> Iterator[Note]:
         if name not in settings.before(stage)
     ]
     for name, trigger in settings.triggers.items():
-        several = len({named(one) for one in first if _counts(trigger, one)}) > 1
+        several = len({source_name(one) for one in first if _counts(trigger, one)}) > 1
         if several and (trigger.mib or (trigger.versions or 1) > 1):
             key = "mib" if trigger.mib else "versions"
             problem = "Pachyderm counts each input by itself, not all together"

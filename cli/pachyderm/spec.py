@@ -32,7 +32,7 @@ class Project(Part):
     name: str | None = None
 
 
-class Named(Part):
+class PipelineName(Part):
     """The pipeline's own name."""
 
     name: str
@@ -169,7 +169,7 @@ class Metadata(Part):
 class Spec(Part):
     """A pipeline."""
 
-    pipeline: Named
+    pipeline: PipelineName
     description: str | None = None
     transform: Transform | None = None
     tf_job: dict[str, Any] | None = None

@@ -11,7 +11,7 @@ from typing import Any
 
 from cli.api_values import Object, moment
 from cli.pipelines.workflow import ENDS, Node, nodes, output, pipeline_of, seconds, stages, state_of
-from components.base.plural import counted
+from components.base.plural import number_of
 
 _STARTING = ("", "ContainerCreating", "PodInitializing")
 """What Argo says of a pod that has a node and will run in a moment."""
@@ -60,7 +60,7 @@ class StageRun:
             return ""
         found = " and ".join(f"{count} of {name}" for name, count in sorted(self.left_out.items()) if count)
         if self.parts:
-            return f"left out {counted(self.alone, 'part')} without a partner: {found}"
+            return f"left out {number_of(self.alone, 'part')} without a partner: {found}"
         return f"the join found nothing: {found} have no partner; compare their names"
 
 

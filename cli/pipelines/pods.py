@@ -32,7 +32,7 @@ class PodOfStage:
     """Whether Argo has created it."""
 
     @property
-    def place(self) -> tuple[str, int]:
+    def role_and_index(self) -> tuple[str, int]:
         """Role and index."""
         return self.role, self.index
 
@@ -56,7 +56,7 @@ class PodOfStage:
 def of(api: Kube, run: Object, stage: str) -> list[PodOfStage]:
     """The pods that there are, of each place from old to new."""
     found = [*_of_parts(api, run, stage), *_of_jobs(api, run, stage)]
-    return sorted(found, key=lambda one: (*one.place, one.pod["metadata"]["creationTimestamp"]))
+    return sorted(found, key=lambda one: (*one.role_and_index, one.pod["metadata"]["creationTimestamp"]))
 
 
 def _of_argo(api: Kube, run: Object) -> Iterator[tuple[Object, Object]]:
@@ -115,5 +115,5 @@ def _of_jobs(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
         # Of several jobs, the roles are the same.
         before = f"{job_set['metadata']['name'].rpartition('-')[2]}/" if len(found) > 1 else ""
         for pod in jobset_api.pods(api, job_set):
-            role, index = jobset_api.place(pod)
+            role, index = jobset_api.role_and_index(pod)
             yield PodOfStage(f"{before}{role}", index, pod, of_argo=False)

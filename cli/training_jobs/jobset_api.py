@@ -38,7 +38,7 @@ def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:
     return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=selector, **query)
 
 
-def place(pod: Object) -> tuple[str, int]:
+def role_and_index(pod: Object) -> tuple[str, int]:
     """A pod's role, and its index within it."""
     labels = pod["metadata"].get("labels") or {}
     return str(labels.get(_ROLE, "pod")), int(labels.get(_INDEX, 0))

@@ -26,6 +26,6 @@ def is_accelerator(resource: str) -> bool:
     return bool(re.search(_ACCELERATORS, resource)) and not re.search(_INTERFACES, resource)
 
 
-def named(resource: str) -> str:
+def in_cel(resource: str) -> str:
     """The same in CEL, whose patterns are RE2's. `resource`: an expression for the name."""
     return f"{resource}.matches(r'{_ACCELERATORS}') && !{resource}.matches(r'{_INTERFACES}')"

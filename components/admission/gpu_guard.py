@@ -13,7 +13,7 @@ import pulumi_kubernetes as k8s
 
 from components.admission import accelerators, cel, restricted_pods, senders
 from components.admission.namespaces import Spaces
-from components.admission.policy import AdmissionPolicy, matched, named, same
+from components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
 from components.base.labels import DOMAIN, PART_OF, QUEUE_LABEL, TENSORPLANE, labels
 from components.catalog import ACCELERATORS
 
@@ -53,7 +53,7 @@ def declare(
 
 def own_policies(spaces: Spaces) -> list[AdmissionPolicy]:
     """Those of the stack's own namespace and of its teams'."""
-    inside = named(spaces.namespaces)
+    inside = match_namespaces(spaces.namespaces)
     return [
         AdmissionPolicy(spaces.stack, OWN, own_pods(spaces), inside),
         AdmissionPolicy(spaces.stack, LIMIT_RANGES, limit_ranges(), inside),
@@ -62,7 +62,7 @@ def own_policies(spaces: Spaces) -> list[AdmissionPolicy]:
 
 def other_policy(spaces: Spaces) -> AdmissionPolicy:
     """That of namespaces which no stack manages."""
-    (inside,) = named(spaces.namespaces)
+    (inside,) = match_namespaces(spaces.namespaces)
     outside = [
         {**inside, "operator": "NotIn"},
         # Other stacks guard their own; those of controllers and of the GPU runtime are a stack's.
@@ -211,7 +211,7 @@ def asks(spec: str, *, but: Sequence[str] = ()) -> str:
 
 def _some(amounts: str, but: Sequence[str] = ()) -> str:
     """Whether one of these maps of amounts has an accelerator."""
-    found = accelerators.named("name") + (f" && !(name in {cel.list_of(but)})" if but else "")
+    found = accelerators.in_cel("name") + (f" && !(name in {cel.list_of(but)})" if but else "")
     return f"{amounts}.exists(amounts, amounts.exists(name, {found} && string(amounts[name]) != '0'))"
 
 

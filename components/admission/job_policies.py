@@ -14,7 +14,7 @@ from components.admission import cel, fitting_pods, job_rules, priority, senders
 from components.admission import restricted_pods as restricted
 from components.admission.gpu_guard import ADMITTED, DEVICES, asks
 from components.admission.namespaces import Spaces
-from components.admission.policy import AdmissionPolicy, matched, named, same
+from components.admission.policy import AdmissionPolicy, match_namespaces, matched, same
 from components.base.labels import (
     ACCELERATOR,
     FLAVOR,
@@ -48,7 +48,7 @@ def policies(spaces: Spaces) -> list[AdmissionPolicy]:
         specs.append(("-jobs-of-teams", jobs(spaces), spaces.teams))
     if spaces.teams and (spaces.pods or not spaces.only_job_sets):
         specs.append(("-priorities-of-teams", priorities(spaces), spaces.teams))
-    return [AdmissionPolicy(spaces.stack, suffix, spec, named(inside)) for suffix, spec, inside in specs]
+    return [AdmissionPolicy(spaces.stack, suffix, spec, match_namespaces(inside)) for suffix, spec, inside in specs]
 
 
 def labels_of_kueue(spaces: Spaces) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class AdmissionPolicy:
         )
 
 
-def named(namespaces: Iterable[str]) -> list[dict[str, Any]]:
+def match_namespaces(namespaces: Iterable[str]) -> list[dict[str, Any]]:
     """The namespaces with these names."""
     return [{"key": NAMESPACE_NAME, "operator": "In", "values": sorted(namespaces)}]
 

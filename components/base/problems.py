@@ -77,7 +77,7 @@ def stop(problems: Iterable[Problem | str]) -> None:
         raise pulumi.RunError("\n".join(lines))
 
 
-def without_consequences(problems: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
+def without_implied(problems: Iterable[Problem], causes: Sequence[Problem]) -> Iterator[Problem]:
     """The problems that were not concluded from settings with other problems."""
     doubtful = [cause.path for cause in causes]
     for problem in problems:
@@ -237,10 +237,10 @@ def caused_by_default(key: Key, found: Iterable[Problem]) -> Iterator[Problem]:
 
 def aggregated(found: Iterable[Problem]) -> list[Problem]:
     """The problems, those with the same reason folded into one if they are many."""
-    return [_joined(group) for group in group_equal(found, lambda problem: problem.reason)]
+    return [_joined(group) for group in group_by(found, lambda problem: problem.reason)]
 
 
-def group_equal(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
+def group_by(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
     """Items with equal keys together if they are many, every other item alone; in the order of the first ones."""
     alike: dict[Hashable, list[T]] = {}
     for one in found:

@@ -134,7 +134,7 @@ def _once(found: Iterable[tuple[str, str]], alike: Callable[[str], str] | None =
     """Keys and what is wrong with them, a line each; many with one text, or that are alike, are one."""
     return [
         f"{problems.legible(key)}: {text}{problems.also_affects([problems.legible(other) for other, _ in others])}"
-        for (key, text), *others in problems.group_equal(found, lambda pair: alike(pair[0]) if alike else pair[1])
+        for (key, text), *others in problems.group_by(found, lambda pair: alike(pair[0]) if alike else pair[1])
     ]
 
 

@@ -13,7 +13,7 @@ from components.base.problems import Problem, did_you_mean
 from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.settings import ClusterArgs
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 
@@ -35,14 +35,14 @@ class Existing(ClusterArgs):
     """Region of the machines, for prices and zones."""
 
     @property
-    def place(self) -> str | None:
+    def catalog_region(self) -> str | None:
         return self.region
 
     @property
-    def site(self) -> Site:
+    def cluster_properties(self) -> ClusterProperties:
         # Spot nodes have the cloud's taints, regardless of who created the cluster.
         spot = next((kind.node_traits.spot_taints for kind in self.kinds() if kind.catalog == self.machines), ())
-        site = super().site
+        site = super().cluster_properties
         return replace(site, cloud=self.machines, traits=replace(site.traits, spot_taints=spot))
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.effects import Effects
 from components.clusters.gpu_support import GpuSupport
-from components.node_groups.cluster_properties import NodeTraits, Site
+from components.node_groups.cluster_properties import ClusterProperties, NodeTraits
 from components.node_groups.shape import Shape
 from components.queues import topology
 
@@ -66,7 +66,7 @@ class ClusterArgs(Variant, family=True):
         return False
 
     @property
-    def place(self) -> str | None:
+    def catalog_region(self) -> str | None:
         """The region, with which the catalog looks up machines and prices."""
         return None
 
@@ -105,7 +105,7 @@ class ClusterArgs(Variant, family=True):
         return None
 
     @property
-    def site(self) -> Site:
+    def cluster_properties(self) -> ClusterProperties:
         """Properties of the cluster that node groups depend on."""
         # A label of another cloud is refused as well: groups move between clouds, and `existing` may be any of them.
         traits = replace(
@@ -113,7 +113,7 @@ class ClusterArgs(Variant, family=True):
             label_domains=frozenset().union(*(kind.node_traits.label_domains for kind in self.kinds())),
             taint_domains=frozenset().union(*(kind.node_traits.taint_domains for kind in self.kinds())),
         )
-        return Site(self.kind, self.catalog, self.place, traits)
+        return ClusterProperties(self.kind, self.catalog, self.catalog_region, traits)
 
     @classmethod
     def kinds(cls) -> Iterator[type["ClusterArgs"]]:

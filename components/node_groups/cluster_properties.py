@@ -36,7 +36,7 @@ class NodeTraits:
 
 
 @dataclass(frozen=True)
-class Site:
+class ClusterProperties:
     """Properties of a cluster that node groups depend on."""
 
     kind: str

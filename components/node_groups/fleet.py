@@ -9,7 +9,7 @@ from itertools import product
 from components.base.model import Resources, Tier
 from components.base.problems import Problem
 from components.node_groups.checks import fleet as fleet_checks
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.matching import keeping_off, most_per_pod, offered, requested, tolerated_taints
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
@@ -107,7 +107,7 @@ class Fleet:
         return any(shape.args.sharing for shape in self.groups.values())
 
 
-def of(settings: Mapping[str, NodeGroupArgs], site: Site) -> tuple[Fleet, list[Problem]]:
+def of(settings: Mapping[str, NodeGroupArgs], site: ClusterProperties) -> tuple[Fleet, list[Problem]]:
     """The fleet of all valid groups, and every problem."""
     found: list[Problem] = []
     shapes: dict[str, Shape] = {}

@@ -25,8 +25,9 @@ def find_problems(
     if cluster.kind != "existing":
         yield Problem(("cluster", "kind"), f"cluster kind {cluster.kind} is not run by kops; use kind existing")
         return
-    if cluster.site.cloud != CLOUD:
-        found = f"machines is {cluster.site.cloud}" if cluster.site.cloud else "machines is not set"
+    cloud = cluster.cluster_properties.cloud
+    if cloud != CLOUD:
+        found = f"machines is {cloud}" if cloud else "machines is not set"
         yield Problem(("cluster", "machines"), f"{found}, but kops runs clusters on AWS; set it to {CLOUD}")
         return
     if not groups:

@@ -15,7 +15,7 @@ from components.base.labels import (
     TIER,
 )
 from components.catalog import Accelerator
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
 from components.node_groups.taint import Taint, keeps_out
 
@@ -81,7 +81,7 @@ def plugin_config(args: NodeGroupArgs) -> str:
     return "whole"
 
 
-def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Taint]:
+def own_taints(args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties) -> Iterator[Taint]:
     if accelerator:
         yield Taint(
             accelerator.resource, "present", "NoSchedule", by_cloud=accelerator.resource in site.traits.automatic_taints

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from components import catalog
 from components.base.problems import Problem, did_you_mean
 from components.catalog import Accelerator, Cloud, Machine
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import NodeGroupArgs
 
 
@@ -22,7 +22,7 @@ def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelera
 
 
 def fitting(
-    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, site: Site
+    path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties
 ) -> tuple[tuple[Machine, ...], list[Problem]]:
     """The machines that fit, the preferred one first."""
     if args.accelerator and not accelerator:
@@ -63,7 +63,7 @@ def _preferred(
     return (*chosen, *(m for m in fitting if m.name != args.machine)), []
 
 
-def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: Site) -> Iterator[Problem]:
+def _without_catalog(path: tuple[str, ...], args: NodeGroupArgs, site: ClusterProperties) -> Iterator[Problem]:
     if args.machine:
         reason = f"cluster kind {site.kind} has no machine types; remove it"
         yield Problem((*path, "machine"), reason, given=(("cluster",),))

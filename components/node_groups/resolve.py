@@ -6,13 +6,13 @@ from components.catalog import Accelerator, Machine
 from components.node_groups import labels, machines
 from components.node_groups.checks import group, sharing, sold
 from components.node_groups.checks import labels as label_checks
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 
 
-def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, list[Problem]]:
+def resolve(name: str, args: NodeGroupArgs, site: ClusterProperties) -> tuple[Shape | None, list[Problem]]:
     """The group's shape and the problems of its settings. No shape without a machine."""
     path = ("nodeGroups", name)
     found = [*group.counts(path, args), *label_checks.labels(path, args, site.traits.label_domains)]
@@ -36,7 +36,11 @@ def resolve(name: str, args: NodeGroupArgs, site: Site) -> tuple[Shape | None, l
 
 
 def _shape(
-    name: str, args: NodeGroupArgs, accelerator: Accelerator | None, fitting: tuple[Machine, ...], site: Site
+    name: str,
+    args: NodeGroupArgs,
+    accelerator: Accelerator | None,
+    fitting: tuple[Machine, ...],
+    site: ClusterProperties,
 ) -> Shape:
     machine = fitting[0] if fitting else None
     per_node = (machine.count if machine else args.per_node) if accelerator else 0
@@ -59,7 +63,7 @@ def _shape(
     )
 
 
-def _price_missing(args: NodeGroupArgs, machine: Machine | None, site: Site) -> str:
+def _price_missing(args: NodeGroupArgs, machine: Machine | None, site: ClusterProperties) -> str:
     if machine is None:
         return f"cluster kind {site.kind} has no catalog of machines"
     if not site.region:

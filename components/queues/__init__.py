@@ -100,19 +100,19 @@ def registered(args: QueueArgs, quotas: Sequence[Quota], flavors: Mapping[str, F
         kinds=[
             outputs.QueueFlavor(
                 name=name,
-                guaranteed=each.guaranteed.counted(name),
-                borrowable=each.borrowable.counted(name),
-                lends=0 if args.cohort == ALONE else (each.lent or each.guaranteed).counted(name),
+                guaranteed=each.guaranteed.of_key(name),
+                borrowable=each.borrowable.of_key(name),
+                lends=0 if args.cohort == ALONE else (each.lent or each.guaranteed).of_key(name),
             )
             for each in quotas
-            for name in each.flavor.counted
-            if each.guaranteed.counted(name) or each.borrowable.counted(name)
+            for name in each.flavor.quota_keys
+            if each.guaranteed.of_key(name) or each.borrowable.of_key(name)
         ],
         # From the oldest to the newest, also those that this queue never uses.
         machines=[
             outputs.Flavor(name=name, gpus=name != CPU, max=flavor.cpus_max if name == CPU else flavor.gpus_max)
             for flavor in flavors.values()
-            for name in flavor.counted
+            for name in flavor.quota_keys
         ],
         cost=quota.estimate("", quotas).plain(),
     )

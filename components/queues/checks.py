@@ -166,15 +166,15 @@ def _reach(queues: Mapping[str, QueueArgs], quotas: Mapping[str, list[Quota]]) -
     for name, args in queues.items():
         if args.cohort == ALONE:
             continue
-        for flavor, kind in ((held.flavor, kind) for held in quotas[name] for kind in held.flavor.counted):
+        for flavor, kind in ((held.flavor, kind) for held in quotas[name] for kind in held.flavor.quota_keys):
             if not args.may_borrow.get(kind):
                 continue
-            most = lends.borrowable(name, flavor.name).counted(kind)
+            most = lends.borrowable(name, flavor.name).of_key(kind)
             if most == 0:
                 reason = f"is {args.may_borrow[kind]}, but no queue of its cohort lends {kind}; remove it"
             elif args.may_borrow[kind] > most:
                 lenders = lends.lenders(name, flavor.name).items()
-                parts = ", ".join(f"{queue} {lent.counted(kind):g}" for queue, lent in lenders if lent.counted(kind))
+                parts = ", ".join(f"{queue} {lent.of_key(kind):g}" for queue, lent in lenders if lent.of_key(kind))
                 reason = (
                     f"is {args.may_borrow[kind]}, but the other queues lend {most:g} ({parts}); set {most:g} or less"
                 )

@@ -69,7 +69,7 @@ class Flavor:
         return f"{self.name}-{topology.suffix((*self.levels, *map(str, self.tolerations)))}"
 
     @property
-    def counted(self) -> tuple[str, ...]:
+    def quota_keys(self) -> tuple[str, ...]:
         """Keys of its quotas in the settings: `cpu` for cores, else its own name. Without nodeGroups it has both."""
         return (CPU, ANY) if self.name == ANY else (self.name,)
 

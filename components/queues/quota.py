@@ -29,7 +29,7 @@ class Amount:
     memory_gib: float
     gpus: int
 
-    def counted(self, name: str) -> float:
+    def of_key(self, name: str) -> float:
         """Cores for the name `cpu`, else GPUs."""
         return self.cpus if name == CPU else self.gpus
 
@@ -85,7 +85,7 @@ def of(queue: QueueArgs, flavors: Mapping[str, Flavor]) -> list[Quota]:
 def _of(queue: QueueArgs, flavor: Flavor) -> Quota:
     own = {**queue.gpus, CPU: queue.cpus}
     # Flavors without a lending limit are lent completely.
-    lent = _amount(queue, flavor, {**own, **queue.lends}) if any(n in queue.lends for n in flavor.counted) else None
+    lent = _amount(queue, flavor, {**own, **queue.lends}) if any(n in queue.lends for n in flavor.quota_keys) else None
     return Quota(flavor, _amount(queue, flavor, own), _amount(queue, flavor, queue.may_borrow), lent)
 
 

@@ -44,7 +44,7 @@ def start(
 
 def node_names(instance: Instance) -> list[str]:
     """Names of its real nodes, the first one's first."""
-    from embedded.cluster.places import of_nodes
+    from embedded.cluster.node_paths import of_nodes
 
     return [at.node.name for at in of_nodes(instance)]
 
@@ -52,17 +52,17 @@ def node_names(instance: Instance) -> list[str]:
 def simulates_nodes(instance: Instance) -> bool:
     """Whether KWOK is part of it."""
     from embedded.cluster import kwok
-    from embedded.cluster.places import Places
+    from embedded.cluster.node_paths import NodePaths
 
-    return kwok.is_part_of(Places(instance))
+    return kwok.is_part_of(NodePaths(instance))
 
 
 def stores_volumes(instance: Instance) -> bool:
     """Whether the CSI driver is part of it."""
     from embedded.cluster import csi
-    from embedded.cluster.places import Places
+    from embedded.cluster.node_paths import NodePaths
 
-    return csi.is_part_of(Places(instance))
+    return csi.is_part_of(NodePaths(instance))
 
 
 def load_images(

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from embedded.cluster import csi, kwok
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import NODE_NAME, Node
-from embedded.cluster.places import Places
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,9 @@ PROGRAMS = (
 HELPERS = ("containerd-shim-runc-v2", "ctr", "bridge", "host-local", "loopback", "portmap")
 
 
-def components(at: Places, *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1) -> list[Component]:
+def components(
+    at: NodePaths, *, simulated_nodes: bool = False, storage: bool = False, nodes: int = 1
+) -> list[Component]:
     """The processes of the control plane and of the first node, in start order; a process for each further node."""
     usual = [
         _etcd(at),
@@ -64,7 +66,7 @@ def components(at: Places, *, simulated_nodes: bool = False, storage: bool = Fal
     return [*map(_for_a_fleet, usual), _kwok(at)] if simulated_nodes else usual
 
 
-def of_further_node(at: Places, *, storage: bool = False) -> list[Component]:
+def of_further_node(at: NodePaths, *, storage: bool = False) -> list[Component]:
     """The processes of a node other than the first, which start together, whenever the node starts."""
     kubelet = _kubelet(at)
     # It ends where containerd does not answer.
@@ -91,7 +93,7 @@ def _for_a_fleet(component: Component) -> Component:
             return component
 
 
-def _etcd(at: Places) -> Component:
+def _etcd(at: NodePaths) -> Component:
     pem, authority = str(at.keys / "etcd.pem"), str(at.keys / "etcd-ca.crt")
     client, peer = "https://127.0.0.1:2379", "https://127.0.0.1:2380"
     arguments = (
@@ -115,12 +117,12 @@ def _etcd(at: Places) -> Component:
     return Component("etcd", 0, arguments, memory_mib=100)
 
 
-def _containerd(at: Places) -> Component:
+def _containerd(at: NodePaths) -> Component:
     arguments = ("--config", str(at.config / "containerd.toml"))
     return Component("containerd", 0, arguments, memory_mib=100)
 
 
-def _apiserver(at: Places) -> Component:
+def _apiserver(at: NodePaths) -> Component:
     keys, config, node = at.keys, at.config, at.instance.node_ip
     arguments = (
         f"--bind-address={node}",
@@ -168,7 +170,7 @@ def _apiserver(at: Places) -> Component:
     return Component("kube-apiserver", 0, arguments, memory_mib=2000)
 
 
-def _controller_manager(at: Places) -> Component:
+def _controller_manager(at: NodePaths) -> Component:
     keys = at.keys
     arguments = (
         f"--kubeconfig={at.config}/controller-manager.kubeconfig",
@@ -190,12 +192,12 @@ def _controller_manager(at: Places) -> Component:
     return Component("kube-controller-manager", 1, arguments, memory_mib=600)
 
 
-def _scheduler(at: Places) -> Component:
+def _scheduler(at: NodePaths) -> Component:
     arguments = (f"--config={at.config}/scheduler.yaml", "--secure-port=0")
     return Component("kube-scheduler", 1, arguments, memory_mib=600)
 
 
-def _kubelet(at: Places) -> Component:
+def _kubelet(at: NodePaths) -> Component:
     arguments = (
         f"--config={at.config}/kubelet.yaml",
         f"--kubeconfig={at.config}/kubelet.kubeconfig",
@@ -206,15 +208,15 @@ def _kubelet(at: Places) -> Component:
     return Component("kubelet", 1, arguments, memory_mib=100)
 
 
-def _proxy(at: Places) -> Component:
+def _proxy(at: NodePaths) -> Component:
     return Component("kube-proxy", 1, (f"--config={at.config}/proxy.yaml",), memory_mib=64)
 
 
-def _storage(at: Places) -> list[Component]:
+def _storage(at: NodePaths) -> list[Component]:
     return [_driver(at), *(Component(name, 2, csi.arguments(at, name), memory_mib=64) for name in csi.CONTROLLERS)]
 
 
-def _driver(at: Places) -> Component:
+def _driver(at: NodePaths) -> Component:
     program, arguments = csi.driver_command(at)
     return Component(csi.DRIVER_PROGRAM, 1, arguments, memory_mib=64, program=program)
 
@@ -225,7 +227,7 @@ def _further(node: Node) -> Component:
     return Component(node.part, 1, arguments, memory_mib=64, program=Path(sys.executable), stop_signal="KILL")
 
 
-def _kwok(at: Places) -> Component:
+def _kwok(at: NodePaths) -> Component:
     # Otherwise it would also read a folder of the user's.
     own = {"KWOK_WORKDIR": str(at.config)}
     return Component(kwok.NAME, 2, kwok.arguments(at), memory_mib=512, variables=own)

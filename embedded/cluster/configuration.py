@@ -28,7 +28,7 @@ from embedded.cluster import (
     pool,
     supervisor,
 )
-from embedded.cluster.places import Places, of_nodes
+from embedded.cluster.node_paths import NodePaths, of_nodes
 
 # Code that decides how a start uses the files below: after a change to it, a running cluster is outdated.
 _CODE = (cgroups, first_process, network, pool)
@@ -43,7 +43,7 @@ class Configuration:
     components: list[components.Component]
     """The processes of the control plane and of the first node, and one for each further node."""
     fingerprint: str
-    nodes: tuple[Places, ...]
+    nodes: tuple[NodePaths, ...]
     """The places of each node, the first one's first."""
 
     def of_stage(self, stage: int) -> list[str]:
@@ -52,7 +52,7 @@ class Configuration:
 
 
 def write(
-    at: Places, *, simulated_nodes: bool = False, storage: bool = False, nodes: int | None = None
+    at: NodePaths, *, simulated_nodes: bool = False, storage: bool = False, nodes: int | None = None
 ) -> Configuration:
     """Brings every file of the instance up to date. Simulated nodes and storage stay enabled once they were.
 
@@ -83,28 +83,28 @@ def write(
     return Configuration(wanted, _fingerprint(at, programs, code), (at, *further))
 
 
-def _further(at: Places, count: int | None) -> list[Places]:
+def _further(at: NodePaths, count: int | None) -> list[NodePaths]:
     """The places of the nodes but the first. Of nodes that are no longer wanted, the configuration goes."""
     had = of_nodes(at.instance)
     for one in had[count:] if count else ():
         shutil.rmtree(one.config)
         for leaf in pki.of_node(one.node):
             (at.keys / f"{leaf.name}.pem").unlink(missing_ok=True)
-    return [Places(at.instance, number) for number in range(2, 1 + (count or len(had)))]
+    return [NodePaths(at.instance, number) for number in range(2, 1 + (count or len(had)))]
 
 
-def _folders(at: Places) -> tuple[Path, ...]:
+def _folders(at: NodePaths) -> tuple[Path, ...]:
     return at.containerd, at.kubelet, at.logs, at.config
 
 
-def leaves(at: Places, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf]:
+def leaves(at: NodePaths, *, simulated_nodes: bool, storage: bool) -> list[pki.Leaf]:
     """Certificates that the instance's processes and its administrator hold."""
     simulator = [pki.simulator()] if simulated_nodes else []
     return [*pki.leaves(at.instance), *simulator, *(csi.leaves(at.instance) if storage else [])]
 
 
 def _files(
-    at: Places, wanted: list[components.Component], count: int, further: list[Places], *, storage: bool
+    at: NodePaths, wanted: list[components.Component], count: int, further: list[NodePaths], *, storage: bool
 ) -> dict[Path, bytes]:
     texts = {
         at.config / "admission.yaml": control_plane_config.admission(),
@@ -124,7 +124,7 @@ def _files(
     return found
 
 
-def _files_of_node(at: Places, wanted: list[components.Component], count: int) -> dict[Path, bytes]:
+def _files_of_node(at: NodePaths, wanted: list[components.Component], count: int) -> dict[Path, bytes]:
     texts = {
         "containerd.toml": node_config.containerd(at),
         "cni/10-tensorplane.conflist": node_config.cni(at),
@@ -138,7 +138,7 @@ def _files_of_node(at: Places, wanted: list[components.Component], count: int) -
     }
 
 
-def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
+def _link_programs(at: NodePaths, wanted: list[components.Component]) -> list[str]:
     """One folder with a link to each program; returns the targets, for the fingerprint."""
     at.programs.mkdir(mode=0o700, exist_ok=True)
     names = [*(component.name for component in wanted if not component.program), *components.HELPERS]
@@ -150,7 +150,7 @@ def _link_programs(at: Places, wanted: list[components.Component]) -> list[str]:
     return [f"{name}={target}" for name, target in sorted(targets.items())]
 
 
-def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
+def _copy_charts(at: NodePaths, *, simulated_nodes: bool) -> None:
     """Links the add-ons' charts where the stack finds them. Tool folders are named by content, so the path suffices."""
     tools, mark = toolchain.tools(), at.charts / ".source"
     sources = [tools.charts, *([tools.gpu_charts] if simulated_nodes else [])]
@@ -167,7 +167,7 @@ def _copy_charts(at: Places, *, simulated_nodes: bool) -> None:
     draft.rename(at.charts)
 
 
-def _fingerprint(at: Places, programs: list[str], code: list[Path]) -> str:
+def _fingerprint(at: NodePaths, programs: list[str], code: list[Path]) -> str:
     digest = hashlib.sha256("\n".join(programs).encode())
     read = sorted(path for folder in (at.config, at.keys) for path in folder.rglob("[!.]*") if path.is_file())
     for path in [*read, *(Path(str(module.__file__)) for module in _CODE), *code]:

@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from core import whole_file
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 
 
 def encryption(path: Path) -> None:
@@ -69,7 +69,7 @@ def admission() -> str:
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def scheduler(at: Places) -> str:
+def scheduler(at: NodePaths) -> str:
     """KubeSchedulerConfiguration. With the client's default of 50 requests a second, simulated fleets would be slow.
 
     It scores 5 % of the nodes, and at least a hundred, which is its own choice in the largest clusters. Of a thousand

@@ -12,9 +12,9 @@ from typing import Any
 import yaml
 
 from embedded.cluster import kubeconfig
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import NODE_NAME
 from embedded.cluster.pki import Leaf
-from embedded.cluster.places import Places
 from embedded.csi import mirror_annotations
 from embedded.csi.contract import DRIVER, MIRROR
 from embedded.instance import Instance
@@ -33,7 +33,7 @@ _READ = ("get", "list", "watch")
 _Object = dict[str, Any]
 
 
-def is_part_of(at: Places) -> bool:
+def is_part_of(at: NodePaths) -> bool:
     """Whether the instance has it."""
     return at.pool.exists()
 
@@ -44,7 +44,7 @@ def leaves(instance: Instance) -> list[Leaf]:
     return [*clients, Leaf(_METRICS, "ca", _user(_METRICS), addresses=(instance.node_ip,))]
 
 
-def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
+def driver_command(at: NodePaths) -> tuple[Path, tuple[str, ...]]:
     """The driver's program and its arguments. That of the first node creates volumes, too."""
     node = (
         *("--socket", str(_socket(at))),
@@ -67,7 +67,7 @@ def driver_command(at: Places) -> tuple[Path, tuple[str, ...]]:
     return Path(sys.executable), arguments
 
 
-def arguments(at: Places, controller: str) -> tuple[str, ...]:
+def arguments(at: NodePaths, controller: str) -> tuple[str, ...]:
     """A controller's command line. It is the only replica, so no leader election, and does not listen."""
     kubeconfig = f"--kubeconfig={at.config}/{controller}.kubeconfig"
     if controller == "snapshot-controller":
@@ -82,7 +82,7 @@ def arguments(at: Places, controller: str) -> tuple[str, ...]:
     }[controller]
 
 
-def _socket(at: Places) -> Path:
+def _socket(at: NodePaths) -> Path:
     return at.kubelet_root / "plugins" / DRIVER / "csi.sock"
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from embedded.cluster import cgroups, csi, node_mounts, pool
 from embedded.cluster.host import run
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
 # The values that the kubelet requires. They belong to the whole machine, so it sees files of ours in their place.
@@ -37,7 +37,7 @@ _NETWORK_SETTINGS = {
 def main(name: str, fingerprint: str) -> None:
     """Never returns: supervisord replaces this process."""
     instance = Instance(name)
-    at = Places(instance)
+    at = NodePaths(instance)
     cgroups.join(instance)
     _mount(at)
     _set_kernel()
@@ -46,7 +46,7 @@ def main(name: str, fingerprint: str) -> None:
     os.execv(sys.executable, [sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config)])  # noqa: S606
 
 
-def _mount(at: Places) -> None:
+def _mount(at: NodePaths) -> None:
     # Mounts made by pods are visible to other pods that request propagation, and to nothing outside.
     run("mount", "--make-rshared", "/")
     node_mounts.mount(at)

@@ -13,7 +13,7 @@ from core.step import Step
 from core.tasks import command
 from embedded.cluster import processes
 from embedded.cluster.host import run
-from embedded.cluster.places import Places, of_nodes
+from embedded.cluster.node_paths import NodePaths, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.instance import Instance
 from images import package_layer
@@ -28,7 +28,7 @@ _SMALL = 200 * 2**20
 class ImageStore:
     """The images of one node's containerd, by way of its own client `ctr`."""
 
-    def __init__(self, at: Places, alive: Alive) -> None:
+    def __init__(self, at: NodePaths, alive: Alive) -> None:
         self._ctr = (str(toolchain.tools().path("ctr")), "--namespace", "k8s.io")
         self._address = ("--address", str(alive.path(at.containerd_socket)))
 

@@ -12,19 +12,19 @@ from core.step import Step
 from embedded.cluster import processes, supervisor
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import MOST, Node
-from embedded.cluster.places import Places
 from embedded.cluster.readiness import Patient, Wait
 from embedded.cluster.supervisor import Supervisor
 
 
-def join(at: Places, of_first: Wait, api: Patient, step: Step) -> None:
+def join(at: NodePaths, of_first: Wait, api: Patient, step: Step) -> None:
     """Waits until a further node is ready and its programs run."""
     node = f"node {at.node.name}"
     of_first.until(node, lambda: _answers(at), at.node.part)
     alive = processes.find_node(at.node)
     if alive is None:
-        raise UserError(f"{node}: ended while it started (log: {supervisor.log(Places(at.instance), at.node.part)})")
+        raise UserError(f"{node}: ended while it started (log: {supervisor.log(NodePaths(at.instance), at.node.part)})")
     socket = alive.path(at.supervisor_socket)
     wait, store = Wait(at, Supervisor(socket)), ImageStore(at, alive)
     wait.until(f"containerd of {node}", store.answers, "containerd")
@@ -33,7 +33,7 @@ def join(at: Places, of_first: Wait, api: Patient, step: Step) -> None:
     wait.until(node, lambda: supervisor.all_running(socket), "supervisord")
 
 
-def wait_for(at: Places, supervised: Supervisor, wait: Wait, api: Patient) -> None:
+def wait_for(at: NodePaths, supervised: Supervisor, wait: Wait, api: Patient) -> None:
     """Waits until the node's kubelet reports it as ready, and labels it."""
     name = at.node.name
     what = "the node" if at.node.is_first else f"node {name}"
@@ -41,9 +41,9 @@ def wait_for(at: Places, supervised: Supervisor, wait: Wait, api: Patient) -> No
     wait.until(f"{what}'s labels", api.applied(_labels(at.node)), "kube-apiserver")
 
 
-def forget(at: Places, kept: Collection[Places], wait: Wait, api: Patient) -> None:
+def forget(at: NodePaths, kept: Collection[NodePaths], wait: Wait, api: Patient) -> None:
     """Removes the Node objects and the folders of nodes that an earlier start had, and that have ended."""
-    every = (Places(at.instance, number) for number in range(2, MOST + 1))
+    every = (NodePaths(at.instance, number) for number in range(2, MOST + 1))
     for one in every:
         if one not in kept and one.own.exists():
             wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")
@@ -52,7 +52,7 @@ def forget(at: Places, kept: Collection[Places], wait: Wait, api: Patient) -> No
             shutil.rmtree(one.own)
 
 
-def _answers(at: Places) -> bool:
+def _answers(at: NodePaths) -> bool:
     with contextlib.suppress(OSError):
         alive = processes.find_node(at.node)
         return alive is not None and bool(Supervisor(alive.path(at.supervisor_socket)).states())

@@ -10,7 +10,7 @@ from typing import Any
 
 import yaml
 
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 
 NAME = "kwok"
 USER = "tensorplane:kwok"
@@ -30,12 +30,12 @@ one before it; then it has time for a renewal on a busy machine."""
 _Object = dict[str, Any]
 
 
-def is_part_of(at: Places) -> bool:
+def is_part_of(at: NodePaths) -> bool:
     """Whether the instance has it. Once enabled it stays, since simulated nodes may be left."""
     return at.kwok_config.exists()
 
 
-def arguments(at: Places) -> tuple[str, ...]:
+def arguments(at: NodePaths) -> tuple[str, ...]:
     """Its command line. Without an address it does not listen."""
     return (
         f"--config={at.kwok_config}",

@@ -10,7 +10,7 @@ from typing import Any
 
 from core.errors import UserError
 from embedded.cluster.host import run
-from embedded.cluster.places import CNI_NOTES
+from embedded.cluster.node_paths import CNI_NOTES
 from embedded.instance import Instance
 
 BRIDGE = "pods0"

@@ -8,7 +8,7 @@ from typing import Any
 import yaml
 
 from embedded.cluster import network, nodes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 
 SANDBOX_IMAGE = "tensorplane.local/pause:1"
 _POD_PIDS = 4096
@@ -65,7 +65,7 @@ disabled_plugins = {unused}
 """
 
 
-def containerd(at: Places) -> str:
+def containerd(at: NodePaths) -> str:
     """containerd's own configuration, in TOML; JSON's strings and lists are TOML's."""
     values = {
         "root": at.containerd,
@@ -81,7 +81,7 @@ def containerd(at: Places) -> str:
     )
 
 
-def cni(at: Places) -> str:
+def cni(at: NodePaths) -> str:
     """One bridge for all pods, addresses handed out by the node, host ports by nftables."""
     bridge = {
         "type": "bridge",
@@ -99,7 +99,7 @@ def cni(at: Places) -> str:
     return json.dumps({"cniVersion": "1.0.0", "name": at.instance.namespace, "plugins": [bridge, ports]}, indent=2)
 
 
-def kubelet(at: Places, count: int = 1) -> str:
+def kubelet(at: NodePaths, count: int = 1) -> str:
     """KubeletConfiguration. Anonymous access, the read-only port and the unauthenticated health port are off.
 
     `count`: the nodes that share this machine.
@@ -148,7 +148,7 @@ def kubelet(at: Places, count: int = 1) -> str:
     return yaml.safe_dump(config, sort_keys=False)
 
 
-def proxy(at: Places) -> str:
+def proxy(at: NodePaths) -> str:
     """KubeProxyConfiguration. Connection tracking keeps the kernel's limits, which belong to the whole machine."""
     config = {
         "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from embedded.cluster import cgroups, node_mounts, node_network
 from embedded.cluster.host import run
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.instance import Instance
 
 _INSIDE = "inside"
@@ -24,7 +24,7 @@ _STAND_INS = Path("/run/sysctl")
 
 def main(name: str, number: str, where: str = "") -> None:
     """Never returns: another program replaces this process."""
-    at = Places(Instance(name), int(number))
+    at = NodePaths(Instance(name), int(number))
     if where == _INSIDE:
         _prepare(at)
         _become(sys.executable, "-m", "supervisor.supervisord", "-c", str(at.supervisor_config))
@@ -48,7 +48,7 @@ def _join(node: Node) -> None:
     cgroups.join(node.group)
 
 
-def _prepare(at: Places) -> None:
+def _prepare(at: NodePaths) -> None:
     run("mount", "--make-rshared", "/")
     for stand_in in _STAND_INS.iterdir():
         run("mount", "--bind", str(stand_in), f"/proc/sys/{stand_in.name.replace('.', '/')}")

@@ -28,7 +28,7 @@ class _NobodysTurn(PathLocks):
         raise refusal.in_use(f"{changed.name}: the first node's driver alone creates, changes and deletes volumes")
 
 
-class Seen(Store):
+class ReadOnlyStore(Store):
     """A pool that another process keeps: its volumes can be found and mounted. Calls that change it are refused."""
 
     def __init__(self, pool: Path) -> None:
@@ -52,7 +52,7 @@ def main() -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     servers = [
-        serve.csi(asked.socket, Seen(asked.pool), asked.node),
+        serve.csi(asked.socket, ReadOnlyStore(asked.pool), asked.node),
         serve.registration(asked.registration, asked.socket),
     ]
     for server in servers:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from embedded.cluster.host import run
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.csi import mounts, pool
 
 _GIB = 1 << 30
@@ -16,7 +16,7 @@ _SHARE = 0.9
 """Share of the disk's free space: the file is sparse, and images and logs grow on the same disk."""
 
 
-def mount(at: Places) -> None:
+def mount(at: NodePaths) -> None:
     """Mounts them for the driver. Called in the instance's mount namespace, with which the mounts end."""
     for file, folder in ((at.pool_file, at.pool), (at.mirror_file, at.mirror)):
         pool.make_and_mount(file, folder, _gib(file))
@@ -28,7 +28,7 @@ def _gib(file: Path) -> int:
     return max(1, int(shutil.disk_usage(file.parent).free * _SHARE / _GIB))
 
 
-def loop_devices(at: Places, blocks: Path = Path("/sys/block")) -> list[str]:
+def loop_devices(at: NodePaths, blocks: Path = Path("/sys/block")) -> list[str]:
     """Loop devices that have one of the files open."""
     return sorted(device for file in (at.pool_file, at.mirror_file) for device in _devices(file, blocks))
 
@@ -46,7 +46,7 @@ def _backing(path: Path) -> str:
         return ""  # it was just released
 
 
-def mount_volume(at: Places, volume: str, folder: Path, *, read_only: bool) -> None:
+def mount_volume(at: NodePaths, volume: str, folder: Path, *, read_only: bool) -> None:
     """Mounts one volume on this machine itself, outside the instance's mount namespace. `volume`: its ID."""
     devices = _devices(at.pool_file)
     if not devices:
@@ -58,7 +58,7 @@ def mount_volume(at: Places, volume: str, folder: Path, *, read_only: bool) -> N
     run("mount", "-t", "btrfs", "-o", options, "--", f"/dev/{devices[0]}", str(folder))
 
 
-def unmount_volumes(at: Places) -> None:
+def unmount_volumes(at: NodePaths) -> None:
     """Unmounts the volumes that are mounted on this machine itself. A UserError if a program uses one."""
     ours = {f"/dev/{device}" for device in loop_devices(at)}
     for mount in reversed(mounts.every()):
@@ -70,7 +70,7 @@ def unmount_volumes(at: Places) -> None:
                 raise UserError(f"{mount.folder}: a volume is mounted there ({fault.lines[0]}); {remedy}") from None
 
 
-def wait_until_released(at: Places, timeout: float = 30) -> None:
+def wait_until_released(at: NodePaths, timeout: float = 30) -> None:
     """Waits until the kernel has written the last changes of ended processes. A second mount would corrupt them."""
     end = time.monotonic() + timeout
     while loop_devices(at) and time.monotonic() < end:

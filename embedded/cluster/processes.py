@@ -14,9 +14,9 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.paths import PROJECT
-from embedded.cluster import cgroups, network, places
+from embedded.cluster import cgroups, network, node_paths
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.instance import Instance
 
 # The variables that the processes inside inherit; none is secret.
@@ -33,7 +33,7 @@ class Alive:
         """A path of the instance's mount namespace, reachable from here."""
         return Path(f"/proc/{self.pid}/root{inside}")
 
-    def identity(self, at: Places) -> dict[str, str]:
+    def identity(self, at: NodePaths) -> dict[str, str]:
         """Home and fingerprint of its start, or a further node's name; empty while it still prepares its mounts."""
         try:
             found: dict[str, str] = json.loads(self.path(at.identity).read_text())
@@ -55,7 +55,7 @@ def find_node(node: Node) -> Alive | None:
     if node.is_first:
         return find(node.instance)
     alive = _first(cgroups.processes(node.group), 3)
-    return alive if alive and alive.identity(Places(node.instance)).get("node") == node.name else None
+    return alive if alive and alive.identity(NodePaths(node.instance)).get("node") == node.name else None
 
 
 def _first(pids: set[int], depth: int) -> Alive | None:
@@ -71,9 +71,9 @@ def members(instance: Instance) -> set[int]:
 
 def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
-    at = Places(instance)
+    at = NodePaths(instance)
     environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
-    environment |= {"PATH": places.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
+    environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
     # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
     first = (sys.executable, "-m", "embedded.cluster.first_process", instance.name, fingerprint)

@@ -15,7 +15,7 @@ from core.errors import ApiError, UserError
 from core.gvk import GVK
 from core.kube_objects import Objects
 from embedded.cluster import kubeconfig, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.supervisor import Supervisor
 
 _PATIENCE = 120.0
@@ -23,7 +23,7 @@ _PATIENCE = 120.0
 _NODE = GVK("", "v1", "Node")
 
 
-def api_is_ready(at: Places) -> bool:
+def api_is_ready(at: NodePaths) -> bool:
     """With a short timeout: an API server without etcd accepts the request and only answers when it ends."""
     trusting = ssl.create_default_context(cafile=str(at.keys / "ca.crt"))
     trusting.load_cert_chain(at.keys / "admin.pem")
@@ -82,7 +82,7 @@ def _seconds(time_of_day: str) -> float:
 class Wait:
     """Waits for one part after the other, and names the component at fault if one does not become ready."""
 
-    def __init__(self, at: Places, supervised: Supervisor) -> None:
+    def __init__(self, at: NodePaths, supervised: Supervisor) -> None:
         self._at, self._crashes = at, supervisor.CrashWatch(at, supervised)
 
     def until(self, what: str, condition: Callable[[], bool], culprit: str) -> None:

@@ -31,8 +31,8 @@ from embedded.cluster.configuration import Configuration
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.lock import only_one
 from embedded.cluster.node_config import SANDBOX_IMAGE
+from embedded.cluster.node_paths import NodePaths, of_nodes
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.cluster.readiness import Patient, Wait, api_is_ready
 from embedded.cluster.supervisor import Supervisor
@@ -46,12 +46,12 @@ def start(instance: Instance, step: Step, *, simulated_nodes: bool, storage: boo
     """Idempotent: a cluster that runs with the same configuration is only checked; any other is restarted."""
     with only_one(instance):
         try:
-            _start(Places(instance), step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
+            _start(NodePaths(instance), step, simulated_nodes=simulated_nodes, storage=storage, nodes=nodes)
         except OSError as error:
             raise UserError(f"{error.filename or instance.home}: {error.strerror or error}") from None
 
 
-def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool, nodes: int | None) -> None:
+def _start(at: NodePaths, step: Step, *, simulated_nodes: bool, storage: bool, nodes: int | None) -> None:
     alive = processes.find(at.instance)
     if alive is None:
         _check_space(at)
@@ -69,7 +69,7 @@ def _start(at: Places, step: Step, *, simulated_nodes: bool, storage: bool, node
     _converge(at, alive, wanted, step)
 
 
-def _outdated(at: Places, alive: Alive, wanted: Configuration, had: int) -> str:
+def _outdated(at: NodePaths, alive: Alive, wanted: Configuration, had: int) -> str:
     """Why a running cluster has to restart; empty if it does not. `had`: the number of nodes in its files."""
     fingerprint = alive.identity(at).get("fingerprint")
     if not fingerprint:
@@ -86,7 +86,7 @@ def _further(wanted: Configuration) -> list[Node]:
     return [at.node for at in wanted.nodes if not at.node.is_first]
 
 
-def _check_space(at: Places) -> None:
+def _check_space(at: NodePaths) -> None:
     at.instance.home.mkdir(mode=0o700, parents=True, exist_ok=True)
     free = shutil.disk_usage(at.instance.home).free / 2**30
     if free < _FREE_GIB:
@@ -95,7 +95,7 @@ def _check_space(at: Places) -> None:
         )
 
 
-def _refuse_other_home(at: Places, alive: Alive) -> None:
+def _refuse_other_home(at: NodePaths, alive: Alive) -> None:
     home = alive.identity(at).get("home")
     if home and home != str(at.instance.home):
         raise UserError(
@@ -104,7 +104,7 @@ def _refuse_other_home(at: Places, alive: Alive) -> None:
         )
 
 
-def _launch(at: Places, wanted: Configuration) -> Alive:
+def _launch(at: NodePaths, wanted: Configuration) -> Alive:
     network.check_addresses(at.instance)
     node_network.check_addresses(_further(wanted))
     network.create(at.instance)
@@ -122,13 +122,13 @@ def _launch(at: Places, wanted: Configuration) -> Alive:
     raise UserError(f"supervisord did not start: {supervisor.last_error(path)} (log: {path})")
 
 
-def _answers(at: Places, alive: Alive) -> bool:
+def _answers(at: NodePaths, alive: Alive) -> bool:
     with contextlib.suppress(OSError):
         return bool(Supervisor(alive.path(at.supervisor_socket)).states())
     return False
 
 
-def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> None:
+def _converge(at: NodePaths, alive: Alive, wanted: Configuration, step: Step) -> None:
     supervised = Supervisor(alive.path(at.supervisor_socket))
     wait = Wait(at, supervised)
     supervised.start(wanted.of_stage(0))
@@ -152,12 +152,12 @@ def _converge(at: Places, alive: Alive, wanted: Configuration, step: Step) -> No
     wait.until("the cluster", lambda: supervisor.all_running(alive.path(at.supervisor_socket)), "supervisord")
 
 
-def _of_parts(at: Places) -> list[dict[str, Any]]:
+def _of_parts(at: NodePaths) -> list[dict[str, Any]]:
     of_kwok = kwok.manifests() if kwok.is_part_of(at) else []
     return [*of_kwok, *(csi.manifests(toolchain.tools().snapshot_kinds) if csi.is_part_of(at) else [])]
 
 
-def _import_add_ons(at: Places, alive: Alive, wait: Wait, step: Step) -> None:
+def _import_add_ons(at: NodePaths, alive: Alive, wait: Wait, step: Step) -> None:
     store = ImageStore(at, alive)
     wait.until("containerd", store.answers, "containerd")
     store.load((SANDBOX_IMAGE, dns.IMAGE), step)

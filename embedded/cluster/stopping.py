@@ -9,7 +9,7 @@ from core.errors import UserError
 from embedded.cluster import cgroups, network, pool, processes
 from embedded.cluster.host import run
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
 
@@ -40,9 +40,9 @@ def clean(instance: Instance) -> None:
     All at once, without terminating pods first: etcd and containerd survive it like a power failure, and a worker's
     last checkpoint is complete.
     """
-    pool.unmount_volumes(Places(instance))
+    pool.unmount_volumes(NodePaths(instance))
     processes.kill(instance)
-    pool.wait_until_released(Places(instance))
+    pool.wait_until_released(NodePaths(instance))
     network.delete(instance)
     cgroups.remove(instance)
 
@@ -54,7 +54,7 @@ def residue(instance: Instance) -> list[str]:
     return [
         *(f"process {pid}" for pid in sorted(processes.members(instance))),
         *(f"mount {target}" for target in network.mounts() if any(_is_in(target, one) for one in ours)),
-        *(f"loop device {name}" for name in pool.loop_devices(Places(instance))),
+        *(f"loop device {name}" for name in pool.loop_devices(NodePaths(instance))),
         *(f"interface {name}" for name in links if Path(f"/sys/class/net/{name}").exists()),
         *(f"network namespace {path}" for path in [network.path(instance)] if path.exists()),
         *(f"route {line}" for line in run("ip", "route", "show").splitlines() if f"dev {instance.uplink} " in line),

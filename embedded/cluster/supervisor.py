@@ -14,13 +14,13 @@ from supervisor.xmlrpc import SupervisorTransport
 
 from core.errors import UserError
 from embedded.cluster.components import Component
-from embedded.cluster.places import SYSTEM_PATH, Places
+from embedded.cluster.node_paths import SYSTEM_PATH, NodePaths
 
 # How the components' loggers mark errors: klog, zap in JSON, logrus, and Go itself.
 _ERROR = re.compile(r'^[EF]\d{4} |"level":"(error|fatal|panic)"|level=(error|fatal)|^panic:|^fatal error:|^Error')
 
 
-def render(at: Places, components: list[Component], *, autostart: bool = False) -> str:
+def render(at: NodePaths, components: list[Component], *, autostart: bool = False) -> str:
     """supervisord.conf. Without `autostart`, nothing starts by itself: `start` starts the stages in order."""
     head = f"""[unix_http_server]
 file={at.supervisor_socket}
@@ -42,7 +42,7 @@ supervisor.rpcinterface_factory=supervisor.rpcinterface:make_main_rpcinterface
     return head.replace("%", "%%") + "".join(_program(at, component, autostart) for component in components)
 
 
-def _program(at: Places, component: Component, autostart: bool) -> str:
+def _program(at: NodePaths, component: Component, autostart: bool) -> str:
     # A small heap matters more here than the collector's processor time; with GOMEMLIMIT alone, it would double.
     environment = {
         "GOMEMLIMIT": f"{component.memory_mib}MiB",
@@ -67,7 +67,7 @@ def _program(at: Places, component: Component, autostart: bool) -> str:
     return f"\n[program:{component.name}]\n" + "\n".join(lines) + "\n"
 
 
-def log(at: Places, component: str) -> Path:
+def log(at: NodePaths, component: str) -> Path:
     """The log file of a component."""
     return at.logs / f"{component}.log"
 
@@ -142,7 +142,7 @@ class CrashWatch:
 
     _LIMIT = 4
 
-    def __init__(self, at: Places, supervised: Supervisor) -> None:
+    def __init__(self, at: NodePaths, supervised: Supervisor) -> None:
         self._at, self._supervised = at, supervised
         self._pids: dict[str, set[int]] = {}
 

@@ -14,7 +14,7 @@ from embedded.csi.generated import csi_pb2
 from embedded.csi.pages import page
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.requested import required
-from embedded.csi.store import Kept, Store
+from embedded.csi.store import Store, VolumeRecord
 
 _Rpc = csi_pb2.ControllerServiceCapability.RPC
 _CAPABILITIES = (
@@ -67,10 +67,10 @@ class Controller:
         self._store.modify_volume(id_, self._kept(request.mutable_parameters, request.mutable_parameters))
         return csi_pb2.ControllerModifyVolumeResponse()
 
-    def _kept(self, mutable: Mapping[str, str], parameters: Mapping[str, str]) -> Kept:
+    def _kept(self, mutable: Mapping[str, str], parameters: Mapping[str, str]) -> VolumeRecord:
         requested.check_parameters(mutable, [MIRROR])
         seconds = requested.mirror_seconds(mutable, has_mirror=self._failover is not None)
-        return Kept(seconds, requested.claim(parameters))
+        return VolumeRecord(seconds, requested.claim(parameters))
 
     def DeleteVolume(self, request: csi_pb2.DeleteVolumeRequest) -> csi_pb2.DeleteVolumeResponse:  # noqa: N802
         self._store.delete_volume(required(request.volume_id, "volume_id"))

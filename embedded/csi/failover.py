@@ -9,8 +9,8 @@ from pathlib import Path
 from embedded.csi import capacity, refusal
 from embedded.csi.names import identifier
 from embedded.csi.records import Snapshot, Source, Volume
-from embedded.csi.sizes import Asked
-from embedded.csi.store import Kept, Origin, Store
+from embedded.csi.sizes import SizeRange
+from embedded.csi.store import Origin, Store, VolumeRecord
 from embedded.csi.transfer import transfer
 
 _BROUGHT = ".brought-"
@@ -32,7 +32,7 @@ class Failover:
             raise refusal.missing(f"claim {claim}: the second pool has no copy of it")
         return found[-1]
 
-    def create_volume(self, name: str, asked: Asked, claim: str, kept: Kept) -> Volume:
+    def create_volume(self, name: str, asked: SizeRange, claim: str, kept: VolumeRecord) -> Volume:
         """A volume with that mirror's content. Volumes of the claim in the first pool are left as they are."""
         brought: list[tuple[Store, Path]] = []
         try:

@@ -13,14 +13,14 @@ from typing import Any
 from embedded.csi import refusal, watching
 from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER, MIRROR
-from embedded.csi.store import Kept, Store
+from embedded.csi.store import Store, VolumeRecord
 
 _LOOK_SECONDS = 20.0
 
 Object = Mapping[str, Any]
 
 
-def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, Kept]:
+def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, VolumeRecord]:
     """The mirroring of each bound volume whose VolumeAttributesClass sets it, by the driver's volume id."""
     seconds = {
         one["metadata"]["name"]: int(one["parameters"][MIRROR])
@@ -33,7 +33,7 @@ def intended(volumes: Iterable[Object], classes: Iterable[Object]) -> dict[str, 
         csi, every = spec.get("csi", {}), seconds.get(spec.get("volumeAttributesClassName", ""))
         bound = volume.get("status", {}).get("phase") == "Bound"
         if bound and claim and csi.get("driver") == DRIVER and every is not None:
-            found[csi["volumeHandle"]] = Kept(every, f"{claim['namespace']}/{claim['name']}")
+            found[csi["volumeHandle"]] = VolumeRecord(every, f"{claim['namespace']}/{claim['name']}")
     return found
 
 
@@ -42,7 +42,7 @@ class Intended:
 
     def __init__(self, store: Store, api: Api) -> None:
         self._store, self._api = store, api
-        self._different: dict[str, Kept] = {}
+        self._different: dict[str, VolumeRecord] = {}
         self._complaint = watching.Complaint()
 
     def look(self) -> None:
@@ -59,7 +59,7 @@ class Intended:
             print(f"volume {id_} of claim {kept.claim}: {change}, as its class says", flush=True)
         self._different = different
 
-    def _differing(self, wanted: Mapping[str, Kept]) -> dict[str, Kept]:
+    def _differing(self, wanted: Mapping[str, VolumeRecord]) -> dict[str, VolumeRecord]:
         differing = {}
         for volume in self._store.all_volumes():
             kept = wanted.get(volume.id)

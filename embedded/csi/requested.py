@@ -8,7 +8,7 @@ from embedded.csi import refusal
 from embedded.csi.contract import MIRROR, MIRROR_OF
 from embedded.csi.generated import csi_pb2
 from embedded.csi.records import Source
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 
 _Mode = csi_pb2.VolumeCapability.AccessMode
 _READERS = (_Mode.SINGLE_NODE_READER_ONLY, _Mode.MULTI_NODE_READER_ONLY)
@@ -26,9 +26,9 @@ def required(value: str, field: str) -> str:
     return value
 
 
-def size(asked: csi_pb2.CapacityRange) -> Asked:
+def size(asked: csi_pb2.CapacityRange) -> SizeRange:
     """The requested range of sizes."""
-    return Asked(asked.required_bytes, asked.limit_bytes)
+    return SizeRange(asked.required_bytes, asked.limit_bytes)
 
 
 def source(asked: csi_pb2.VolumeContentSource) -> Source | None:

@@ -11,7 +11,7 @@ DEFAULT = 1 << 30
 
 
 @dataclass(frozen=True)
-class Asked:
+class SizeRange:
     """A range of bytes. 0: no bound."""
 
     at_least: int = 0

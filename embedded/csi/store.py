@@ -20,7 +20,7 @@ from embedded.csi import capacity, mounts, records, refusal, storage
 from embedded.csi.names import identifier, is_identifier
 from embedded.csi.path_locks import PathLocks
 from embedded.csi.records import Snapshot, Source, Volume
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 
 _Record = TypeVar("_Record", Volume, Snapshot)
 
@@ -33,14 +33,14 @@ class Origin(NamedTuple):
     """The smallest size of a volume with this source."""
 
 
-class Kept(NamedTuple):
+class VolumeRecord(NamedTuple):
     """What the pool records of a volume in addition to its content and size."""
 
     mirror_seconds: int | None = None
     claim: str = ""
 
 
-NOTHING = Kept()
+NOTHING = VolumeRecord()
 
 
 class Store:
@@ -110,9 +110,9 @@ class Store:
     def create_volume(
         self,
         name: str,
-        asked: Asked,
+        asked: SizeRange,
         source: Source | None,
-        kept: Kept = NOTHING,
+        kept: VolumeRecord = NOTHING,
         bring: Callable[[], Origin] | None = None,
     ) -> Volume:
         """Creates a volume, empty or with the content of a snapshot or of another volume.
@@ -142,7 +142,7 @@ class Store:
         found = (self.volume if source.kind == "volume" else self.snapshot)(source.id)
         return Origin(self._place(source), found.size)
 
-    def modify_volume(self, id_: str, kept: Kept) -> Volume:
+    def modify_volume(self, id_: str, kept: VolumeRecord) -> Volume:
         """Changes what the pool records of a volume; unset fields stay."""
         path = self.volumes / id_
         with self._turns.hold(path):
@@ -165,7 +165,7 @@ class Store:
                         _record(self.volumes / other.id), replace(self.volume(other.id), claim="", mirror_seconds=0)
                     )
 
-    def expand_volume(self, id_: str, asked: Asked) -> Volume:
+    def expand_volume(self, id_: str, asked: SizeRange) -> Volume:
         """Expands a volume; it never shrinks."""
         path = self.volumes / id_
         with self._turns.hold(path):
@@ -242,7 +242,7 @@ class Store:
         return record
 
 
-def _check_same(volume: Volume, name: str, asked: Asked, source: Source | None) -> None:
+def _check_same(volume: Volume, name: str, asked: SizeRange, source: Source | None) -> None:
     if volume.name != name or volume.source != source:
         raise refusal.taken(f"{name}: a volume with other content already has this name")
     if not asked.holds(volume.size):

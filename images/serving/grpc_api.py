@@ -84,11 +84,11 @@ def _answers(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.Serv
 def _counted(api: str) -> Callable[[Callable[[Any, Any], Any]], Callable[[Any, Any, grpc.ServicerContext], Any]]:
     def of(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any, grpc.ServicerContext], Any]:
         @_answers
-        def counted(self: Any, request: Any) -> Any:
+        def measured(self: Any, request: Any) -> Any:
             with self._metrics.request(request.model_spec.name, api, "GRPC"):
                 return method(self, request)
 
-        return counted
+        return measured
 
     return of
 

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from plugins.cloud_models import azure, catalog, verdict
+from plugins.cloud_models import azure, catalog, limit_check
 from plugins.cloud_models.coverage import Coverage
+from plugins.cloud_models.limit_check import Model
 from plugins.cloud_models.pairs import Pair
 from plugins.cloud_models.shape import Limits
-from plugins.cloud_models.verdict import Model
-from plugins.preview.check import Wrong
+from plugins.preview.check import InputProblem
 
 _AZURE = "azure-native"
 
@@ -20,7 +20,7 @@ _AZURE = "azure-native"
 class Checked:
     """What the model says about one resource."""
 
-    wrong: list[Wrong]
+    wrong: list[InputProblem]
     coverage: Coverage
 
 
@@ -44,7 +44,7 @@ def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Mode
     return model, catalog.pairing(token).of(values, entry.shape if entry else None)
 
 
-def _wrong(pair: Pair, model: Model) -> Iterator[Wrong]:
+def _wrong(pair: Pair, model: Model) -> Iterator[InputProblem]:
     limits = pair.shape.limits if pair.shape else Limits()
-    if reason := verdict.reason(pair.value, limits, model, hidden=pair.hidden):
-        yield Wrong(pair.path, reason, certain=not limits.grows)
+    if reason := limit_check.reason(pair.value, limits, model, hidden=pair.hidden):
+        yield InputProblem(pair.path, reason, certain=not limits.grows)

@@ -10,13 +10,13 @@ import json
 from collections.abc import Callable
 
 from plugins.kubernetes.await_jsonpath import PREFIX, JsonPath
-from plugins.kubernetes.await_verdict import Object, Related, Verdict, dig, full_name
+from plugins.kubernetes.await_result import CheckResult, Object, Related, dig, full_name
 
 SKIP_AWAIT = "pulumi.com/skipAwait"
 WAIT_FOR = "pulumi.com/waitFor"
 TIMEOUT_SECONDS = "pulumi.com/timeoutSeconds"
 
-Check = Callable[[Object, Related], Verdict]
+Check = Callable[[Object, Related], CheckResult]
 
 
 def skips_await(obj: Object) -> bool:
@@ -45,12 +45,12 @@ def wait_for(obj: Object) -> Check | None:
         return None
     tests = [_parse(expression) for expression in _expressions(text)]
 
-    def check(live: Object, related: Related) -> Verdict:
+    def check(live: Object, related: Related) -> CheckResult:
         answers = [test(live) for test in tests]
         missing = tuple(words for holds, words in answers if not holds)
         if missing:
-            return Verdict(False, f"Waiting for {full_name(live)!r}: {'; '.join(missing)}", missing)
-        return Verdict(True, f"{full_name(live)!r} is ready")
+            return CheckResult(False, f"Waiting for {full_name(live)!r}: {'; '.join(missing)}", missing)
+        return CheckResult(True, f"{full_name(live)!r} is ready")
 
     return check
 

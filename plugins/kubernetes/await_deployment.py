@@ -5,13 +5,13 @@ Follows the conditions that pulumi-kubernetes documents on `apps/v1:Deployment`.
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import (
+from plugins.kubernetes.await_result import (
     PODS,
     Awaiter,
+    CheckResult,
     Lookup,
     Object,
     Related,
-    Verdict,
     condition,
     dig,
     explain,
@@ -26,13 +26,13 @@ _REVISION = "deployment.kubernetes.io/revision"
 _HASH = "pod-template-hash"
 
 
-def check(deployment: Object, related: Related) -> Verdict:
+def check(deployment: Object, related: Related) -> CheckResult:
     name = full_name(deployment)
     if not is_observed(deployment):
-        return Verdict(False, f"Waiting for the Deployment controller to see {name!r}")
+        return CheckResult(False, f"Waiting for the Deployment controller to see {name!r}")
     current = _current_set(deployment, related)
     if current is None:
-        return Verdict(False, f"Waiting for {name!r} to create its ReplicaSet", _troubles(deployment))
+        return CheckResult(False, f"Waiting for {name!r} to create its ReplicaSet", _troubles(deployment))
     wanted = dig(current, "spec", "replicas", default=1)
     have = dig(current, "status", "readyReplicas", default=0)
     unbound = _unbound_claims(deployment, related)
@@ -43,8 +43,8 @@ def check(deployment: Object, related: Related) -> Verdict:
         reasons += (f"PersistentVolumeClaims that are not bound: {', '.join(unbound)}",)
     ready = have >= wanted and not unbound and is_true(condition(deployment, "Available")) and _rolled_out(deployment)
     if ready:
-        return Verdict(True, f"Deployment {name!r} is ready")
-    return Verdict(False, f"Waiting for Deployment {name!r} ({have}/{wanted} Pods ready)", reasons)
+        return CheckResult(True, f"Deployment {name!r} is ready")
+    return CheckResult(False, f"Waiting for Deployment {name!r} ({have}/{wanted} Pods ready)", reasons)
 
 
 def pods(deployment: Object, related: Related) -> list[Object]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import (
+from plugins.kubernetes.await_result import (
     Awaiter,
+    CheckResult,
     Object,
     Related,
-    Verdict,
     condition,
     dig,
     explain,
@@ -15,7 +15,7 @@ from plugins.kubernetes.await_verdict import (
 )
 
 
-def check(obj: Object, related: Related) -> Verdict:
+def check(obj: Object, related: Related) -> CheckResult:
     """What `PULUMI_K8S_AWAIT_ALL=true` applies to every kind, as kstatus does.
 
     Terminating, an unseen generation, `Reconciling` and a `Ready` that is not True mean "not yet"; `Stalled` means
@@ -23,21 +23,21 @@ def check(obj: Object, related: Related) -> Verdict:
     """
     name = full_name(obj)
     if dig(obj, "metadata", "deletionTimestamp"):
-        return Verdict(False, f"{name!r} is being deleted", ("the object is being deleted",))
+        return CheckResult(False, f"{name!r} is being deleted", ("the object is being deleted",))
     observed = dig(obj, "status", "observedGeneration")
     if observed is not None and observed != dig(obj, "metadata", "generation", default=observed):
-        return Verdict(False, f"Waiting for the controller of {name!r} to see its newest spec")
+        return CheckResult(False, f"Waiting for the controller of {name!r} to see its newest spec")
     stalled, reconciling, ready = (condition(obj, kind) for kind in ("Stalled", "Reconciling", "Ready"))
     if is_true(reconciling):
-        return Verdict(False, f"Waiting for {name!r} to be reconciled", explain(reconciling))
+        return CheckResult(False, f"Waiting for {name!r} to be reconciled", explain(reconciling))
     if is_true(stalled):
-        return Verdict(False, f"{name!r} is stalled", explain(stalled) or ("the object is stalled",), failed=True)
+        return CheckResult(False, f"{name!r} is stalled", explain(stalled) or ("the object is stalled",), failed=True)
     if ready is not None and not is_true(ready):
-        return Verdict(False, f"Waiting for {name!r} to be Ready", explain(ready))
-    return Verdict(True, f"{name!r} is ready")
+        return CheckResult(False, f"Waiting for {name!r} to be Ready", explain(ready))
+    return CheckResult(True, f"{name!r} is ready")
 
 
-def check_crd(crd: Object, related: Related) -> Verdict:
+def check_crd(crd: Object, related: Related) -> CheckResult:
     """Established, so that its objects can be created next; refused names never become established.
 
     pulumi-kubernetes does not wait here but repeats an object's create until its kind is served. Such retries are still
@@ -46,33 +46,35 @@ def check_crd(crd: Object, related: Related) -> Verdict:
     name = full_name(crd)
     names = condition(crd, "NamesAccepted")
     if names is not None and names.get("status") == "False":
-        return Verdict(False, f"CustomResourceDefinition {name!r} was refused", explain(names), failed=True)
+        return CheckResult(False, f"CustomResourceDefinition {name!r} was refused", explain(names), failed=True)
     if is_true(condition(crd, "Established")):
-        return Verdict(True, f"CustomResourceDefinition {name!r} is established")
-    return Verdict(False, f"Waiting for CustomResourceDefinition {name!r} to be established")
+        return CheckResult(True, f"CustomResourceDefinition {name!r} is established")
+    return CheckResult(False, f"Waiting for CustomResourceDefinition {name!r} to be established")
 
 
-def check_namespace(namespace: Object, related: Related) -> Verdict:
+def check_namespace(namespace: Object, related: Related) -> CheckResult:
     """Active: a terminating namespace accepts no objects."""
     phase = dig(namespace, "status", "phase", default="")
     ready = phase == "Active" and not dig(namespace, "metadata", "deletionTimestamp")
     name = full_name(namespace)
     reasons = () if ready else (f"the namespace is {phase or 'new'}",)
-    return Verdict(ready, f"Namespace {name!r} is {phase or 'new'}", reasons)
+    return CheckResult(ready, f"Namespace {name!r} is {phase or 'new'}", reasons)
 
 
-def check_quota(quota: Object, related: Related) -> Verdict:
+def check_quota(quota: Object, related: Related) -> CheckResult:
     """The controller has copied the hard limits into the status."""
     ready = dig(quota, "spec", "hard", default={}) == dig(quota, "status", "hard", default={})
     reasons = () if ready else ("the quota controller has not taken over .spec.hard",)
-    return Verdict(ready, f"ResourceQuota {full_name(quota)!r} {'is ready' if ready else 'is new'}", reasons)
+    return CheckResult(ready, f"ResourceQuota {full_name(quota)!r} {'is ready' if ready else 'is new'}", reasons)
 
 
-def check_secret(secret: Object, related: Related) -> Verdict:
+def check_secret(secret: Object, related: Related) -> CheckResult:
     """A controller fills in a service account's token; every other secret is ready at once."""
     filled = secret.get("type") != "kubernetes.io/service-account-token" or bool(secret.get("data"))
     reasons = () if filled else ("the token controller has not filled the secret",)
-    return Verdict(filled, f"Secret {full_name(secret)!r} {'is ready' if filled else 'waits for its token'}", reasons)
+    return CheckResult(
+        filled, f"Secret {full_name(secret)!r} {'is ready' if filled else 'waits for its token'}", reasons
+    )
 
 
 ANY = Awaiter(check)

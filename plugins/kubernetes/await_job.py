@@ -6,12 +6,12 @@ Job is awaited until the timeout, whose reason names the suspension.
 
 from __future__ import annotations
 
-from plugins.kubernetes.await_verdict import (
+from plugins.kubernetes.await_result import (
     PODS,
     Awaiter,
+    CheckResult,
     Object,
     Related,
-    Verdict,
     condition,
     dig,
     explain,
@@ -20,17 +20,17 @@ from plugins.kubernetes.await_verdict import (
 )
 
 
-def check(job: Object, related: Related) -> Verdict:
+def check(job: Object, related: Related) -> CheckResult:
     name = full_name(job)
     failure = condition(job, "Failed")
     if is_true(failure):
-        return Verdict(False, f"Job {name!r} failed", explain(failure) or ("the Job failed",), failed=True)
+        return CheckResult(False, f"Job {name!r} failed", explain(failure) or ("the Job failed",), failed=True)
     if not dig(job, "status", "startTime"):
-        return Verdict(False, f"Waiting for Job {name!r} to start", _suspended(job))
+        return CheckResult(False, f"Waiting for Job {name!r} to start", _suspended(job))
     if is_true(condition(job, "Complete")):
-        return Verdict(True, f"Job {name!r} completed")
+        return CheckResult(True, f"Job {name!r} completed")
     counts = ", ".join(f"{word}: {dig(job, 'status', word, default=0)}" for word in ("active", "succeeded", "failed"))
-    return Verdict(False, f"Waiting for Job {name!r} to complete ({counts})", _suspended(job))
+    return CheckResult(False, f"Waiting for Job {name!r} to complete ({counts})", _suspended(job))
 
 
 def _suspended(job: Object) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from plugins.kubernetes import (
     await_storage,
 )
 from plugins.kubernetes.await_annotations import WAIT_FOR, annotation, skips_await, wait_for
-from plugins.kubernetes.await_verdict import Awaiter, Object
+from plugins.kubernetes.await_result import Awaiter, Object
 
 # By group and kind, since the versions of a kind have the same meaning.
 _BUILT_IN = {

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from plugins.kubernetes.await_verdict import Awaiter, Lookup, Object, Related, Verdict, dig, full_name
+from plugins.kubernetes.await_result import Awaiter, CheckResult, Lookup, Object, Related, dig, full_name
 
 SETTLE_SECONDS = 10.0
 """How long endpoints must stay as they are, "for any stragglers"."""
@@ -20,40 +20,40 @@ NO_ENDPOINTS_SECONDS = 60.0
 _SERVICE_LABEL = "kubernetes.io/service-name"
 
 
-def check_service(service: Object, related: Related) -> Verdict:
+def check_service(service: Object, related: Related) -> CheckResult:
     name = full_name(service)
     spec = dig(service, "spec", default={})
     if spec.get("type") == "LoadBalancer" and not dig(service, "status", "loadBalancer", "ingress"):
         reason = "the load balancer has no address; does this cluster provide load balancers?"
-        return Verdict(False, f"Waiting for an address of Service {name!r}", (reason,))
+        return CheckResult(False, f"Waiting for an address of Service {name!r}", (reason,))
     if spec.get("type") == "ExternalName" or spec.get("clusterIP") == "None" or not spec.get("selector"):
-        return Verdict(True, f"Service {name!r} is ready")
+        return CheckResult(True, f"Service {name!r} is ready")
     slices = related.get("EndpointSlice", ())
     if not slices:
-        return Verdict(False, f"Finding Pods for Service {name!r}", ("no endpoints exist yet",))
+        return CheckResult(False, f"Finding Pods for Service {name!r}", ("no endpoints exist yet",))
     endpoints = [end for found in slices for end in found.get("endpoints") or ()]
     unready = [end for end in endpoints if not _is_ready(end)]
     if unready:
         reason = f"{len(unready)} of {len(endpoints)} endpoints are not ready"
-        return Verdict(False, f"Waiting for the endpoints of Service {name!r}", (reason,))
-    return Verdict(True, f"Service {name!r} is ready", settle_seconds=SETTLE_SECONDS, evidence=_digest(slices))
+        return CheckResult(False, f"Waiting for the endpoints of Service {name!r}", (reason,))
+    return CheckResult(True, f"Service {name!r} is ready", settle_seconds=SETTLE_SECONDS, evidence=_digest(slices))
 
 
-def check_ingress(ingress: Object, related: Related) -> Verdict:
+def check_ingress(ingress: Object, related: Related) -> CheckResult:
     """An address, and endpoints for each service in a path; services without endpoints only delay it."""
     name = full_name(ingress)
     if not dig(ingress, "status", "loadBalancer", "ingress"):
         reason = "no controller has given the Ingress an address (.status.loadBalancer.ingress)"
-        return Verdict(False, f"Waiting for an address of Ingress {name!r}", (reason,))
+        return CheckResult(False, f"Waiting for an address of Ingress {name!r}", (reason,))
     slices = related.get("EndpointSlice", ())
     known = {dig(found, "metadata", "labels", _SERVICE_LABEL) for found in slices}
     known |= {service["metadata"]["name"] for service in related.get("Service", ()) if _is_external(service)}
     missing = sorted(_services(ingress) - known)
     if not missing:
-        return Verdict(True, f"Ingress {name!r} is ready")
+        return CheckResult(True, f"Ingress {name!r} is ready")
     status = f"No endpoints for {', '.join(missing)} of Ingress {name!r}"
     wait = SETTLE_SECONDS if slices else NO_ENDPOINTS_SECONDS
-    return Verdict(True, status, settle_seconds=wait, evidence=_digest(slices))
+    return CheckResult(True, status, settle_seconds=wait, evidence=_digest(slices))
 
 
 def _is_ready(endpoint: Object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from plugins.kubernetes.await_verdict import Awaiter, Object, Related, Verdict, condition, dig, full_name, is_true
+from plugins.kubernetes.await_result import Awaiter, CheckResult, Object, Related, condition, dig, full_name, is_true
 
 _STEPS = {"PodScheduled": "scheduled", "Initialized": "initialized", "Ready": "ready"}
 
@@ -18,18 +18,18 @@ _NOISE = (
 )
 
 
-def check(pod: Object, related: Related) -> Verdict:
+def check(pod: Object, related: Related) -> CheckResult:
     """Scheduled, initialized, then ready or succeeded. A failed pod is never restarted, so the wait fails at once."""
     phase = dig(pod, "status", "phase", default="")
     if phase == "Succeeded":
-        return Verdict(True, f"Pod {full_name(pod)!r} succeeded")
+        return CheckResult(True, f"Pod {full_name(pod)!r} succeeded")
     troubles = tuple(reasons(pod))
     if phase == "Failed":
-        return Verdict(False, f"Pod {full_name(pod)!r} failed", troubles or ("the Pod failed",), failed=True)
+        return CheckResult(False, f"Pod {full_name(pod)!r} failed", troubles or ("the Pod failed",), failed=True)
     for kind, word in _STEPS.items():
         if not is_true(condition(pod, kind)):
-            return Verdict(False, f"Waiting for Pod {full_name(pod)!r} to be {word}", troubles)
-    return Verdict(True, f"Pod {full_name(pod)!r} is ready")
+            return CheckResult(False, f"Waiting for Pod {full_name(pod)!r} to be {word}", troubles)
+    return CheckResult(True, f"Pod {full_name(pod)!r} is ready")
 
 
 def reasons(pod: Object) -> list[str]:

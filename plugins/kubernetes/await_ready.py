@@ -11,7 +11,7 @@ from core.kube_objects import Objects
 from plugins.kubernetes import await_deletion, await_kinds, await_pod, await_reasons, await_related
 from plugins.kubernetes.await_annotations import timeout_seconds
 from plugins.kubernetes.await_feed import Feed, GoneError
-from plugins.kubernetes.await_verdict import Awaiter, Object, Related, Verdict, dig, full_name, is_owned
+from plugins.kubernetes.await_result import Awaiter, CheckResult, Object, Related, dig, full_name, is_owned
 
 __all__ = ["AwaitError", "check_annotations", "unready_reasons", "wait_deleted", "wait_ready"]
 
@@ -85,7 +85,7 @@ class _Wait:
         end = time.monotonic() + self._seconds
         with Feed(self._api, self._live) as feed:
             looked = 0.0
-            verdict = Verdict(False, f"Waiting for {full_name(self._live)!r}")
+            verdict = CheckResult(False, f"Waiting for {full_name(self._live)!r}")
             while True:
                 if self._news(feed) or time.monotonic() - looked >= _LOOK_SECONDS:
                     verdict = self.look()
@@ -111,21 +111,21 @@ class _Wait:
         self._live = live
         return True
 
-    def look(self) -> Verdict:
+    def look(self) -> CheckResult:
         self._related = await_related.related(self._api, self._live, self._awaiter)
         try:
             return self._awaiter.check(self._live, self._related)
         except ValueError as error:
             raise AwaitError(str(error), self._live) from None
 
-    def reasons(self, verdict: Verdict) -> list[str]:
+    def reasons(self, verdict: CheckResult) -> list[str]:
         """All known reasons why it is not ready."""
         pods = self._awaiter.pods(self._live, self._related)
         owned = [other for others in self._related.values() for other in others if is_owned(other, self._live)]
         events = await_related.warnings(self._api, [self._live, *owned, *pods])
         return await_reasons.gather(verdict.reasons, await_pod.pods_reasons(pods), events) or [verdict.status]
 
-    def _tell(self, verdict: Verdict) -> None:
+    def _tell(self, verdict: CheckResult) -> None:
         """After a change, a line for the progress display: the status, and the first problem of its pods."""
         troubles = await_pod.pods_reasons(self._awaiter.pods(self._live, self._related)) or list(verdict.reasons)
         line = verdict.status
@@ -135,7 +135,7 @@ class _Wait:
             self._shown = line
             self._log(line)
 
-    def _has_settled(self, verdict: Verdict) -> bool:
+    def _has_settled(self, verdict: CheckResult) -> bool:
         now = time.monotonic()
         if not verdict.ready:
             self._settled_at = 0.0
@@ -144,7 +144,7 @@ class _Wait:
             self._evidence, self._settled_at = verdict.evidence, now
         return now - self._settled_at >= verdict.settle_seconds
 
-    def _headline(self, verdict: Verdict, cancelled: threading.Event) -> str:
+    def _headline(self, verdict: CheckResult, cancelled: threading.Event) -> str:
         name = f"{self._live['kind']} {full_name(self._live)!r}"
         if verdict.failed:
             return f"{name} was created but failed to initialize"

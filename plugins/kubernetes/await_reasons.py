@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from plugins.kubernetes.await_verdict import Object, dig
+from plugins.kubernetes.await_result import Object, dig
 
 MOST = 8
 LONGEST = 400

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from core.errors import ApiError
 from core.gvk import GVK
 from core.kube_objects import Objects
-from plugins.kubernetes.await_verdict import Awaiter, Lookup, Object, Related, dig, is_owned
+from plugins.kubernetes.await_result import Awaiter, Lookup, Object, Related, dig, is_owned
 
 _EVENT = GVK("", "v1", "Event")
 

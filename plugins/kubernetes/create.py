@@ -26,7 +26,7 @@ def create(session: Session, urn: str, news: Properties, timeout: float) -> tupl
     try:
         live = _write_patiently(session, urn, obj, manager)
     except ApiError as error:
-        raise explain.fault(headline, error, news) from None
+        raise explain.user_error(headline, error, news) from None
     session.status(urn)("")
     failure = None
     try:
@@ -56,7 +56,7 @@ def preview(session: Session, urn: str, news: Properties) -> Properties:
     except ApiError as error:
         if _says_nothing_about_the_object(error):
             return news
-        raise explain.fault(f"{obj['kind']} {naming.object_id(obj)} cannot be created", error, news) from None
+        raise explain.user_error(f"{obj['kind']} {naming.object_id(obj)} cannot be created", error, news) from None
     live.pop("status", None)
     return checkpoint.pack(obj, live, news, obj["apiVersion"], manager)
 

@@ -32,7 +32,7 @@ def delete(session: Session, urn: str, identity: str, state: Properties, timeout
         )
     except ApiError as error:
         if not error.not_found:
-            raise explain.fault(f"{live['kind']} {identity} was not deleted", _for_patch(error), state) from None
+            raise explain.user_error(f"{live['kind']} {identity} was not deleted", _for_patch(error), state) from None
     except await_ready.AwaitError as error:
         packed = checkpoint.pack(inputs, error.obj, state, checkpoint.initial_api_version(state, inputs), manager)
         raise InitFailedError.after(error, identity, packed) from None

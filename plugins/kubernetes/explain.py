@@ -27,7 +27,7 @@ def lines(error: ApiError, properties: Any = None) -> list[str]:
     return [secrecy.redact(" ".join(text.split()), hidden) for text in texts]
 
 
-def fault(headline: str, error: ApiError, properties: Any = None) -> UserError:
+def user_error(headline: str, error: ApiError, properties: Any = None) -> UserError:
     """An error for a resource: one line, or a headline and a line per fault."""
     found = lines(error, properties)
     if error.exists:

@@ -49,7 +49,7 @@ _SIGNATURE = "4dabf18193072939515e22adb298388d"
 _ASSET = "c44067f5952c0a294b673a41bacd8c17"
 
 
-def named(news: Properties, olds: Properties, resource_name: str, seed: bytes) -> Properties:
+def with_name(news: Properties, olds: Properties, resource_name: str, seed: bytes) -> Properties:
     """The inputs with a name: the given one, else the current one, else a new one."""
     if news.get("name"):
         return news

@@ -69,7 +69,7 @@ class ReleaseResource:
         """The inputs in their normal form; for a chart that cannot be loaded also a fault as (property, reason)."""
         try:
             inputs = helm_inputs.normal(
-                helm_inputs.named(news, olds, urn.rpartition("::")[2], seed), self._session.namespace
+                helm_inputs.with_name(news, olds, urn.rpartition("::")[2], seed), self._session.namespace
             )
             release = plain(inputs)
             if not has_unknown(release):

@@ -15,7 +15,7 @@ _WHERE = ("kubeconfig", "context", "cluster")
 _IDENTIFIER = "clusterIdentifier"
 
 
-def faults(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
+def problems(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
     """Property and reason of each fault in a `Provider`'s inputs."""
     given = plain(news)
     if _is_strict(given) and kinds.token(urn).startswith("pulumi:providers:"):

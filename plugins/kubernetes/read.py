@@ -37,7 +37,7 @@ def read(
     except ApiError as error:
         if error.not_found:
             return GONE
-        raise explain.fault(f"{kind.kind} {identity} cannot be read", error, state) from None
+        raise explain.user_error(f"{kind.kind} {identity} cannot be read", error, state) from None
     found = _importable(live) if is_import else zeroes.with_dropped(prune(live, wanted), wanted, old)
     manager = checkpoint.field_manager(state, wanted)
     version = checkpoint.initial_api_version(state, wanted) or kind.api_version

@@ -107,7 +107,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
 
     @_answer
     def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
-        found = provider_config.faults(request.urn, decode(request.news))
+        found = provider_config.problems(request.urn, decode(request.news))
         failures = [provider_pb2.CheckFailure(property=key, reason=reason) for key, reason in found]
         return provider_pb2.CheckResponse(inputs=request.news, failures=failures)
 

@@ -32,7 +32,7 @@ def update(
             session.api, live, timeout=timeout or None, cancelled=session.cancelled, log=session.status(urn)
         )
     except ApiError as error:
-        fault = explain.fault(f"{obj['kind']} {identity} was not updated", error, news)
+        fault = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
         present = _read(session, old)
         if present is None:
             raise fault from None
@@ -64,7 +64,7 @@ def preview(session: Session, urn: str, state: Properties, news: Properties, ign
     except ApiError as error:
         if error.status == 403:
             return news
-        raise explain.fault(f"{obj['kind']} {naming.object_id(old)} cannot be updated", error, news) from None
+        raise explain.user_error(f"{obj['kind']} {naming.object_id(old)} cannot be updated", error, news) from None
     return checkpoint.pack(obj, live, news, checkpoint.initial_api_version(state, old_inputs), manager)
 
 

@@ -29,7 +29,7 @@ _WORDS: dict[Any, str] = {
 
 
 @dataclass(frozen=True)
-class Wrong:
+class InputProblem:
     """One fault of a resource's inputs, and its path."""
 
     path: paths.Path
@@ -38,23 +38,25 @@ class Wrong:
     """False for an open enumeration, which takes other values too: Azure's enumerations grow without the SDK."""
 
     @property
-    def place(self) -> str:
+    def rendered_path(self) -> str:
         """The path as the engine writes it: `scalingConfig.minSize`."""
         return paths.render(self.path)
 
 
-def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
+def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """All faults of the inputs of one resource. Unknown values count as correct."""
     return list(_object(values, arguments, (), name, hidden=False))
 
 
-def names(values: Mapping[str, Any], arguments: type, name: str) -> list[Wrong]:
+def names(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """Unknown and missing names only, for values that arrive as JSON in strings (a provider's settings)."""
     known = properties.of(arguments)
     return [*_unknown(values, known, (), name), *_missing(values, known, (), name)]
 
 
-def _object(values: Mapping[str, Any], cls: type, path: paths.Path, name: str, *, hidden: bool) -> Iterator[Wrong]:
+def _object(
+    values: Mapping[str, Any], cls: type, path: paths.Path, name: str, *, hidden: bool
+) -> Iterator[InputProblem]:
     known = properties.of(cls)
     yield from _unknown(values, known, path, name)
     yield from _missing(values, known, path, name)
@@ -65,23 +67,23 @@ def _object(values: Mapping[str, Any], cls: type, path: paths.Path, name: str, *
 
 def _unknown(
     values: Mapping[str, Any], known: Mapping[str, properties.Property], path: paths.Path, name: str
-) -> Iterator[Wrong]:
+) -> Iterator[InputProblem]:
     for key in values:
         if key not in known and not key.startswith("__"):
             spellings = [each.python_name for each in known.values()] if "_" in key else list(known)
             hint = did_you_mean(key, spellings) or f"; it has {_listed(sorted(known))}"
-            yield Wrong((*path, key), f"{name} has no such property{hint}")
+            yield InputProblem((*path, key), f"{name} has no such property{hint}")
 
 
 def _missing(
     values: Mapping[str, Any], known: Mapping[str, properties.Property], path: paths.Path, name: str
-) -> Iterator[Wrong]:
+) -> Iterator[InputProblem]:
     for each in known.values():
         if each.required and plain(values.get(each.name)) is None:
-            yield Wrong((*path, each.name), f"missing; {name} requires it")
+            yield InputProblem((*path, each.name), f"missing; {name} requires it")
 
 
-def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[InputProblem]:
     """Compares the value with its best-fitting alternative. A `hidden` value is part of a secret and not shown."""
     if isinstance(value, Secret):
         value, hidden = value.value, True
@@ -94,10 +96,10 @@ def _value(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool)
     if fitting:
         yield from min((list(_inside(value, option, path, hidden)) for option in fitting), key=len)
     else:
-        yield Wrong(path, f"must be {_expected(options)}, not {_kind(value, hidden)}")
+        yield InputProblem(path, f"must be {_expected(options)}, not {_kind(value, hidden)}")
 
 
-def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator[InputProblem]:
     """Faults inside a list or map of the right type."""
     arguments = typing.get_args(option)
     if properties.is_object(option):
@@ -110,15 +112,15 @@ def _inside(value: Any, option: Any, path: paths.Path, hidden: bool) -> Iterator
             yield from _value(item, properties.alternatives(arguments[1]), (*path, key), hidden)
 
 
-def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[Wrong]:
+def _enumerated(value: Any, options: tuple[Any, ...], path: paths.Path, hidden: bool) -> Iterator[InputProblem]:
     allowed = [member.value for option in options if _is_enumeration(option) for member in option]
     if isinstance(value, dict | list):
-        yield Wrong(path, f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}")
+        yield InputProblem(path, f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}")
     elif value not in allowed:
         hint = did_you_mean(value, map(str, allowed))
         is_open = any(not _is_enumeration(option) and _fits(value, option) for option in options)
         reason = f"must be one of {_listed(allowed)}, not {_kind(value, hidden)}{hint}"
-        yield Wrong(path, reason, certain=not is_open)
+        yield InputProblem(path, reason, certain=not is_open)
 
 
 def _is_enumeration(option: Any) -> bool:

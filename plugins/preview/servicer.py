@@ -108,7 +108,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         wrong = _merged(check.inputs(news, found.arguments, found.name), values.wrong)
         for each in wrong:
             if not each.certain:
-                message = f"{_label(request.urn)}: {each.place}: {each.reason}"
+                message = f"{_label(request.urn)}: {each.rendered_path}: {each.reason}"
                 self._log(request.urn, engine_pb2.WARNING, message)
         failures = _failures([each for each in wrong if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
@@ -182,7 +182,7 @@ def _label(urn: str) -> str:
     return f"{_token(urn)} {urn.rpartition('::')[2]}"
 
 
-def _merged(of_types: list[check.Wrong], of_values: list[check.Wrong]) -> list[check.Wrong]:
+def _merged(of_types: list[check.InputProblem], of_values: list[check.InputProblem]) -> list[check.InputProblem]:
     """One fault for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
     certain = {each.path for each in of_types if each.certain}
     known = [each for each in of_values if each.path not in certain]
@@ -190,9 +190,9 @@ def _merged(of_types: list[check.Wrong], of_values: list[check.Wrong]) -> list[c
     return [*(each for each in of_types if each.path not in replaced), *known]
 
 
-def _failures(found: list[check.Wrong]) -> list[Any]:
+def _failures(found: list[check.InputProblem]) -> list[Any]:
     # The path is part of the reason: if a failure names its property, the engine prints the value, even a secret.
-    return [provider_pb2.CheckFailure(reason=f"{each.place}: {each.reason}") for each in found]
+    return [provider_pb2.CheckFailure(reason=f"{each.rendered_path}: {each.reason}") for each in found]
 
 
 def _difference(changes: dict[str, str]) -> Any:

@@ -80,7 +80,7 @@ def is_asked(resource: str) -> bool:
     return not _HARMLESS.fullmatch(resource)
 
 
-def asked(resources: Mapping[str, Any], path: Path) -> int:
+def requested(resources: Mapping[str, Any], path: Path) -> int:
     """Accelerators of one `resources` map. Kubernetes requires equal limits and requests of them."""
     most: dict[str, int] = {}
     for key in ("requests", "limits"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stack_view.view import Seen
+from stack_view.view import Resource
 
 from gpu_usage.manifest import UNKNOWN
 
@@ -14,7 +14,7 @@ _CLUSTER = "tensorplane:index:Cluster"
 _KEY = "factsVersion"
 
 
-def too_new(resources: Iterable[Seen]) -> str | None:
+def too_new(resources: Iterable[Resource]) -> str | None:
     """Why this pack cannot read the stack's facts; None if it can."""
     for version in (seen.body.get(_KEY, VERSION) for seen in resources if seen.type == _CLUSTER):
         if version is UNKNOWN or version > VERSION:

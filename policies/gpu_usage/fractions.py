@@ -12,7 +12,7 @@ _PARTS = ("gpu-fraction", "gpu-memory")
 _DEVICES = "gpu-fraction-num-devices"
 
 
-def asked(annotations: Mapping[str, Any], path: Path) -> int:
+def requested(annotations: Mapping[str, Any], path: Path) -> int:
     """GPUs of a pod with these annotations: each part is of a GPU of its own, unless it is of several."""
     most = max((_whole(annotations[key], (*path, key)) for key in _PARTS if key in annotations), default=0)
     return most * max(1, number(annotations, _DEVICES, 1, path)) if most else 0

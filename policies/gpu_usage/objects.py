@@ -56,7 +56,7 @@ def _demands(manifest: Manifest, declared: Declared) -> list[Demand]:
     if found and manifest.is_patch:
         raise UncountableError("it adds GPUs to an object by a patch", "request them in the object itself")
     path = ("metadata", "annotations")
-    if manifest.type == _POD and (gpus := fractions.asked(manifest.annotations, path)):
+    if manifest.type == _POD and (gpus := fractions.requested(manifest.annotations, path)):
         found.append(Demand(gpus, (), path))
     return found
 

@@ -51,4 +51,4 @@ def _container(container: Mapping[str, Any], path: Path) -> int:
     for key in ("limits", "requests"):
         if resources.get(key) is UNKNOWN:
             raise unknown((*path, "resources", key))
-    return accelerators.asked(resources, (*path, "resources"))
+    return accelerators.requested(resources, (*path, "resources"))

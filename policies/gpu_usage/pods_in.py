@@ -99,13 +99,13 @@ class Search:
             return 1
         if inside in ("limits", "requests"):  # counted with the map that holds both
             return 0
-        gpus = 0 if inside == _OF_POD else accelerators.asked(value, path)
+        gpus = 0 if inside == _OF_POD else accelerators.requested(value, path)
         if "deviceName" in value and accelerators.is_device(value["deviceName"]):
             gpus += 1
         if "quantity" in value and accelerators.is_device(value.get("name")):
             gpus += whole_number(value["quantity"], (*path, "quantity"))
         if inside in _ANNOTATIONS:
-            gpus += fractions.asked(value, path)
+            gpus += fractions.requested(value, path)
         return gpus + self._named(value, path, inside)
 
     def _named(self, value: Mapping[str, Any], path: Path, inside: str) -> int:

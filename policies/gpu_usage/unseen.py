@@ -66,7 +66,7 @@ _APPLIES = re.compile(
 _TEXTS = ("create", "update", "environment", "stdin")
 
 
-def fault(token: str, body: Mapping[str, Any], manifest: Manifest | None) -> UnseenError | None:
+def find_error(token: str, body: Mapping[str, Any], manifest: Manifest | None) -> UnseenError | None:
     """Why nobody can count what this resource starts; None if it is of no kind on the list."""
     by = _applied_by(token, body, manifest)
     if by is None:

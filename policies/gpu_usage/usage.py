@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 from gpu_usage import autoscalers, charts, declared, embedded, multipliers, objects, unseen
 from gpu_usage.manifest import Manifest, UncountableError, UnseenError, items, number, whole_number
@@ -40,11 +40,11 @@ class Usage:
         self.view = view
         self.stated = stated
         self.home = embedded.home(view)
-        self.faults: list[tuple[Seen, UncountableError]] = []
+        self.faults: list[tuple[Resource, UncountableError]] = []
         """Resources whose requests have no number, and why."""
         self.elsewhere: set[str] = set()
         """URNs of what runs pods of others that no preview shows, and whose GPUs are stated."""
-        self.children: dict[str, list[Seen]] = defaultdict(list)
+        self.children: dict[str, list[Resource]] = defaultdict(list)
         self.manifests: dict[str, Manifest] = {}
         for seen in view.all:
             if seen.parent:
@@ -65,7 +65,7 @@ class Usage:
         parents = ((seen, seen.parent) for seen in self.view.all)
         found: Counter[str] = Counter()
         for one in (seen for seen, parent in parents if parent is None or parent.urn not in known):
-            found.update(self.asked(one))  # a sum of counters would look at every resource for every resource
+            found.update(self.requested(one))  # a sum of counters would look at every resource for every resource
         return found
 
     def by_name(self) -> Counter[str]:
@@ -75,7 +75,7 @@ class Usage:
             found[seen.who] += self.requests[seen.urn]
         return found
 
-    def ask(self, seen: Seen, question: Callable[[], _Answer]) -> _Answer | None:
+    def ask(self, seen: Resource, question: Callable[[], _Answer]) -> _Answer | None:
         """The result of a function. An error is a fault of the resource, so that others are still counted."""
         try:
             return question()
@@ -86,7 +86,7 @@ class Usage:
             self.faults.append((seen, UncountableError(problem, "write it as Kubernetes documents it")))
         return None
 
-    def with_remedy(self, seen: Seen, reason: UncountableError) -> UncountableError:
+    def with_remedy(self, seen: Resource, reason: UncountableError) -> UncountableError:
         """The reason, with how to state the number if only the user knows it."""
         if not isinstance(reason, UnseenError):
             return reason
@@ -113,7 +113,7 @@ class Usage:
             if autoscalers.scales(scaler):
                 self.ask(seen, partial(self.unless_stated, seen, partial(self.raise_targets, scaler)))
 
-    def unless_stated(self, seen: Seen, take: Callable[[], None]) -> None:
+    def unless_stated(self, seen: Resource, take: Callable[[], None]) -> None:
         """Takes what a resource refers to. If that is elsewhere, or has no maximum, its GPUs may be stated."""
         try:
             take()
@@ -137,18 +137,18 @@ class Usage:
         except UnseenError:  # which is said of the object itself
             return False
 
-    def asked(self, seen: Seen) -> Counter[str]:
+    def requested(self, seen: Resource) -> Counter[str]:
         """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
         for child in self.children[seen.urn]:
-            found.update(self.asked(child))
+            found.update(self.requested(child))
         own = Counter({seen.urn: self.ask(seen, partial(self.own, seen)) or 0})
         if seen.type in WORKLOADS:
             return own if own.total() >= found.total() else found
         found.update(own)
         return found
 
-    def own(self, seen: Seen) -> int:
+    def own(self, seen: Resource) -> int:
         """Requests of the resource itself, counted or registered."""
         if seen.type in WORKLOADS:
             return self.registered(seen)
@@ -156,21 +156,21 @@ class Usage:
             charts.refuse_empty(seen.type, seen.body, has_objects=bool(self.children[seen.urn]))
             return 0
         try:
-            gpus = self.counted(seen)
+            gpus = self.count(seen)
             if seen.urn not in self.elsewhere:
                 return gpus
         except UnseenError:
             if seen.who not in self.stated:
                 raise
         stated = whole_number(self.stated[seen.who], ("charts", seen.who))
-        if not stated and unseen.fault(seen.type, seen.body, self.manifests.get(seen.urn)):
+        if not stated and unseen.find_error(seen.type, seen.body, self.manifests.get(seen.urn)):
             unseen.refuse_shown(seen.body)
         return stated
 
-    def counted(self, seen: Seen) -> int:
+    def count(self, seen: Resource) -> int:
         """Requests of an object that no component of ours is."""
         manifest = self.manifests.get(seen.urn)
-        if fault := unseen.fault(seen.type, seen.body, manifest):
+        if fault := unseen.find_error(seen.type, seen.body, manifest):
             raise fault
         if manifest is None:
             return 0
@@ -180,7 +180,7 @@ class Usage:
             return objects.of_one_pod_each(manifest, self.declared)
         return objects.count(manifest, self.declared)
 
-    def registered(self, workload: Seen) -> int:
+    def registered(self, workload: Resource) -> int:
         """The number that a workload registers; without one, its pods are counted."""
         if any(name == "gpus" for name in workload.body):
             try:
@@ -195,12 +195,12 @@ class Usage:
             raise UncountableError(problem, "register `gpus` as an output of the component")
         return 0
 
-    def has_pods(self, owner: Seen) -> bool:
+    def has_pods(self, owner: Resource) -> bool:
         """Whether any child of a workload is counted."""
         below = self.children[owner.urn]
         return any(self.is_counted(each) or self.has_pods(each) for each in below)
 
-    def is_counted(self, seen: Seen) -> bool:
+    def is_counted(self, seen: Resource) -> bool:
         """Whether the resource declares its number of pods."""
         if seen.type in WORKLOADS:
             return any(name == "gpus" for name in seen.body)

@@ -7,18 +7,18 @@ from typing import Any
 
 from stack_view.finding import Finding
 from stack_view.rule import Config, Level, Rule, Severity, of_each
-from stack_view.view import Seen, View, known
+from stack_view.view import Resource, View, known
 
 _USAGE = "tensorplane:index:Usage"
 
 
-def _budgets(seen: Seen) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _budgets(seen: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """By team. Raises UncountableError if they are unknown."""
     if seen.type == _USAGE:
         yield from sorted((known(seen.body, "budgets") or {}).items())
 
 
-def _spent(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _spent(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for team, budget in _budgets(seen):
         used, allowed = budget["used"], budget["gpuHours"]
         if used is not None and used > allowed and budget["gpus"]:
@@ -27,7 +27,7 @@ def _spent(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, remedy, used - allowed)
 
 
-def _known(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _known(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for team, budget in _budgets(seen):
         if budget["used"] is None:
             problem = f"it is unknown what team {team} has used of its {budget['gpuHours']:,.12g} GPU-hours"

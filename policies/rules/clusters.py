@@ -8,7 +8,7 @@ from typing import Any
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import flag, number
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _EKS = "aws:eks/cluster:Cluster"
 _GKE = "gcp:container/cluster:Cluster"
@@ -19,7 +19,7 @@ _AUDIT = ("kube-audit", "kube-audit-admin")
 _GKE_KEY = "gcp:kms/cryptoKey:CryptoKey"
 
 
-def _endpoint(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _endpoint(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     open_to = _reached_from(seen)
     if _EVERYWHERE & set(open_to):
         remedy = "make its endpoint private, or list the networks of those who use it"
@@ -29,7 +29,7 @@ def _endpoint(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding("its nodes reach its API server over the internet", remedy)
 
 
-def _reached_from(seen: Seen) -> list[Any]:
+def _reached_from(seen: Resource) -> list[Any]:
     """The networks that reach the API server. One that only the update knows is a resource's, not everywhere."""
     body = seen.body
     if seen.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
@@ -43,7 +43,7 @@ def _reached_from(seen: Seen) -> list[Any]:
     return []
 
 
-def _secrets(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _secrets(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     remedy = "encrypt them with a key of your own (KMS), which can be rotated and withdrawn"
     if seen.type in _KEYS and not _KEYS[seen.type](seen.body):
         yield Finding("its Secrets are not encrypted with a key of the stack", remedy)
@@ -61,7 +61,7 @@ _KEYS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 }
 
 
-def _audit(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _audit(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type == _EKS and "audit" not in (known(seen.body, "enabledClusterLogTypes") or ()):
         yield Finding("its audit log is off", "add `audit` to `enabledClusterLogTypes`")
     if seen.type == _GKE and "APISERVER" not in (known(seen.body, "loggingConfig", "enableComponents") or ()):
@@ -71,12 +71,12 @@ def _audit(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding("its audit log is off", remedy)
 
 
-def _logs_audit(setting: Seen) -> bool:
+def _logs_audit(setting: Resource) -> bool:
     logs = maps(setting.body, "logs")
     return any(at(one, "category") in _AUDIT and at(one, "enabled") is True for one in logs)
 
 
-def _retention(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _retention(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     is_of_cluster = str(at(seen.body, "name")).startswith("/aws/eks/")
     if not is_of_cluster and seen.type != "azure-native:operationalinsights:Workspace":
         return
@@ -86,7 +86,7 @@ def _retention(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"raise `retentionInDays`, or lower minDays in {view.config}")
 
 
-def _deletion(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _deletion(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if not config["required"]:
         return
     remedy = f"turn deletion protection on, or set required: false in {view.config}"
@@ -99,7 +99,7 @@ def _deletion(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding("one `pulumi destroy`, or one click, deletes the cluster", remedy)
 
 
-def _rotation(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _rotation(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type == "aws:kms/key:Key" and at(seen.body, "enableKeyRotation") is not True:
         yield Finding("its key is never rotated", "set `enableKeyRotation: true`")
     symmetric = at(seen.body, "purpose") in (None, "ENCRYPT_DECRYPT")

@@ -8,7 +8,7 @@ from gpu_usage import facts_version
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 _CLUSTER = "tensorplane:index:Cluster"
 # Clusters of clouds, whoever registers them.
@@ -19,14 +19,14 @@ _CLOUDS = {
 }
 
 
-def _clusters(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _clusters(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     kind = seen.body.get("kind") if seen.type == _CLUSTER else _CLOUDS.get(seen.type)
     if kind is not None and config["clusters"] and kind not in config["clusters"]:
         problem = f"a cluster of kind {kind}; {view.stack} may have {', '.join(config['clusters'])}"
         yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")
 
 
-def _facts(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _facts(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if refusal := facts_version.too_new([seen]):
         problem, _, remedy = refusal.partition("; ")
         yield Finding(problem, remedy)

@@ -11,14 +11,14 @@ from stack_view.finding import Finding
 from stack_view.node_groups import Group
 from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import Schema, counts, number
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 _GPUS = 100
 _PRICES: Schema = {"type": "object", "additionalProperties": {"type": "number", "minimum": 0}, "default": {}}
 """Dollars per hour of a machine, by its type: of node groups that a program makes beside tensorplane's."""
 
 
-def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _gpus(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     by_group: Counter[str] = Counter()
     by_accelerator: Counter[str] = Counter()
     is_unlimited = "maxGpus" not in config and embedded.home(view) is not None
@@ -33,7 +33,12 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
     if by_group.total() > most:
         problem = f"the node groups have {by_group.total()} accelerators when they are full"
         remedy = f"lower `max` of a group, or raise maxGpus in {view.config}"
-        yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.named(by_group)}): {remedy}", by_group.total())
+        yield (
+            None,
+            Finding(
+                problem, f"allowed are {most:.12g} ({amounts.largest_first(by_group)}): {remedy}", by_group.total()
+            ),
+        )
     for accelerator, found in sorted(by_accelerator.items()):
         limits = config["byAccelerator"]
         if limits and found > (limit := limits.get(accelerator, limits.get("*", 0))):
@@ -42,11 +47,11 @@ def _gpus(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
             yield None, Finding(problem, f"allowed are {limit:.12g}: {remedy}", found)
 
 
-def _cost(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _cost(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     yield from _priced(view, "when they are full", config, {each.name: 1 for each in _groups(view)})
 
 
-def _idle(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _idle(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     share = {each.name: each.smallest / each.largest for each in _groups(view) if each.largest}
     yield from _priced(view, "while nothing runs", config, share)
 
@@ -55,7 +60,9 @@ def _groups(view: View) -> list[Group]:
     return node_groups.groups(view)
 
 
-def _priced(view: View, when: str, config: Config, share: dict[str, float]) -> Iterator[tuple[Seen | None, Finding]]:
+def _priced(
+    view: View, when: str, config: Config, share: dict[str, float]
+) -> Iterator[tuple[Resource | None, Finding]]:
     """Findings about prices. A rented machine without a price fails closed."""
     most, usd = config["maxHourlyUsd"], dict[str, float]()
     for each in _groups(view):
@@ -69,7 +76,7 @@ def _priced(view: View, when: str, config: Config, share: dict[str, float]) -> I
         rounded = {name: round(price, 2) for name, price in usd.items()}
         remedy = f"choose fewer or cheaper machines, or raise maxHourlyUsd in {view.config}"
         problem = f"the node groups cost about {total:.2f} USD per hour {when}"
-        yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.named(rounded)}): {remedy}", total)
+        yield None, Finding(problem, f"allowed are {most:.12g} ({amounts.largest_first(rounded)}): {remedy}", total)
 
 
 def _usd(group: Group, machines: Mapping[str, float]) -> float | None:
@@ -90,7 +97,7 @@ def _remedy(group: Group, view: View) -> str:
     return f'state what one machine costs in {view.config}, as "machines": {{{stated}}} next to maxHourlyUsd'
 
 
-def _spot(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _spot(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     groups = _groups(view)
     total = sum(each.gpus for each in groups)
     if not total:

@@ -10,7 +10,7 @@ from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT
-from stack_view.view import Seen, View, at, maps
+from stack_view.view import Resource, View, at, maps
 
 _DEVICES = (
     *("/dev", "/proc/driver/nvidia", "/sys/class/drm", "/sys/bus/pci"),
@@ -28,7 +28,7 @@ def overlaps(path: str) -> bool:
     return any(f"{one}/"[1:].startswith(given) or given.startswith(f"{one}/"[1:]) for one in _DEVICES)
 
 
-def _paths(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _paths(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.namespace in config["exemptNamespaces"]:
         return
     for pod in pods.of(seen):
@@ -36,13 +36,12 @@ def _paths(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             path = at(volume, "hostPath", "path")
             if path is UNKNOWN or overlaps(str(path)):
                 shown = "a path that is not known" if path is UNKNOWN else path
-                problem = (
-                    f"volume {volume.get('name')} of `{pod.where}` mounts {shown} of the node, which reaches devices"
-                )
+                mount = f"volume {volume.get('name')} of `{pod.dotted_path}` mounts {shown} of the node"
+                problem = f"{mount}, which reaches devices"
                 yield Finding(problem, f"{_REMEDY} in {view.config}")
 
 
-def _volumes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _volumes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type != ("core", "PersistentVolume"):
         return

@@ -11,7 +11,7 @@ from stack_view import cloud_groups, machines, node_groups
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _GKE, _AKS = "gcp:container/cluster:Cluster", "azure-native:containerservice:ManagedCluster"
 _NODE_POOL, _AGENT_POOL = "gcp:container/nodePool:NodePool", "azure-native:containerservice:AgentPool"
@@ -19,7 +19,7 @@ _CLAIM = ("karpenter.sh", "NodeClaim")
 _OF_CPUS = ("cpu", "memory")
 
 
-def _inside(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _inside(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if any(fnmatchcase(seen.name, each) for each in config["allowed"]):
         return
     for where, kind, pool in _pools_inside(seen):
@@ -31,7 +31,7 @@ def _inside(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield _uncounted(f"`{found.where}` is {found.machine}, which has accelerators", found.kind, view)
 
 
-def _started_by_gke(seen: Seen) -> Iterator[Any]:
+def _started_by_gke(seen: Resource) -> Iterator[Any]:
     """Accelerators of the machines that a cluster makes for waiting pods. tensorplane's are of its node groups."""
     if seen.type != _GKE or node_groups.is_owned(seen):
         return
@@ -45,12 +45,12 @@ def _uncounted(problem: str, kind: str, view: View) -> Finding:
     return Finding(f"{problem}, and no rule counts, prices or places those", f"{remedy} in {view.config}")
 
 
-def _is_counted(seen: Seen) -> bool:
+def _is_counted(seen: Resource) -> bool:
     """Whether fleet-gpus counts it, or `_pools_inside` has its pools."""
     return seen.type in (_GKE, _AKS) or cloud_groups.reader(seen) is not None or node_groups.is_owned(seen)
 
 
-def _pools_inside(seen: Seen) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _pools_inside(seen: Resource) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Pools of machines that are no resource of their own, each with the type whose fields it has."""
     body = seen.body
     if seen.type == _GKE:

@@ -13,7 +13,7 @@ from stack_view.finding import Finding
 from stack_view.node_groups import Group, Taint
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
 # GKE taints nodes with accelerators, and lets pods that request them tolerate it.
@@ -30,13 +30,13 @@ _OF_CHARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _on_gpu_nodes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _on_gpu_nodes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     having = [each for each in groups if each.gpus]
     for pod in pods.of(seen) if having else ():
         more = _of_queue(seen, view)
         if pod.gpus and not any(placement.takes(each, pod.spec, groups, more) for each in having):
-            problem = f"`{pod.where}` requests {pod.gpus} accelerators, and no node group that has them takes it"
+            problem = f"`{pod.dotted_path}` requests {pod.gpus} accelerators, and no node group that has them takes it"
             yield Finding(problem, _why(pod, having, groups))
 
 
@@ -49,14 +49,14 @@ def _why(pod: pods.Pod, having: list[Group], groups: list[Group]) -> str:
     return f"tolerate {' and '.join(f'{one.key}={one.value}:{one.effect}' for one in taints)} of {selected[0].name}"
 
 
-def _of_queue(seen: Seen, view: View) -> list[Mapping[str, Any]]:
+def _of_queue(seen: Resource, view: View) -> list[Mapping[str, Any]]:
     """The tolerations that Kueue adds with the flavor of a job."""
     if at(seen.body, "metadata", "labels", _QUEUE_NAME) is None:
         return []
     return [one for _, flavor in view.kinds(_FLAVOR) for one in maps(flavor.body, "spec", "tolerations")]
 
 
-def _off_gpu_nodes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _off_gpu_nodes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type == _DAEMON or seen.namespace in config["exemptNamespaces"]:
         return
@@ -67,11 +67,11 @@ def _off_gpu_nodes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         blind = any(placement.tolerates(one, _GPU_TAINT) for one in maps(pod.spec, "tolerations"))
         if not pod.gpus and (taken or (blind and not groups)):
             where = ", ".join(taken) or "nodes with GPUs"
-            problem = f"`{pod.where}` requests no accelerator and tolerates the taints of {where}"
+            problem = f"`{pod.dotted_path}` requests no accelerator and tolerates the taints of {where}"
             yield Finding(problem, "remove the toleration: it takes CPUs and memory that jobs with GPUs wait for")
 
 
-def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     for each in node_groups.groups(view):
         named = each.seen.type == _TAINTED_BY_GKE or any(accelerators.is_named(taint.key) for taint in each.taints)
         if each.gpus and not named:
@@ -79,7 +79,7 @@ def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]
             yield each.seen, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
 
 
-def _limits(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _limits(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in pods.of(seen):
         for where, one in pod.containers():
             resources = part(one, "resources", pod.path)
@@ -97,7 +97,7 @@ def _written(quantity: Any) -> str:
     return f"{quantity:.12g}" if isinstance(quantity, float) else str(quantity)
 
 
-def _daemons(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _daemons(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     for spec in _specs(seen, config):
         for each in groups:
@@ -108,7 +108,7 @@ def _daemons(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(problem, "add the toleration: without it, their accelerators cannot be requested or seen")
 
 
-def _specs(seen: Seen, config: Config) -> Iterator[Mapping[str, Any]]:
+def _specs(seen: Resource, config: Config) -> Iterator[Mapping[str, Any]]:
     """What places a DaemonSet that every node with accelerators needs: its pods, or its chart's values."""
     manifest = seen.manifest
     if manifest and manifest.type == _DAEMON and any(fnmatchcase(seen.name, each) for each in config["names"]):

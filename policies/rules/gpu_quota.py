@@ -10,16 +10,16 @@ from stack_view import amounts
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import counts
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 
-def _quota(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _quota(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     usage = Usage(view, config["charts"])
     for seen, fault in usage.faults:
         yield seen, Finding(fault.problem, fault.remedy)
     quota, asked = config.get("maxGpus", math.inf if usage.home else 0), usage.requests.total()
     if asked > quota:
-        found = amounts.named(usage.by_name())
+        found = amounts.largest_first(usage.by_name())
         remedy = f"Request fewer in their settings, or raise gpu-quota.maxGpus in {view.config}"
         yield (
             None,

@@ -13,13 +13,13 @@ from stack_view.belonging import Owners
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import Schema, counts
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
-Groups = Callable[[Owners, Seen, int, Config], Mapping[str, int]]
+Groups = Callable[[Owners, Resource, int, Config], Mapping[str, int]]
 """GPUs of a resource by group."""
 
 
-def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     limits = config["maxGpus"]
     if not limits:
         return
@@ -44,7 +44,11 @@ def _per(word: str, groups: Groups, view: View, config: Config) -> Iterator[tupl
             remedy = f"request fewer, or raise maxGpus.{group} in {view.config}"
             yield (
                 None,
-                Finding(problem, f"its quota is {limit:.12g} ({amounts.named(requests)}): {remedy}", requests.total()),
+                Finding(
+                    problem,
+                    f"its quota is {limit:.12g} ({amounts.largest_first(requests)}): {remedy}",
+                    requests.total(),
+                ),
             )
 
 

@@ -10,7 +10,7 @@ from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Group
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.view import Seen, View, at, maps
+from stack_view.view import Resource, View, at, maps
 
 _SHARED = (
     *("nvidia.com/device-plugin.config", "nvidia.com/gpu.sharing-strategy"),
@@ -41,18 +41,21 @@ def _cluster(value: Any) -> dict[str, list[str]]:
     return dict(json.loads(value).get("cluster") or {}) if isinstance(value, str) else {"worker": ["", ""]}
 
 
-def _sharing(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _sharing(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     shared = [each for each in groups if _shared(each)]
     for pod in pods.of(seen):
         if pod.parts and _synchronous(pod):
-            problem = f"the workers of `{pod.where}` compute each step together on parts of GPUs, by their annotations"
+            problem = (
+                f"the workers of `{pod.dotted_path}` compute each step together on parts of GPUs, by their annotations"
+            )
             yield Finding(problem, "request whole GPUs in `resources.limits`")
             continue
         found = [each.name for each in shared if placement.takes(each, pod.spec, groups)]
         if pod.gpus and found and _synchronous(pod):
             problem = (
-                f"the workers of `{pod.where}` compute each step together and may get shares of the GPUs of {found[0]}"
+                f"the workers of `{pod.dotted_path}` compute each step together "
+                f"and may get shares of the GPUs of {found[0]}"
             )
             yield Finding(
                 problem, "choose another accelerator, or require nodes without nvidia.com/device-plugin.config"

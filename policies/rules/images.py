@@ -11,14 +11,14 @@ from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.rule import Config, Level, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at
+from stack_view.view import Resource, View, at
 
 _DIGEST = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 # Tags that publishers move.
 _MOVING = re.compile(r"(latest|stable|nightly|edge|main|master|dev|v?\d+)([-_.][a-z].*)?")
 
 
-def _images(seen: Seen) -> Iterator[tuple[str, str]]:
+def _images(seen: Resource) -> Iterator[tuple[str, str]]:
     """The images of the containers, with their path. One that only the update knows was just built."""
     for pod in pods.of(seen):
         for where, one in pod.containers():
@@ -43,7 +43,7 @@ def tag(image: str) -> str:
     return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
 
 
-def _moving(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _moving(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for where, image in _images(seen):
         if not _DIGEST.fullmatch(image) and (not tag(image) or _MOVING.fullmatch(tag(image))):
             found = tag(image) or "no tag, which means latest"
@@ -51,7 +51,7 @@ def _moving(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, "give the tag of one release, or a digest: NAME@sha256:…")
 
 
-def _digests(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _digests(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for where, image in _images(seen):
         trusted = any(fnmatchcase(full_name(image), each) for each in config["tagsOf"])
         if not (trusted or _DIGEST.fullmatch(image)):
@@ -61,7 +61,7 @@ def _digests(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(f"`{where}.image` {image} has no digest", f"{remedy} in {view.config}")
 
 
-def _registries(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _registries(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for where, image in _images(seen):
         if config["allowed"] and not any(fnmatchcase(full_name(image), each) for each in config["allowed"]):
             problem = f"`{where}.image` is {full_name(image)}; allowed are {', '.join(config['allowed'])}"

@@ -10,7 +10,7 @@ from gpu_usage.manifest import UNKNOWN
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known
+from stack_view.view import Resource, View, at, known
 
 _LABELLED = frozenset(
     {
@@ -33,7 +33,7 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _labels(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _labels(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type not in _LABELLED or manifest.is_patch:
         return
@@ -43,7 +43,7 @@ def _labels(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"add it to `metadata.labels`, or take it off `labels` in {view.config}")
 
 
-def _tags(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _tags(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     key = _TAGGED.get(seen.type)
     if key is None:
         return
@@ -53,7 +53,7 @@ def _tags(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"add it to `{key}`, or take it off `tags` in {view.config}")
 
 
-def _by_default(seen: Seen, view: View) -> Iterator[str]:
+def _by_default(seen: Resource, view: View) -> Iterator[str]:
     """Tags that the provider gives to all its resources."""
     token, key = _PROVIDERS.get(seen.type.partition(":")[0], ("", ""))
     for provider in view.of(token):

@@ -12,7 +12,7 @@ from stack_view import registered
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _SERVICE = ("core", "Service")
 _NAMESPACE = ("core", "Namespace")
@@ -28,7 +28,7 @@ _INTERNAL: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _balancers(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _balancers(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     # On the embedded cluster, a load balancer has an address of this machine.
     if manifest is None or manifest.type != _SERVICE or embedded.home(view):
@@ -45,12 +45,12 @@ def _is_internal(service: Manifest) -> bool:
     return any(str(given.get(key)).lower() in values for key, values in _INTERNAL.items())
 
 
-def _is_listed(seen: Seen, config: Config) -> bool:
+def _is_listed(seen: Resource, config: Config) -> bool:
     name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["public"])
 
 
-def _encrypted(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _encrypted(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None:
         return
@@ -62,7 +62,7 @@ def _encrypted(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, "use the protocol HTTPS or TLS")
 
 
-def _denied(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _denied(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type != _NAMESPACE or manifest.is_patch:
         return

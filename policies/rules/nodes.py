@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"
 _CLASS = ("karpenter.k8s.aws", "EC2NodeClass")
@@ -17,11 +17,11 @@ _AKS = "azure-native:containerservice:ManagedCluster"
 _AKS_POOL = "azure-native:containerservice:AgentPool"
 
 
-def _is_class(seen: Seen) -> bool:
+def _is_class(seen: Resource) -> bool:
     return seen.manifest is not None and seen.manifest.type == _CLASS
 
 
-def _metadata(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _metadata(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type == _TEMPLATE or _is_class(seen):
         options = at(seen.body if seen.type == _TEMPLATE else at(seen.body, "spec") or {}, "metadataOptions") or {}
         if at(options, "httpTokens") != "required":
@@ -36,7 +36,7 @@ def _metadata(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding("pods read the credentials of their machine", remedy)
 
 
-def _addresses(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _addresses(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     problem = "its nodes have public addresses"
     if seen.type == _TEMPLATE:
         for one in maps(seen.body, "networkInterfaces"):
@@ -51,7 +51,7 @@ def _addresses(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, "set `enableNodePublicIP: false`")
 
 
-def _disks(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _disks(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type == _TEMPLATE or _is_class(seen):
         owner = seen.body if seen.type == _TEMPLATE else known(seen.body, "spec") or {}
         disks = maps(owner, "blockDeviceMappings")

@@ -11,7 +11,7 @@ from stack_view.finding import Finding
 from stack_view.pods import Pod
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _ENFORCE = "pod-security.kubernetes.io/enforce"
 _HOSTS = ("hostNetwork", "hostPID", "hostIPC")
@@ -40,16 +40,16 @@ _SYSCTLS = frozenset(
 )
 
 
-def _pods(seen: Seen, config: Config) -> list[Pod]:
+def _pods(seen: Resource, config: Config) -> list[Pod]:
     return [] if seen.namespace in config["exemptNamespaces"] else pods.of(seen)
 
 
-def _whole(seen: Seen, config: Config) -> Iterator[Pod]:
+def _whole(seen: Resource, config: Config) -> Iterator[Pod]:
     """Pods that are written in full. A patch leaves the rest of a pod as it is."""
     return (pod for pod in _pods(seen, config) if not pod.manifest.is_patch)
 
 
-def _privileges(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _privileges(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(seen, config):
         for where, one in pod.containers():
             context = known(one, "securityContext") or {}
@@ -67,28 +67,28 @@ def _unchanged(pod: Pod) -> tuple[None, ...]:
     return (None,) if pod.manifest.is_patch else ()
 
 
-def _host(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _host(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(seen, config):
         for key in _HOSTS:
             if at(pod.spec, key) not in (None, False):
-                yield Finding(f"`{pod.where}.{key}` joins a namespace of the node", f"remove `{key}`")
+                yield Finding(f"`{pod.dotted_path}.{key}` joins a namespace of the node", f"remove `{key}`")
         for where, one in pod.containers():
             if any(at(port, "hostPort") not in (None, 0) for port in maps(one, "ports")):
                 yield Finding(f"`{where}` takes a port of its node", "remove `hostPort`, and use a Service")
 
 
-def _volumes(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _volumes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(seen, config):
         for volume in maps(pod.spec, "volumes"):
             for kind in sorted(volume.keys() - {"name"} - _VOLUMES):
                 if volume[kind] is not None:
-                    problem = f"volume {volume.get('name')} of `{pod.where}` is a {kind}"
+                    problem = f"volume {volume.get('name')} of `{pod.dotted_path}` is a {kind}"
                     yield Finding(
                         problem, "use a PersistentVolumeClaim, or one of the types of the restricted standard"
                     )
 
 
-def _user(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _user(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _whole(seen, config):
         for where, one in pod.containers():
             if _of(pod, one, "runAsNonRoot") is not True:
@@ -97,7 +97,7 @@ def _user(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(f"`{where}` runs as user 0", "set `securityContext.runAsUser` to another user")
 
 
-def _capabilities(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _capabilities(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _whole(seen, config):
         for where, one in pod.containers():
             given = known(one, "securityContext", "capabilities") or {}
@@ -108,7 +108,7 @@ def _capabilities(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(f"`{where}` adds the capability {added}", f"add none, or {_CAPABILITY} alone")
 
 
-def _profiles(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _profiles(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in _pods(seen, config):
         for where, one in pod.containers():
             if at(_of(pod, one, "seccompProfile") or {}, "type") not in (*_PROFILES, *_unchanged(pod)):
@@ -118,11 +118,11 @@ def _profiles(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(f"`{where}` runs without AppArmor", "remove `appArmorProfile`")
         for sysctl in maps(pod.spec, "securityContext", "sysctls"):
             if at(sysctl, "name") not in _SYSCTLS:
-                problem = f"`{pod.where}` sets the sysctl {sysctl.get('name')}, which is not a safe one"
+                problem = f"`{pod.dotted_path}` sets the sysctl {sysctl.get('name')}, which is not a safe one"
                 yield Finding(problem, "remove it")
 
 
-def _namespaces(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _namespaces(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest and manifest.type == ("core", "Namespace") and not manifest.is_patch:
         level = at(manifest.body, "metadata", "labels", _ENFORCE)

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 _REMEDY = "run `make preview STACK={stack}`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `. .venv/bin/activate` does"
 
 
-def _shown(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _shown(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     if hidden := view.hidden:
         shown = min(hidden, key=lambda seen: seen.who).who
         named = f"{len(hidden)} resources, such as {shown}" if len(hidden) > 1 else shown

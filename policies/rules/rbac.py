@@ -9,7 +9,7 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = ((_GROUP, "Role"), (_GROUP, "ClusterRole"))
@@ -27,7 +27,7 @@ _AZURE = "azure-native:authorization:RoleAssignment"
 _OWNERS = ("8e3af657-a8ff-443c-a75c-2fe8c4bcb635", "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9")
 
 
-def _wildcards(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _wildcards(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.manifest is None or seen.manifest.type not in _ROLES:
         return
     for index, one in enumerate(maps(seen.body, "rules")):
@@ -41,7 +41,7 @@ def _wildcards(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             )
 
 
-def _bindings(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _bindings(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.manifest is None or seen.manifest.type not in _BINDINGS:
         return
     if known(seen.body, "roleRef", "name") == "cluster-admin":
@@ -51,7 +51,7 @@ def _bindings(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(f"it grants rights to {subject['name']}", "name the users, groups or service accounts")
 
 
-def _cloud(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _cloud(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     remedy = "grant the permissions that its holders use, on the resources that they use"
     if seen.type in _AWS and _allows_all(at(seen.body, "policy")):
         yield Finding("it allows every action on every resource", remedy)

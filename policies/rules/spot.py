@@ -11,7 +11,7 @@ from stack_view.finding import Finding
 from stack_view.node_groups import Taint
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known, maps
+from stack_view.view import Resource, View, at, known, maps
 
 _DAEMON = ("apps", "DaemonSet")
 _TAINTS = (
@@ -26,7 +26,7 @@ _TRIED_AGAIN = ("Always", "OnError")
 """Argo's policies for a pod whose node was lost, which is an error and no failure."""
 
 
-def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _interruptible(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type == _DAEMON or _reads(seen) or _is_listed(seen, config):
         return
@@ -39,7 +39,8 @@ def _interruptible(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         if (taken or (blind and not groups)) and not (_saves(pod) or _is_tried_again(pod)):
             where = f"nodes of {', '.join(taken)}" if taken else "spot nodes"
             problem = (
-                f"`{pod.where}` may run on {where}, which the cloud may take at any time, and saves no checkpoints"
+                f"`{pod.dotted_path}` may run on {where}, which the cloud may take at any time, "
+                "and saves no checkpoints"
             )
             remedy = "set CHECKPOINT_DIR (`checkpoints`), remove the toleration, or list it in `interruptible`"
             yield Finding(problem, f"{remedy} in {view.config}")
@@ -55,16 +56,16 @@ def _is_tried_again(pod: pods.Pod) -> bool:
     return at(strategy or {}, "retryPolicy") in _TRIED_AGAIN and at(strategy or {}, "limit") not in (0, "0")
 
 
-def _reads(seen: Seen) -> bool:
+def _reads(seen: Resource) -> bool:
     return seen.parent is not None and seen.parent.type in _READS
 
 
-def _is_listed(seen: Seen, config: Config) -> bool:
+def _is_listed(seen: Resource, config: Config) -> bool:
     name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["interruptible"])
 
 
-def _tainted(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     for each in node_groups.groups(view):
         if each.spot and all(accelerators.is_named(taint.key) for taint in each.taints):
             problem = "its spot nodes have no taint, so that every pod may run there and end with them"

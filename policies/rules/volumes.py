@@ -10,7 +10,7 @@ from gpu_usage.manifest import UNKNOWN, Manifest
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
 from stack_view.schemas import words
-from stack_view.view import Seen, View, at, known
+from stack_view.view import Resource, View, at, known
 
 _CLAIM = ("core", "PersistentVolumeClaim")
 _VOLUME = ("core", "PersistentVolume")
@@ -45,7 +45,7 @@ _BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrict
 _EVERYONE = ("allUsers", "allAuthenticatedUsers")
 
 
-def _claims(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _claims(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.type != _CLAIM or manifest.is_patch or seen.protected:
         return
@@ -56,7 +56,7 @@ def _claims(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"{remedy}; for data that may go, list it in `exempt` in {view.config}")
 
 
-def _given_up(seen: Seen, view: View) -> bool:
+def _given_up(seen: Resource, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
     parent = seen.parent
     return any(one.body.get("retain") is False for one in view.of(_OURS) if parent and one.urn == parent.urn)
@@ -74,7 +74,7 @@ def _retained(claim: Manifest, view: View) -> bool:
     )
 
 
-def _reclaim(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _reclaim(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     manifest = seen.manifest
     if manifest is None or manifest.is_patch:
         return
@@ -95,14 +95,14 @@ def _deletion_policy(manifest: Manifest) -> Any:
     return at(manifest.body, "deletionPolicy") or at(own, "deletionPolicy")
 
 
-def _snapshots(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _snapshots(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     named = any(fnmatchcase(seen.name, each) for each in config["required"])
     if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
 
-def _is_schedule(one: Seen, volume: Seen) -> bool:
+def _is_schedule(one: Resource, volume: Resource) -> bool:
     parent = one.parent
     below = parent is not None and parent.urn == volume.urn
     # The agent's CronJob is named after its volume.
@@ -110,14 +110,14 @@ def _is_schedule(one: Seen, volume: Seen) -> bool:
     return one.type in _SCHEDULES and (below or named)
 
 
-def _destroyed(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _destroyed(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type in _STORES and at(seen.body, "forceDestroy") not in (None, False):
         yield Finding("deleting it deletes all its objects", "remove `forceDestroy`")
     if seen.type in _STORES and at(seen.body, "deletionProtectionEnabled") is False:
         yield Finding("one command deletes it", "set `deletionProtectionEnabled: true`")
 
 
-def _public(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _public(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     body, remedy = seen.body, "close it, and give the readers rights of their own"
     for key in _BLOCKS if seen.type == _BLOCK else ():
         if at(body, key) is not True:
@@ -135,7 +135,7 @@ def _public(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
             yield Finding("every network reaches it", "set `networkRuleSet.defaultAction: Deny`")
 
 
-def _encryption(seen: Seen, view: View, config: Config) -> Iterator[Finding]:
+def _encryption(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if seen.type in _ENCRYPTED and at(seen.body, "encrypted") is not True:
         yield Finding("it is not encrypted", "set `encrypted: true`")
     manifest = seen.manifest

@@ -8,7 +8,7 @@ MOST = 5
 """Amounts that are named if there are more."""
 
 
-def named(amounts: Mapping[str, float]) -> str:
+def largest_first(amounts: Mapping[str, float]) -> str:
     """The amounts, from the largest: `a: 8, b: 4`, or the five largest and the number of the others."""
     rows = sorted(((amount, name) for name, amount in amounts.items() if amount), key=lambda row: (-row[0], row[1]))
     shown = [f"{name}: {amount:.12g}" for amount, name in rows[: MOST if len(rows) > MOST + 1 else len(rows)]]

@@ -12,7 +12,7 @@ from gpu_usage.usage import WORKLOADS
 
 from stack_view import node_groups, placement, pods, registered
 from stack_view.node_groups import Group
-from stack_view.view import Seen, View, at, known
+from stack_view.view import Resource, View, at, known
 
 NONE = "none"
 """The group of what has no team, queue or named accelerator."""
@@ -28,52 +28,52 @@ class Owners:
     """What is looked up to find an owner."""
 
     view: View
-    children: Mapping[str, list[Seen]]
+    children: Mapping[str, list[Resource]]
     groups: list[Group]
 
     @classmethod
     def of(cls, view: View) -> Owners:
         """The owners in a stack."""
-        children: dict[str, list[Seen]] = defaultdict(list)
+        children: dict[str, list[Resource]] = defaultdict(list)
         for seen in view.all:
             if seen.parent:
                 children[seen.parent.urn].append(seen)
         return cls(view, children, node_groups.groups(view))
 
-    def below(self, seen: Seen) -> Iterator[Seen]:
+    def below(self, seen: Resource) -> Iterator[Resource]:
         """The resource and all that it made."""
         yield seen
         for child in self.children[seen.urn]:
             yield from self.below(child)
 
-    def pods(self, seen: Seen) -> list[pods.Pod]:
+    def pods(self, seen: Resource) -> list[pods.Pod]:
         """The pods with accelerators of a resource, or of what it made."""
         return [pod for each in self.below(seen) for pod in pods.of(each) if pod.gpus]
 
-    def objects(self, seen: Seen) -> list[Seen]:
+    def objects(self, seen: Resource) -> list[Resource]:
         """The objects that have these pods; if none is known, what the resource made in a namespace, or itself."""
         below = [one for one in self.below(seen) if one.namespace]
         return [pod.seen for pod in self.pods(seen)] or below or [seen]
 
 
-def namespaces(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def namespaces(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the namespaces of a resource's pods. Here and below, where it does not tell a part, each has them all."""
     return dict.fromkeys((_namespace(one) for one in owners.objects(seen)), gpus)
 
 
-def _namespace(one: Seen) -> str:
+def _namespace(one: Resource) -> str:
     """Of an object, or of a notebook, whose objects are not of the stack."""
     own = registered.of(one, "namespace") if one.type == _NOTEBOOK else one.namespace
     return _plain(own or "default", "metadata.namespace")
 
 
-def teams(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def teams(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the teams of a resource's pods."""
     of_job = known(seen.body, "team") if seen.type in WORKLOADS else None
     return dict.fromkeys((_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(seen)), gpus)
 
 
-def _team(owners: Owners, one: Seen, label: str) -> str | None:
+def _team(owners: Owners, one: Resource, label: str) -> str | None:
     own = at(one.body, "metadata", "labels", label)
     namespace = _namespace(one)
     of_namespace = [
@@ -87,7 +87,7 @@ def _team(owners: Owners, one: Seen, label: str) -> str | None:
     return registered.teams(owners.view).get(namespace)
 
 
-def priorities(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def priorities(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the priorities of a resource's queues."""
     if seen.type in WORKLOADS:
         return _registered(seen, lambda request: [request["priority"]])
@@ -97,14 +97,14 @@ def priorities(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any])
     return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NONE for queue in found), gpus)
 
 
-def accelerators(owners: Owners, seen: Seen, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def accelerators(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the accelerators that a resource's pods may get."""
     if seen.type in WORKLOADS:
         return _registered(seen, lambda request: request["accelerators"])
     return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}, gpus)
 
 
-def _registered(workload: Seen, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:
+def _registered(workload: Resource, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:
     """GPUs by the groups of the requests that a workload registers."""
     found: Counter[str] = Counter()
     for request in registered.of(workload, "requests"):
@@ -118,7 +118,7 @@ def _accelerators(owners: Owners, pod: pods.Pod) -> set[str]:
     if having:
         return {each.accelerator for each in having if placement.selects(pod.spec, each, owners.groups)}
     wanted = known(pod.spec, "nodeSelector") or {}
-    return {_plain(wanted[key], f"{pod.where}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {NONE}
+    return {_plain(wanted[key], f"{pod.dotted_path}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {NONE}
 
 
 def _plain(value: Any, key: str) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, UncountableError, unknown, whole_number
 
-from stack_view.view import Seen, at, known, maps
+from stack_view.view import Resource, at, known, maps
 
 Machines = Mapping[str, int] | None
 """Accelerators of machines by their types; None where only matters whether they have any, which then count as one."""
@@ -175,7 +175,7 @@ READERS: Mapping[str, Callable[[Mapping[str, Any], Machines], Read]] = {
 }
 
 
-def reader(seen: Seen) -> Callable[[Mapping[str, Any], Machines], Read] | None:
+def reader(seen: Resource) -> Callable[[Mapping[str, Any], Machines], Read] | None:
     """How to read a resource; None if it is no node group. A patch is one if it changes machines or their number."""
     manifest = seen.manifest
     if manifest is None or manifest.type != ("karpenter.sh", "NodePool"):

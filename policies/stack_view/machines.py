@@ -10,7 +10,7 @@ from typing import Any
 from gpu_usage import accelerators
 from gpu_usage.manifest import Path, dotted
 
-from stack_view.view import Seen
+from stack_view.view import Resource
 
 _FIELDS = re.compile(
     r"(.*\.)?(.*(type|size|shape|sku|plan|flavor|machine|platform|preset)(s|id|name)?|sku\.name)", re.IGNORECASE
@@ -46,7 +46,7 @@ class Machine:
     """The resource to declare instead."""
 
 
-def of(seen: Seen) -> Machine | None:
+def of(seen: Resource) -> Machine | None:
     """The first machine with accelerators of a resource; None if it names none."""
     provider = seen.type.partition(":")[0]
     if provider in ("pulumi", "tensorplane") or (seen.manifest and not _GROUPS.fullmatch(seen.manifest.group)):

@@ -11,7 +11,7 @@ from gpu_usage.manifest import UncountableError, whole_number
 
 from stack_view import cloud_groups
 from stack_view.finding import Finding
-from stack_view.view import Seen, View, known
+from stack_view.view import Resource, View, known
 
 _OURS = "tensorplane:index:NodeGroup"
 # Taints of these effects keep pods out; PreferNoSchedule does not.
@@ -31,7 +31,7 @@ class Taint:
 class Group:
     """A node group when it is full."""
 
-    seen: Seen
+    seen: Resource
     accelerator: str
     gpus: int
     """Accelerators of all its nodes, TPU chips included."""
@@ -60,7 +60,7 @@ class Group:
         return self.accelerator.split(", ") if self.is_of_cloud else []
 
 
-def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Seen, Finding]]:
+def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Resource, Finding]]:
     """The groups, and the resources that may be groups with accelerators but do not tell how many."""
     for seen in view.all:
         try:
@@ -78,7 +78,7 @@ def groups(view: View) -> list[Group]:
     return [each for each in of(view, None) if isinstance(each, Group)]
 
 
-def _ours(seen: Seen) -> Group:
+def _ours(seen: Resource) -> Group:
     body = seen.body
     chips = sum(whole_number(known(body, key) or 0, (key,)) for key in ("gpusMax", "tpusMax"))
     usd = known(body, "hourlyUsdMax")
@@ -95,7 +95,7 @@ def _ours(seen: Seen) -> Group:
     )
 
 
-def _of_cloud(seen: Seen, read: cloud_groups.Read) -> Group:
+def _of_cloud(seen: Resource, read: cloud_groups.Read) -> Group:
     taints = tuple(Taint(*each) for each in read.taints if each[2] in _KEEPS_OUT)
     return Group(
         seen, read.machine, read.gpus * read.largest, read.spot, read.smallest, read.largest, read.labels, taints
@@ -108,7 +108,7 @@ def _written(taint: str) -> Taint:
     return Taint(key, value, effect)
 
 
-def is_owned(seen: Seen) -> bool:
+def is_owned(seen: Resource) -> bool:
     """Whether a component of tensorplane made it, whose NodeGroup is counted."""
     parent = seen.parent
     while parent is not None:

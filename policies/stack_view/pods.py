@@ -11,7 +11,7 @@ from gpu_usage import accelerators, fractions, pods
 from gpu_usage.manifest import Manifest, Path, dotted, part
 
 from stack_view import argo
-from stack_view.view import Seen, known, maps
+from stack_view.view import Resource, known, maps
 
 LISTS = ("containers", "initContainers", "ephemeralContainers")
 _NO_PODS = frozenset({("core", "ConfigMap"), ("core", "Secret"), ("apiextensions.k8s.io", "CustomResourceDefinition")})
@@ -30,13 +30,13 @@ _OWNERS = frozenset(
 class Pod:
     """One pod spec inside an object."""
 
-    seen: Seen
+    seen: Resource
     manifest: Manifest
     path: Path
     spec: Mapping[str, Any]
 
     @property
-    def where(self) -> str:
+    def dotted_path(self) -> str:
         """Its path in the object, for messages."""
         return dotted(self.path) or "the object"
 
@@ -44,20 +44,20 @@ class Pod:
         """Its containers of all lists, with their paths."""
         for key in LISTS:
             for one in maps(self.spec, key):
-                yield f"{self.where}.{key}[{one.get('name', '')}]", one
+                yield f"{self.dotted_path}.{key}[{one.get('name', '')}]", one
 
     @property
     def gpus(self) -> int:
         """Accelerators that one such pod requests, each container's sum; claims and shown devices are gpu-quota's."""
         return self.parts + sum(
-            accelerators.asked(part(one, "resources", self.path), (*self.path, "resources"))
+            accelerators.requested(part(one, "resources", self.path), (*self.path, "resources"))
             for _, one in self.containers()
         )
 
     @property
     def parts(self) -> int:
         """GPUs of which its annotations request a part."""
-        return fractions.asked(self.annotations, (*self.path, "metadata", "annotations"))
+        return fractions.requested(self.annotations, (*self.path, "metadata", "annotations"))
 
     @cached_property
     def annotations(self) -> Mapping[str, Any]:
@@ -78,12 +78,12 @@ def _at(value: Any, path: Path) -> Mapping[str, Any]:
 
 # Most rules ask for the pods of every object.
 @lru_cache(maxsize=20_000)
-def of(seen: Seen) -> list[Pod]:
+def of(seen: Resource) -> list[Pod]:
     """The pods of an object. Raises UncountableError if the object hides them behind an unknown value."""
     return list(_of(seen))
 
 
-def _of(seen: Seen) -> Iterator[Pod]:
+def _of(seen: Resource) -> Iterator[Pod]:
     manifest = seen.manifest
     if manifest is None or manifest.type in _NO_PODS:
         return
@@ -102,7 +102,7 @@ def _refuse_hidden(body: Mapping[str, Any]) -> None:
         known(job, "template", "spec", "template", "spec")
 
 
-def _in(seen: Seen, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
+def _in(seen: Resource, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
     if isinstance(value, dict):
         if pods.is_pod(value):
             yield Pod(seen, manifest, path, value)

@@ -6,12 +6,12 @@ from typing import Any
 
 from gpu_usage.manifest import UncountableError
 
-from stack_view.view import Seen, View, known
+from stack_view.view import Resource, View, known
 
 _NAMESPACE = "tensorplane:index:Namespace"
 
 
-def of(seen: Seen, key: str) -> Any:
+def of(seen: Resource, key: str) -> Any:
     """A value that this version always registers. Raises UncountableError for a component of an older one."""
     value = known(seen.body, key)
     if value is None:

@@ -12,7 +12,7 @@ from gpu_usage import facts_version
 from gpu_usage.manifest import UncountableError
 
 from stack_view.finding import Finding
-from stack_view.view import Seen, View
+from stack_view.view import Resource, View
 
 
 class Severity(StrEnum):
@@ -34,8 +34,8 @@ class Level(StrEnum):
 
 
 Config = Mapping[str, Any]
-Each = Callable[[Seen, View, Config], Iterable[Finding]]
-Whole = Callable[[View, Config], Iterable[tuple[Seen | None, Finding]]]
+Each = Callable[[Resource, View, Config], Iterable[Finding]]
+Whole = Callable[[View, Config], Iterable[tuple[Resource | None, Finding]]]
 
 NAMED = 5
 """Findings that are named if there are more."""
@@ -44,7 +44,7 @@ NAMED = 5
 def of_each(check: Each) -> Whole:
     """A rule about single resources. What it cannot read or know is a finding of that resource."""
 
-    def whole(view: View, config: Config) -> Iterator[tuple[Seen | None, Finding]]:
+    def whole(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
         for seen in view.all:
             for finding in _asked(check, seen, view, config):
                 yield seen, finding
@@ -52,7 +52,7 @@ def of_each(check: Each) -> Whole:
     return whole
 
 
-def _asked(check: Each, seen: Seen, view: View, config: Config) -> list[Finding]:
+def _asked(check: Each, seen: Resource, view: View, config: Config) -> list[Finding]:
     """The findings about a resource, or a finding that it cannot be judged."""
     try:
         return list(check(seen, view, config))
@@ -94,7 +94,7 @@ def _is_readable(view: View) -> bool:
     return facts_version.too_new(view.all) is None and not view.hidden
 
 
-def reported(view: View, found: list[tuple[Seen | None, Finding]]) -> Iterator[tuple[str, str]]:
+def reported(view: View, found: list[tuple[Resource | None, Finding]]) -> Iterator[tuple[str, str]]:
     """Each finding of a resource, or the largest and the number of the others; then those of the stack."""
     single = [(seen, finding) for seen, finding in found if seen]
     single.sort(key=lambda one: (-one[1].size, one[0].who))

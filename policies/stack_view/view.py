@@ -21,7 +21,7 @@ _OF_VERSION = re.compile(r"(azure-native:\w+)/v\d{8}\w*(:\w+)")
 
 
 @dataclass(eq=False)
-class Seen:
+class Resource:
     """One resource, as a rule sees it."""
 
     type: str
@@ -39,7 +39,7 @@ class Seen:
     """Whether the engine refuses to delete it."""
     hidden: bool
     """Whether the engine knows nothing of its properties yet."""
-    parent: Seen | None = None
+    parent: Resource | None = None
 
     @property
     def kind(self) -> str:
@@ -62,7 +62,7 @@ class Seen:
 class View:
     """The resources of a stack."""
 
-    all: list[Seen]
+    all: list[Resource]
 
     @classmethod
     def of_messages(cls, resources: Sequence[Any]) -> View:
@@ -73,31 +73,31 @@ class View:
             seen.parent = by_urn.get(message.parent)
         return cls(found)
 
-    def of(self, *tokens: str) -> Iterator[Seen]:
+    def of(self, *tokens: str) -> Iterator[Resource]:
         """The resources of these types."""
         return (one for token in tokens for one in self._by_type[token])
 
-    def kinds(self, *types: tuple[str, str]) -> Iterator[tuple[Seen, Manifest]]:
+    def kinds(self, *types: tuple[str, str]) -> Iterator[tuple[Resource, Manifest]]:
         """The Kubernetes objects of these groups and kinds."""
         return (one for each in types for one in self._by_kind[each])
 
     @cached_property
-    def _by_type(self) -> Mapping[str, list[Seen]]:
-        found: dict[str, list[Seen]] = defaultdict(list)
+    def _by_type(self) -> Mapping[str, list[Resource]]:
+        found: dict[str, list[Resource]] = defaultdict(list)
         for seen in self.all:
             found[seen.type].append(seen)
         return found
 
     @cached_property
-    def _by_kind(self) -> Mapping[tuple[str, str], list[tuple[Seen, Manifest]]]:
-        found: dict[tuple[str, str], list[tuple[Seen, Manifest]]] = defaultdict(list)
+    def _by_kind(self) -> Mapping[tuple[str, str], list[tuple[Resource, Manifest]]]:
+        found: dict[tuple[str, str], list[tuple[Resource, Manifest]]] = defaultdict(list)
         for seen in self.all:
             if seen.manifest:
                 found[seen.manifest.type].append((seen, seen.manifest))
         return found
 
     @cached_property
-    def hidden(self) -> list[Seen]:
+    def hidden(self) -> list[Resource]:
         """The resources of which this preview shows nothing."""
         return [seen for seen in self.all if seen.hidden]
 
@@ -124,7 +124,7 @@ class View:
         return f"policies/config.{self.stack}.json"
 
 
-def _seen(message: Any) -> Seen:
+def _seen(message: Any) -> Resource:
     body: Mapping[str, Any] = {}
     manifest, fault = None, None
     try:
@@ -137,7 +137,7 @@ def _seen(message: Any) -> Seen:
         fault = UncountableError(problem, "write it as Kubernetes documents it")
     protected, hidden = message.options.protect, _is_hidden(message)
     token = _OF_VERSION.sub(r"\1\2", message.type)
-    return Seen(token, message.urn, message.name, body, manifest, fault, protected, hidden)
+    return Resource(token, message.urn, message.name, body, manifest, fault, protected, hidden)
 
 
 def _is_hidden(message: Any) -> bool:

@@ -43,10 +43,10 @@ def fetch(folder: Path, archive: Path) -> None:
     """Unpack an archive, and put the folders of the model's versions into this folder."""
     unpacked = folder / ".unpacked"
     _unpack(archive, unpacked)
-    place(folder, unpacked)
+    move_versions(folder, unpacked)
 
 
-def place(folder: Path, found: Path) -> None:
+def move_versions(folder: Path, found: Path) -> None:
     """Move the folders of versions into this folder, by their numbers; a SavedModel alone is version 1."""
     versions = dict(_versions(found))
     if not versions:
@@ -162,7 +162,7 @@ def main(arguments: Sequence[str]) -> str:
         if not archive.exists():
             raise NoModelError("is empty")
         if archive.is_dir():
-            place(asked.folder, archive)
+            move_versions(asked.folder, archive)
         else:
             if asked.sha256:
                 verify(archive, asked.sha256)

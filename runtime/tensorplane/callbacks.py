@@ -100,7 +100,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             self._continue(self._folder)
         self._iterator.batches.trains = True
         if self._folder is not None:
-            self._reads.enter_context(other_readers.told(self._iterator.batches.dataset))
+            self._reads.enter_context(other_readers.report_other_readers(self._iterator.batches.dataset))
         if several(self.model.distribute_strategy) and (self.resumed is None or first_batch.has_own_step(self.model)):
             self._exchange.check = self._compare
         length = self._iterator.num_batches

@@ -54,7 +54,7 @@ class Meter:
         def now() -> tf.Tensor:
             return tf.timestamp() if times else tf.constant(0.0, tf.float64)
 
-        def counted(began: tf.Tensor, batch: Any) -> Any:
+        def add_wait(began: tf.Tensor, batch: Any) -> Any:
             facts = tf.stack([tf.cast(rows(batch), tf.float64), now() - began])
             tf.raw_ops.AssignAddVariableOp(resource=self._counted, value=facts)
             return batch
@@ -64,7 +64,7 @@ class Meter:
         # TensorFlow would read ahead after the count, and the reader's wait would not be what is measured; so it reads
         # ahead before.
         options.experimental_optimization.inject_prefetch = False
-        return tf.data.Dataset.zip(clock, dataset.prefetch(tf.data.AUTOTUNE)).map(counted).with_options(options)
+        return tf.data.Dataset.zip(clock, dataset.prefetch(tf.data.AUTOTUNE)).map(add_wait).with_options(options)
 
     def take(self) -> tuple[float, float]:
         """Examples and seconds since the last call."""

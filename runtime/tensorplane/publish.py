@@ -68,14 +68,14 @@ def _model_dir() -> Path:
 
 
 def _published(write: Callable[[Path], object], base: Path, run: str, metrics: Mapping[str, float] | None) -> int:
-    def described(draft: Path) -> None:
+    def write_with_lineage(draft: Path) -> None:
         write(draft)
         (draft / lineage.FILE).parent.mkdir(exist_ok=True)
         (draft / lineage.FILE).write_text(json.dumps(lineage.record(run, metrics), indent=2) + "\n")
         job_files.write_archive(draft / lineage.CODE)
         _describe_content(draft)
 
-    return model_versions.add(described, base, run, is_ours=run_folder.is_ours)
+    return model_versions.add(write_with_lineage, base, run, is_ours=run_folder.is_ours)
 
 
 def _describe_content(draft: Path) -> None:

@@ -118,7 +118,7 @@ class Recorder:
                 self._add_partitions()
             if not self._waiting:
                 wait = min(POLL_SECONDS, window.seconds_left)
-                self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.room), wait))
+                self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.free_records), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
                 if (end := kafka_consumer.end_of(message)) is not None:

@@ -46,7 +46,7 @@ class Window:
         self.size += len(value or b"")
 
     @property
-    def room(self) -> int:
+    def free_records(self) -> int:
         """How many more records it may have."""
         return max(0, self.limits.records - self.records)
 
@@ -59,7 +59,7 @@ class Window:
     @property
     def is_over(self) -> bool:
         """Whether it has records and a limit is reached."""
-        return self.records > 0 and (not self.room or self.size >= self.limits.size or not self.seconds_left)
+        return self.records > 0 and (not self.free_records or self.size >= self.limits.size or not self.seconds_left)
 
     @property
     def after(self) -> dict[int, int]:

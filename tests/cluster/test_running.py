@@ -19,7 +19,7 @@ from embedded import cluster
 from embedded.cluster import network, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.supervisor import Supervisor
 from embedded.instance import Instance
 from tests.cluster import shell
@@ -128,8 +128,8 @@ def test_a_pod_reaches_neither_the_host_nor_beyond(
 def test_the_image_of_a_pod_is_pinned_once_it_is_imported(instance: Instance, shell_pod: shell.Pod) -> None:
     alive = processes.find(instance)
     assert alive
-    assert shell.IMAGE in ImageStore(Places(instance), alive).digests()
-    address = str(alive.path(Places(instance).containerd_socket))
+    assert shell.IMAGE in ImageStore(NodePaths(instance), alive).digests()
+    address = str(alive.path(NodePaths(instance).containerd_socket))
     listed = run(str(tools().path("ctr")), "--namespace", "k8s.io", "--address", address, "images", "list")
     [line] = [line for line in listed.splitlines() if line.startswith(f"{shell.IMAGE} ")]
     assert "io.cri-containerd.pinned=pinned" in line
@@ -146,7 +146,7 @@ def test_starting_again_changes_nothing(instance: Instance, kube: Kube, shell_po
     def state() -> object:
         alive = processes.find(instance)
         assert alive
-        supervised = Supervisor(alive.path(Places(instance).supervisor_socket)).states().values()
+        supervised = Supervisor(alive.path(NodePaths(instance).supervisor_socket)).states().values()
         deployments = kube.items("/apis/apps/v1/deployments")
         return (
             {each.name: each.pid for each in supervised},

@@ -14,8 +14,8 @@ from embedded.csi.failover import Failover
 from embedded.csi.growth import Guard
 from embedded.csi.mirror import Mirror
 from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import Asked
-from embedded.csi.store import NOTHING, Kept, Store
+from embedded.csi.sizes import SizeRange
+from embedded.csi.store import NOTHING, Store, VolumeRecord
 from tests.csi.private import mount_memory, privately
 
 MIB = 1 << 20
@@ -33,7 +33,7 @@ def fill(folder: Path) -> None:
     pool.make_and_mount(folder / "volumes.btrfs", folder / "pool", FILE_GIB)
     (folder / "mirror").mkdir()
     store, mirror = Store(folder / "pool"), Store(folder / "mirror")
-    guard, volume = Guard(store), store.create_volume("data", Asked(1024 * MIB), None, Kept(60, "lab/data"))
+    guard, volume = Guard(store), store.create_volume("data", SizeRange(1024 * MIB), None, VolumeRecord(60, "lab/data"))
     Mirror(store, mirror).copy(volume)
     written = 0
     with (store.path(volume) / "file").open("wb") as file:
@@ -47,11 +47,11 @@ def fill(folder: Path) -> None:
         assert stopped.value.errno == errno.EDQUOT
         assert capacity.free_bytes(store.pool) > capacity.RESERVE // 2
         for refused in (
-            lambda: store.create_volume("more", Asked(), None),
+            lambda: store.create_volume("more", SizeRange(), None),
             lambda: store.create_snapshot("more", "data"),
-            lambda: store.expand_volume("data", Asked(2000 * MIB)),
+            lambda: store.expand_volume("data", SizeRange(2000 * MIB)),
             lambda: Mirror(store, mirror).copy(volume),
-            lambda: Failover(store, mirror).create_volume("again", Asked(), "lab/data", NOTHING),
+            lambda: Failover(store, mirror).create_volume("again", SizeRange(), "lab/data", NOTHING),
         ):
             with pytest.raises(Refusal, match="MiB left, but 64 MiB are reserved") as answer:
                 refused()

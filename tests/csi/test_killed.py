@@ -12,11 +12,11 @@ import pytest
 from embedded.csi.failover import Failover
 from embedded.csi.mirror import Mirror
 from embedded.csi.records import Source, Volume
-from embedded.csi.sizes import Asked
-from embedded.csi.store import Kept, Store
+from embedded.csi.sizes import SizeRange
+from embedded.csi.store import Store, VolumeRecord
 from tests.csi.dying import FOLDERS, watched
 
-ANY = Asked()
+ANY = SizeRange()
 
 
 class Killed(BaseException):
@@ -56,7 +56,7 @@ def snapshot(store: Store) -> None:
 
 
 def expand(store: Store) -> None:
-    store.expand_volume("first", Asked(2 << 30))
+    store.expand_volume("first", SizeRange(2 << 30))
 
 
 def content(store: Store) -> dict[str, Any]:
@@ -142,7 +142,7 @@ def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
         Mirror(store, target).copy(store.volume("first"))
 
     def copy_twice(store: Store, target: Store) -> None:
-        store.modify_volume("first", Kept(60))
+        store.modify_volume("first", VolumeRecord(60))
         copy(store, target)
         copy(store, target)
 
@@ -159,7 +159,7 @@ def test_a_copy_to_a_second_pool_that_is_killed_anywhere_is_whole_or_not_there(
 def test_a_failover_that_is_killed_anywhere_is_finished_by_repeating_it(
     in_memory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept = Kept(60, "lab/models")
+    kept = VolumeRecord(60, "lab/models")
 
     def lose(store: Store, target: Store) -> None:
         Mirror(store, target).copy(store.modify_volume("first", kept))

@@ -13,14 +13,14 @@ import pytest
 from embedded.csi import pool
 from embedded.csi.mirror import Mirror
 from embedded.csi.records import Source
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 from embedded.csi.storage import Btrfs
-from embedded.csi.store import Kept, Store
+from embedded.csi.store import Store, VolumeRecord
 from tests.csi.driver import Driver
 from tests.csi.private import mount_memory, privately
 from tests.support.waiting import eventually
 
-ANY = Asked()
+ANY = SizeRange()
 MIB = 1 << 20
 
 
@@ -28,7 +28,7 @@ def there_and_back(folder: Path) -> None:
     """A volume is copied twice, lost, taken over by the second pool, changed there and brought back."""
     store, target = Store(folder / "pool"), Store(folder / "mirror")
     there, back = Mirror(store, target), Mirror(target, store)
-    volume = store.create_volume("data", Asked(64 * MIB), None, Kept(60))
+    volume = store.create_volume("data", SizeRange(64 * MIB), None, VolumeRecord(60))
     (store.path(volume) / "old").write_bytes(os.urandom(20 * MIB))
     first = there.copy(volume)
     (store.path(volume) / "new").write_text("1")
@@ -141,12 +141,12 @@ def test_what_the_next_copy_is_compared_with_goes_with_the_volume_or_its_mirror(
 def test_a_claim_is_of_one_volume_and_the_earlier_one_is_copied_no_more(folder: Path) -> None:
     store = Store(folder / "pool")
     for name in ("old", "new"):
-        store.create_volume(name, ANY, None, Kept(60, "lab/models"))
+        store.create_volume(name, ANY, None, VolumeRecord(60, "lab/models"))
     assert [(one.id, one.claim, one.mirror_seconds) for one in store.all_volumes()] == [
         ("old", "", 0),
         ("new", "lab/models", 60),
     ]
-    store.modify_volume("old", Kept(claim="lab/models"))
+    store.modify_volume("old", VolumeRecord(claim="lab/models"))
     assert {one.id: one.claim for one in store.all_volumes()} == {"old": "lab/models", "new": ""}
 
 

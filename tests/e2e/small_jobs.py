@@ -163,7 +163,7 @@ class Running:
 
 
 def _task(pod: Mapping[str, Any]) -> str:
-    role, index = jobset_api.place(dict(pod))
+    role, index = jobset_api.role_and_index(dict(pod))
     return f"{role}-{index}"
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from core.kube import Kube
 from core.step import Step
 from embedded.cluster import processes
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from tests.e2e.conftest import Deployed
 from tests.support.waiting import eventually
 
@@ -79,4 +79,4 @@ def volume_folder(deployed: Deployed, namespace: str, claim: str) -> Path:
     volume = deployed.kube.get(f"/api/v1/persistentvolumes/{eventually(bound)}") or {}
     alive = processes.find(deployed.instance)
     assert alive
-    return alive.path(Places(deployed.instance).pool) / "volumes" / str(volume["spec"]["csi"]["volumeHandle"])
+    return alive.path(NodePaths(deployed.instance).pool) / "volumes" / str(volume["spec"]["csi"]["volumeHandle"])

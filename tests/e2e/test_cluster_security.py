@@ -17,7 +17,7 @@ from embedded.cluster import cgroups, dns, processes
 from embedded.cluster.host import run
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 from tests.support.waiting import PATIENT_SECONDS, eventually
 from toolchain import tools
@@ -130,11 +130,11 @@ def test_a_namespace_without_a_level_takes_no_privileged_pod(api: Objects) -> No
 def test_images_are_imported_once_and_never_collected(instance: Instance) -> None:
     alive = processes.find(instance)
     assert alive
-    store = ImageStore(Places(instance), alive)
+    store = ImageStore(NodePaths(instance), alive)
     needed = (SANDBOX_IMAGE, dns.IMAGE)
     assert set(needed) <= store.digests().keys()
     assert store.load(needed, Step("images")) == []
-    address = str(alive.path(Places(instance).containerd_socket))
+    address = str(alive.path(NodePaths(instance).containerd_socket))
     listed = run(str(tools().path("ctr")), "--namespace", "k8s.io", "--address", address, "images", "list")
     for name in needed:
         [line] = [line for line in listed.splitlines() if line.startswith(f"{name} ")]

@@ -25,7 +25,7 @@ from cli.commands.tensorboard import command as board
 from components.base.settings import Settings
 from core.errors import UserError
 from embedded.cluster import pool
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from stack_file import read
 from tests.e2e import stacks
 from tests.e2e.conftest import Deployed
@@ -115,7 +115,7 @@ def test_a_folder_goes_to_a_volume_and_back_and_an_interrupted_copy_goes_on(
 
 def test_a_volume_is_mounted_on_the_machine_until_the_cluster_stops(deployed: Deployed, tmp_path: Path) -> None:
     (tmp_path / "note").write_text("from a pod")
-    mounted, again, at = tmp_path / "mounted", tmp_path / "again", Places(deployed.instance)
+    mounted, again, at = tmp_path / "mounted", tmp_path / "again", NodePaths(deployed.instance)
     try:
         told = command.output(tmp_path, "volumes", "mount", "models", "mounted")
         assert told == f"{mounted}: volume models, mounted; unmount it with: umount {mounted}\n"

@@ -133,7 +133,7 @@ def _against_sdk(made: Rendered) -> Iterator[str]:
             kind = Sdk(package).resource(each.type)
             for wrong in sdk_check.inputs(_counted(each.inputs), kind.arguments, kind.name):
                 if wrong.certain:
-                    yield f"{each.type} {each.name} {wrong.place}: {wrong.reason}"
+                    yield f"{each.type} {each.name} {wrong.rendered_path}: {wrong.reason}"
 
 
 def _twice(made: Rendered) -> Iterator[str]:

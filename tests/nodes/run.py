@@ -59,7 +59,7 @@ class Run:
 
     def chief(self) -> dict[str, Any] | None:
         """The pod that saves and publishes, once it has a node."""
-        found = [each for each in self.pods() if jobset_api.place(each) == (self._writes, 0)]
+        found = [each for each in self.pods() if jobset_api.role_and_index(each) == (self._writes, 0)]
         here = [each for each in found if each["spec"].get("nodeName") and "deletionTimestamp" not in each["metadata"]]
         return here[0] if here else None
 

@@ -120,7 +120,8 @@ def doubled(pods: list[dict[str, Any]]) -> set[str]:
     ]
     of_jobs = [each for each in living if "jobset.sigs.k8s.io/jobset-name" in each["metadata"].get("labels", {})]
     places = Counter(
-        (each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *jobset_api.place(each)) for each in of_jobs
+        (each["metadata"]["labels"]["jobset.sigs.k8s.io/jobset-name"], *jobset_api.role_and_index(each))
+        for each in of_jobs
     )
     return {f"{name} {role} {index}" for (name, role, index), count in places.items() if count > 1}
 

@@ -18,7 +18,7 @@ from tests.preview.conftest import PACKAGES
 _ANYTHING = frozenset({"template"})
 
 
-def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.Wrong]:
+def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.InputProblem]:
     found = Sdk(kind.partition(":")[0]).resource(kind)
     return check.inputs(inputs, found.arguments, found.name)
 
@@ -30,7 +30,9 @@ def test_all_clouds_are_among_them() -> None:
 @pytest.mark.parametrize("name", STACKS)
 def test_it_keeps_to_the_types_of_its_clouds_sdk(name: str) -> None:
     wrong = [
-        f"{kind}: {each.place}: {each.reason}" for kind, inputs in registered(name) for each in _wrong(kind, inputs)
+        f"{kind}: {each.rendered_path}: {each.reason}"
+        for kind, inputs in registered(name)
+        for each in _wrong(kind, inputs)
     ]
     assert wrong == []
 

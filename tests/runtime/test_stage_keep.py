@@ -57,10 +57,10 @@ def test_a_pod_of_a_plan_before_whose_part_has_a_result_changes_nothing(volume: 
     out.mkdir()
     (out / "a").write_text("ONE")
     plan.plan(stage, "words-1", {"texts": version})
-    assert steps.kept(stage, "words-1", "0", out).said == "item=0 files=1"
+    assert steps.keep_result(stage, "words-1", "0", out).said == "item=0 files=1"
     assert plan.plan(stage, "words-1", {"texts": version}) == []
     (out / "a").write_text("another")
-    assert steps.kept(stage, "words-1", "0", out).said == "item=0 result=unchanged"
+    assert steps.keep_result(stage, "words-1", "0", out).said == "item=0 result=unchanged"
     commit(stage, "words-1")
     assert volume.files() == {"a": "ONE"}
 
@@ -105,7 +105,7 @@ def test_a_result_that_does_not_fit_is_refused_with_the_sizes(volume: Volume, tm
         rf"^upper: the result of part 0 for made \(3 MiB\) does not fit on its volume, {free}; make the volume larger"
     )
     with _broken(Results, "keep", full), pytest.raises(Refused, match=expected):
-        steps.kept(stage, "words-1", "0", out)
+        steps.keep_result(stage, "words-1", "0", out)
 
 
 @contextlib.contextmanager

@@ -84,7 +84,7 @@ def machines(deployed: Deployed) -> Fleet:
     """What the stack makes of its node groups."""
     groups: dict[str, Any] = deployed.settings["config"]["tensorplane:nodeGroups"]
     parsed = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in groups.items()}
-    found, faults = fleet.of(parsed, Embedded().site)
+    found, faults = fleet.of(parsed, Embedded().cluster_properties)
     assert not faults
     return found
 

@@ -13,7 +13,7 @@ from typing import Any
 from core.kube import Kube
 from core.kube_objects import Objects
 from embedded.cluster import csi, processes, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.csi.contract import DRIVER
@@ -128,20 +128,20 @@ class Claims:
     @property
     def pool(self) -> Path:
         """Where the driver keeps volumes, as this process sees it."""
-        return self._alive.path(Places(self.instance).pool)
+        return self._alive.path(NodePaths(self.instance).pool)
 
     def copied(self, name: str) -> list[str]:
         """What files of this name hold in the second pool's copies, which come and go meanwhile."""
         found = []
         with contextlib.suppress(FileNotFoundError):
-            for file in self._alive.path(Places(self.instance).mirror).glob(f"snapshots/[!.]*/{name}"):
+            for file in self._alive.path(NodePaths(self.instance).mirror).glob(f"snapshots/[!.]*/{name}"):
                 found.append(file.read_text())
         return found
 
     @property
     def supervised(self) -> Supervisor:
         """What runs the driver and starts it again."""
-        return Supervisor(self._alive.path(Places(self.instance).supervisor_socket))
+        return Supervisor(self._alive.path(NodePaths(self.instance).supervisor_socket))
 
     def kill_driver(self) -> None:
         """Ends the driver at once, wherever it is."""
@@ -152,7 +152,7 @@ class Claims:
 
     def until_driver_runs(self) -> None:
         """Waits until the driver that was killed is there again, for good: supervisord takes a second to say so."""
-        socket = self._alive.path(Places(self.instance).supervisor_socket)
+        socket = self._alive.path(NodePaths(self.instance).supervisor_socket)
         eventually(lambda: supervisor.all_running(socket))
 
     def pod(self, name: str, claim: str) -> Callable[..., str]:

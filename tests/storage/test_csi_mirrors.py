@@ -10,7 +10,7 @@ import pytest
 
 from cli.commands.volumes import leftovers, objects
 from embedded.cluster import csi, kubeconfig
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.csi.api import Api
 from embedded.csi.mirror_annotations import AT, MIRROR
 from tests.storage import kubectl
@@ -46,7 +46,7 @@ def test_a_volume_that_comes_back_to_its_claim_is_mirrored_again(claims: Claims)
 
 def test_the_driver_changes_what_it_says_of_mirrors_and_nothing_else(claims: Claims) -> None:
     volume = claims.claim("narrow")["spec"]["volumeName"]
-    keys = Places(claims.instance).keys
+    keys = NodePaths(claims.instance).keys
     driver = Api(kubeconfig.server(claims.instance), keys / "ca.crt", keys / f"{csi.DRIVER_PROGRAM}.pem")
 
     def is_refused() -> bool:

@@ -18,7 +18,7 @@ from core.kube_objects import Objects
 from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.instance import Instance
 from tests.cluster import shell
@@ -54,7 +54,7 @@ def test_stopping_leaves_nothing_and_starting_again_has_every_byte(claims: Claim
     instance = claims.instance
     cluster.stop(instance)
     assert stopping.residue(instance) == []
-    assert pool.loop_devices(Places(instance)) == []
+    assert pool.loop_devices(NodePaths(instance)) == []
     cluster.start(instance, Step("cluster"))
     claims.kube.delete(f"{PODS}/writer")
     claims.until_gone(f"{PODS}/writer")
@@ -113,7 +113,7 @@ def wait_for_a_copy(stack: Declared, name: str, written: str) -> None:
 def lose_the_pool(claims: Claims) -> None:
     """The disk of the first pool is gone; the cluster starts with an empty one."""
     cluster.stop(claims.instance)
-    Places(claims.instance).pool_file.unlink()
+    NodePaths(claims.instance).pool_file.unlink()
     cluster.start(claims.instance, Step("cluster"))
 
 
@@ -125,7 +125,7 @@ def metrics(claims: Claims, account: str) -> str:
         f"https://{claims.instance.node_ip}:{csi.METRICS_PORT}/metrics",
         headers={"Authorization": f"Bearer {asked.status.token}"},
     )
-    trusting = ssl.create_default_context(cafile=str(Places(claims.instance).keys / "ca.crt"))
+    trusting = ssl.create_default_context(cafile=str(NodePaths(claims.instance).keys / "ca.crt"))
     with urllib.request.urlopen(request, context=trusting) as answer:
         return str(answer.read().decode())
 

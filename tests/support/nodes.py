@@ -29,8 +29,8 @@ from core.kube import Kube
 from embedded.cluster import cgroups, processes
 from embedded.cluster.host import run
 from embedded.cluster.network import UPLINK
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import Node
-from embedded.cluster.places import Places
 from embedded.cluster.processes import Alive
 from embedded.cluster.supervisor import Supervisor
 from embedded.instance import Instance
@@ -52,7 +52,7 @@ class RealNode:
     """One of them, by its number, from 1."""
 
     def __init__(self, instance: Instance, number: int) -> None:
-        self._first, self._at = Places(instance), Places(instance, number)
+        self._first, self._at = NodePaths(instance), NodePaths(instance, number)
         self._node = Node(instance, number)
         self.name = self._node.name
 

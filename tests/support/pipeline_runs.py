@@ -292,7 +292,7 @@ def prices() -> Prices:
         "cpu": NodeGroupArgs.model_validate({"machine": "m7i.2xlarge", "min": 1, "max": 4}),
         "old": NodeGroupArgs.model_validate({"accelerator": "t4", "perNode": 1, "min": 0, "max": 4}),
     }
-    machines, wrong = fleet.of(groups, Eks(region="us-west-2").site)
+    machines, wrong = fleet.of(groups, Eks(region="us-west-2").cluster_properties)
     assert not wrong
     return Prices(machines, PipelineSettings.model_validate({"stages": STAGES}).stages)
 

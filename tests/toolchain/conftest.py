@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from core.step import Step
-from toolchain import golang, places
+from toolchain import golang, tool_folders
 from toolchain.go_module import GoModule
 from toolchain.golang import Go
 
@@ -81,7 +81,7 @@ def only_on_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..
         for program in (*own, *programs):
             (folder / program.name).symlink_to(program)
         monkeypatch.setenv("PATH", str(folder))
-        monkeypatch.setattr(places, "_SYSTEM", ())
+        monkeypatch.setattr(tool_folders, "_SYSTEM", ())
         return folder
 
     return reduce

@@ -13,7 +13,7 @@ from components.clusters.settings import ClusterArgs
 from components.gpu_runtime import NAMESPACE
 from components.gpu_runtime.plugin import Plugin
 from components.node_groups import fleet
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from core.step import Step
@@ -41,7 +41,7 @@ def chart() -> Path:
 
 def machines(groups: dict[str, dict[str, Any]]) -> Fleet:
     parsed = {name: NodeGroupArgs.model_validate(given) for name, given in groups.items()}
-    found, faults = fleet.of(parsed, Site("existing", None, None))
+    found, faults = fleet.of(parsed, ClusterProperties("existing", None, None))
     assert not faults
     return found
 

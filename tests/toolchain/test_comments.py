@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from cli.commands.preview import render
-from cli.commands.preview.report import Change, Property, Report, Verdict
+from cli.commands.preview.report import Change, PolicyResult, Property, Report
 from cli.commands.preview.section import CUT
 from core.paths import PROJECT
 from driver.update.data_at_risk import Risk
@@ -38,7 +38,7 @@ def _report(stack: str, resources: int, text: str = "a" * 40, *, loses: bool = F
     changes = tuple(Change("update", "apps/v1:Deployment", f"server-{each.path}", (each,)) for each in properties)
     risk = Risk("volume models is deleted; add `acknowledge: {deleteVolume: [models]}`", stops=True)
     risks = (risk,) if loses else ()
-    refused = (Verdict("gpu-quota", "tensorplane 0.1.0", "mandatory", (f"the quota of {stack} is 0",)),)
+    refused = (PolicyResult("gpu-quota", "tensorplane 0.1.0", "mandatory", (f"the quota of {stack} is 0",)),)
     return render.markdown(Report(stack, changes, verdicts=refused, risks=risks, warnings=(text,), failed=True))
 
 

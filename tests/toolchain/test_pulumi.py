@@ -55,7 +55,7 @@ def test_the_environments_own_link_is_not_the_users(
     (tmp_path / "venv" / "bin").mkdir(parents=True)
     script(tmp_path / "venv" / "bin" / "pulumi", "echo v3.999.1")
     monkeypatch.setenv("PATH", str(tmp_path / "venv" / "bin"))
-    monkeypatch.setattr("toolchain.places._SYSTEM", ())
+    monkeypatch.setattr("toolchain.tool_folders._SYSTEM", ())
     monkeypatch.setattr(sys, "prefix", str(tmp_path / "venv"))
     assert pulumi.find() is None
 

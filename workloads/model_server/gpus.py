@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 
 from components.base.model import Resources
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem
 from components.catalog import GPU_RESOURCE
 from components.node_groups.fleet import Fleet
@@ -27,10 +27,10 @@ def reserved_memory(settings: ServerSettings, fleet: Fleet) -> float | None:
     """The part that each pod reserves; None for all of it."""
     if settings.gpu_memory_fraction is not None:
         return settings.gpu_memory_fraction
-    return equal_share(max(shared_by(settings.resources, fleet).values(), default=1))
+    return gpu_share(max(shared_by(settings.resources, fleet).values(), default=1))
 
 
-def equal_share(pods: int) -> float | None:
+def gpu_share(pods: int) -> float | None:
     """The part of each of these pods on one GPU, in thousandths, rounded down; None for all of it."""
     return math.floor(1000 / pods) / 1000 if pods > 1 else None
 
@@ -71,7 +71,7 @@ def _memory_problem(group: str, together: _Pods, largest: Key) -> Problem:
         f" memory ({', '.join(parts)})"
     )
     given = (("nodeGroups",), *dict.fromkeys(at for _, at in together))
-    remedy = f"set {equal_share(len(together)):g} or less"
+    remedy = f"set {gpu_share(len(together)):g} or less"
     return Problem((*largest, "gpuMemoryFraction"), f"{reason}; {remedy}", given=given)
 
 
@@ -91,7 +91,7 @@ def check_capacity(workloads: Mapping[Key, WorkloadArgs], fleet: Fleet) -> Itera
             largest = max(inside, key=lambda at: held[at])
             key = pods[largest][0].count_at
             names = ", ".join(at[-1] for at in inside)
-            reason = f"servers {names} use {counted(total, 'GPU')} at once, but node groups"
+            reason = f"servers {names} use {number_of(total, 'GPU')} at once, but node groups"
             given = (("nodeGroups",), *inside)
             yield Problem(
                 (*largest, *key),

@@ -48,7 +48,7 @@ class Serving:
             self.platform.cluster.args,
             fetched_model_manifest.code(self.owner.name, sources.model_fetcher()),
         )
-        return Fetching(models, code, cluster.images.python, cluster.place)
+        return Fetching(models, code, cluster.images.python, cluster.catalog_region)
 
     @cached_property
     def page(self) -> Owner:

@@ -21,7 +21,7 @@ from workloads.pipeline import checks as pipeline_checks
 from workloads.pipeline import executor
 from workloads.pipeline import manifest as manifests
 from workloads.pipeline.context import pipeline_context
-from workloads.pipeline.settings import PipelineSettings, StageArgs, named
+from workloads.pipeline.settings import PipelineSettings, StageArgs, source_name
 from workloads.pipeline.steps import component as steps_component
 from workloads.pipeline.triggers import component as triggers_component
 from workloads.pods import pod_sets
@@ -232,7 +232,7 @@ def _dag(args: PipelineArgs, known: manifests.PipelineContext) -> dict[str, regi
     for name, stage in args.stages.items():
         found[name] = registered.PipelineStage(
             after=sorted(set(args.before(stage).values())),
-            reads=sorted(named(one) for one in stage.inputs.values()),
+            reads=sorted(source_name(one) for one in stage.inputs.values()),
             writes=stage.output,
             queue=stage.queue_of_pods or "",
             gpus=gpus.get(name, 0),

@@ -206,10 +206,10 @@ class PipelineSettings(Model):
             found.update({parameter(one): one for name, one in stage.inputs.items() if name not in made})
         return dict(sorted(found.items()))
 
-    def counted(self, trigger: TriggerArgs) -> list[str]:
+    def trigger_sources(self, trigger: TriggerArgs) -> list[str]:
         """The parameters of a run whose datasets a trigger counts. Unknown names are left out."""
         asked = trigger.datasets
-        return [name for name, one in self.sources.items() if asked is None or named(one) in asked]
+        return [name for name, one in self.sources.items() if asked is None or source_name(one) in asked]
 
     @property
     def published_to(self) -> list[str]:
@@ -229,7 +229,7 @@ class PipelineSettings(Model):
         return sorted({one.dataset for stage in stages for one in stage.inputs.values()} | {*self.writers})
 
 
-def named(source: StageInput) -> str:
+def source_name(source: StageInput) -> str:
     """A source as DATASET, or DATASET@BRANCH."""
     return source.dataset if source.branch == MAIN else f"{source.dataset}@{source.branch}"
 

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any
 
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem, did_you_mean
 from workloads.training_job import tf_config
 from workloads.training_job.launcher import PYTHON
@@ -46,7 +46,7 @@ def check_cluster_size(run: str, roles: Sequence[Role], at: Key) -> Iterator[Pro
         if "value" in variable
     ]
     if (size := max(sizes)) > MOST_BYTES_OF_VARIABLE:
-        pods = counted(sum(role.replicas for role in listed), "pod")
+        pods = number_of(sum(role.replicas for role in listed), "pod")
         reason = f"TF_CONFIG of {pods} has {size:,} bytes, more than the {MOST_BYTES_OF_VARIABLE:,} that Linux allows"
         yield Problem((*at, *most.count_at), f"{reason}; set fewer pods, or shorten the job's name", given=(at,))
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from components.base.problems import Key, Problem
 from workloads.family import WorkloadArgs
-from workloads.pipeline.settings import MAIN, PipelineSettings, named
+from workloads.pipeline.settings import MAIN, PipelineSettings, source_name
 from workloads.pipeline.triggers.settings import TriggerArgs
 from workloads.recorder.settings import RecorderSettings
 from workloads.rules import circles
@@ -124,5 +124,5 @@ def _is_enough(pipeline: PipelineSettings, trigger: TriggerArgs, written: Collec
     really changed, may come to rest."""
     if trigger.schedule or trigger.files or trigger.mib or trigger.windows:
         return False
-    counted = {named(pipeline.sources[name]) for name in pipeline.counted(trigger)}
+    counted = {source_name(pipeline.sources[name]) for name in pipeline.trigger_sources(trigger)}
     return len(counted & {*written}) >= (trigger.versions or 1)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator
 
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem
 from workloads.family import Declared
 from workloads.pods import checks as pods_checks
@@ -97,6 +97,6 @@ def _parallel(search: Search, trial: JobSettings, at: Key, declared: Declared) -
     if capacity is None or capacity.fit_together(pods * search.parallel):
         return
     most = next(count for count in range(search.parallel - 1, 0, -1) if capacity.fit_together(pods * count))
-    reason = f"is {search.parallel}, but queue {capacity.queue} holds at most {counted(most, 'trial')} at once"
+    reason = f"is {search.parallel}, but queue {capacity.queue} holds at most {number_of(most, 'trial')} at once"
     given = ((*at, TRIAL, "resources"), (*at, TRIAL, "strategy"), ("queues",), ("nodeGroups",))
     yield Problem((*at, "search", "parallel"), f"{reason}; set {most}, or raise the quota", given=given)

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterator, Sequence
 
 from components.base import outputs
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem, did_you_mean
 from components.queues.capacity import PodSet, QueueCapacity
 from components.queues.quota import Amount, Quota
@@ -62,7 +62,7 @@ def above_share(at: Key, capacity: QueueCapacity, pod_sets: Sequence[PodSet]) ->
         if asked <= limit:
             key, asked, limit, unit = ("memoryGib", pods.each.memory_gib, most.memory_gib, "GiB")
         reason = (
-            f"{pods.role} pods request {asked:g} {unit}, but {counted(gpus, 'GPU')} of {flavor}"
+            f"{pods.role} pods request {asked:g} {unit}, but {number_of(gpus, 'GPU')} of {flavor}"
             f" {'comes' if gpus == 1 else 'come'} with {math.floor(limit * 100) / 100:g}, so queue {capacity.queue}"
             f" would not get its guaranteed {flavor} back from queues that borrow them"
         )
@@ -91,7 +91,7 @@ def check_within(
             most = capacity.most_within(pods, capacity.levels[level]) if pods.resources.gpus else None
             if most is not None and most < pods.count and capacity.fits(pods):
                 reason = (
-                    f"{_pods(pods)} of {counted(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
+                    f"{_pods(pods)} of {number_of(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
                     f"which has room for {most}"
                 )
                 yield Problem(
@@ -142,13 +142,13 @@ def _asked(pods: PodSet) -> str:
 
 
 def _pods(pods: PodSet) -> str:
-    return counted(pods.count, f"{pods.role} pod")
+    return number_of(pods.count, f"{pods.role} pod")
 
 
 def _amount(amount: Amount) -> str:
-    parts = [counted(amount.gpus, "GPU")] if amount.gpus else []
+    parts = [number_of(amount.gpus, "GPU")] if amount.gpus else []
     if not math.isinf(amount.cpus):
-        parts += [counted(amount.cpus, "CPU"), f"{amount.memory_gib:g} GiB"]
+        parts += [number_of(amount.cpus, "CPU"), f"{amount.memory_gib:g} GiB"]
     return ", ".join(parts)
 
 

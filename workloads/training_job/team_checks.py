@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem, unknown_name
 from components.queues.settings import MOST_GRACE, TeamArgs
 from workloads.family import Declared
@@ -27,7 +27,7 @@ def find_problems(settings: JobSettings, team: str, at: Key, declared: Declared)
     if args := declared.teams[team]:
         yield from _volumes(settings, team, args, at)
         if args.gpus is not None and gpus > args.gpus:
-            reason = f"the job needs {counted(gpus, 'GPU')}, but team {team} may hold {args.gpus}"
+            reason = f"the job needs {number_of(gpus, 'GPU')}, but team {team} may hold {args.gpus}"
             remedy = f"ask for {args.gpus} or fewer in all pods together, or raise gpus of the team"
             yield Problem((*at, "resources", "gpus"), f"{reason}; {remedy}", given=(("teams", team, "gpus"),))
 

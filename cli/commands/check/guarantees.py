@@ -13,7 +13,7 @@ from typing import Any
 from components import catalog, versions
 from components.base import quantities
 from components.base.labels import NAME, PART_OF, TENSORPLANE
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Problem
 from components.queues import cluster_wide_name
 from components.queues.flavors import Flavor
@@ -128,6 +128,6 @@ def _too_many(queue: str, flavor: str, wanted: int, left: int, capacity: int, ot
     for one in others:
         held[one.owner] += one.gpus
     told = ", ".join(f"{owner} promises {gpus}" for owner, gpus in sorted(held.items()))
-    reason = f"promises {counted(wanted, 'GPU')}, but of the cluster's {capacity}, {told}"
+    reason = f"promises {number_of(wanted, 'GPU')}, but of the cluster's {capacity}, {told}"
     lower = f"lower it to {left}" if left else "remove it"
     return Problem(("queues", queue, "gpus", flavor), f"{reason}; {lower}, or lower the quotas there")

@@ -10,7 +10,7 @@ from cli.output.texts import first
 from components.admission import gpu_guard
 from components.admission.namespaces import Spaces
 from components.base.labels import PART_OF, TENSORPLANE
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Note
 from core.kube import Kube
 from stack import ResolvedStack
@@ -49,7 +49,7 @@ def _own_pods(spaces: Spaces, refused: list[str], *, denies: bool) -> Iterator[N
     """`refused`: pods in the stack's namespaces that could not be created again, as `namespace/name`."""
     if not refused:
         return
-    held = f"{counted(len(refused), 'pod')} with GPUs ({first(refused, _SHOWN)})"
+    held = f"{number_of(len(refused), 'pod')} with GPUs ({first(refused, _SHOWN)})"
     if spaces.kinds:
         problem = f"the GPU guard refuses pods that run now when they start again: {held} of no admitted job"
         yield Note(("queues",), f"{problem}; run them with tensorplane run, or declare them in workloads")
@@ -63,14 +63,14 @@ def _own_pods(spaces: Spaces, refused: list[str], *, denies: bool) -> Iterator[N
 
 def _limit_ranges(found: Iterable[Object]) -> Iterator[Note]:
     if giving := _names(one for one in found if guarded_pods.gives_some(one)):
-        problem = f"containers that request no GPUs get some by {counted(len(giving), 'LimitRange')}"
+        problem = f"containers that request no GPUs get some by {number_of(len(giving), 'LimitRange')}"
         remedy = 'set default and defaultRequest of these resources to "0"'
         yield Note(("namespace",), f"{problem} ({first(giving, _SHOWN)}); {remedy}")
 
 
 def _other_pods(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
     """`in_force`: what the cluster does now. `pods`: those in namespaces that no stack manages."""
-    held = f": {counted(len(pods), 'pod')} with GPUs there ({first(pods, _SHOWN)})" if pods else ""
+    held = f": {number_of(len(pods), 'pod')} with GPUs there ({first(pods, _SHOWN)})" if pods else ""
     if "deny" in (asked, in_force):
         if pods:
             remedy = f"run them in a queue, or label their namespaces {gpu_guard.ALLOWED}=allowed"

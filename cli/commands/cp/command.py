@@ -23,7 +23,7 @@ from cli.commands.cp.paths import VolumePath
 from cli.commands.cp.plan import Entry, Plan
 from cli.exec_stream import Exec
 from components.base import quantities
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from core.kube import Kube
 from stack import ResolvedStack
@@ -182,8 +182,8 @@ def _shown(found: Plan, target: str, console: Console) -> Iterator[Callable[[int
         yield lambda count: progress.advance(bar, count)
     seconds = max(time.monotonic() - began, 1e-3)
     speed = f" in {seconds:.1f} s ({quantities.size(int(found.size / seconds))}/s)" if found.size else ""
-    same = f"; {counted(found.unchanged, 'file')} unchanged" if found.unchanged else ""
-    done = f"{target}: {counted(found.files, 'file')}, {quantities.size(found.size)}{speed}{same}"
+    same = f"; {number_of(found.unchanged, 'file')} unchanged" if found.unchanged else ""
+    done = f"{target}: {number_of(found.files, 'file')}, {quantities.size(found.size)}{speed}{same}"
     console.print(Text(done), soft_wrap=True)
     for note in found.notes:
         console.print(Text(note, style="yellow"), soft_wrap=True)

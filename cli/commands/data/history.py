@@ -17,7 +17,7 @@ from cli.commands.data.remote import DatasetOptions, Remote
 from cli.commands.data.transfer import SHORT
 from cli.output.tables import table
 from components.base import quantities
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import legible
 from core import terminal
 from core.errors import UserError
@@ -73,7 +73,7 @@ def files(opts: DatasetOptions, pattern: str, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(chosen, indent=2))
         return
-    for line in listed(chosen):
+    for line in file_lines(chosen):
         terminal.console().print(Text(line), soft_wrap=True)
 
 
@@ -82,7 +82,7 @@ def _pattern(text: str) -> re.Pattern[str]:
     return re.compile("".join({"*": ".*", "?": "."}.get(each) or re.escape(each) for each in text), re.DOTALL)
 
 
-def listed(found: Mapping[str, Sequence[Any]]) -> list[str]:
+def file_lines(found: Mapping[str, Sequence[Any]]) -> list[str]:
     """A line per file with its size, and one with how many there are."""
     sizes = {path: quantities.size(each[1]) for path, each in found.items()}
     width = max(map(len, sizes.values()), default=0)
@@ -161,7 +161,7 @@ def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
     if not opts.reference:
         raise UserError(f"{opts.dataset}: names no version; add one, such as {opts.dataset}@main~1")
     with remote.opened(opts, read_only=False) as dataset:
-        made = dataset.ask("rollback", {**dataset.asked(opts.dataset), **about, "reference": opts.reference})
+        made = dataset.ask("rollback", {**dataset.write_request(opts.dataset), **about, "reference": opts.reference})
     _say(opts, about["branch"], made, "")
 
 
@@ -180,10 +180,10 @@ def collect_from(opts: DatasetOptions, *, now: bool) -> None:
 
 def collect(dataset: Remote, opts: DatasetOptions, console: Console, *, now: bool) -> None:
     """The same for a dataset in a pod."""
-    deleted = dataset.ask("collect", {**dataset.asked(opts.dataset), "now": now})
-    line = f"{opts.dataset}: deleted {quantities.size(deleted['bytes'])}: {counted(deleted['objects'], 'content')}"
+    deleted = dataset.ask("collect", {**dataset.write_request(opts.dataset), "now": now})
+    line = f"{opts.dataset}: deleted {quantities.size(deleted['bytes'])}: {number_of(deleted['objects'], 'content')}"
     if deleted["versions"]:
-        line += f", {counted(deleted['versions'], 'folder')} of versions"
+        line += f", {number_of(deleted['versions'], 'folder')} of versions"
     if not now:
         line += "; what was written or read in the last 24 hours stays (--now deletes what no kept version has)"
     console.print(Text(line), soft_wrap=True)

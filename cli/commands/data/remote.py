@@ -69,7 +69,7 @@ class Remote:
     others: tuple[str, ...] = ()
     """Folders of the stack's other datasets on the same volume."""
 
-    def asked(self, name: str) -> dict[str, Any]:
+    def write_request(self, name: str) -> dict[str, Any]:
         """What a request that writes says of the dataset, whose name this is."""
         volume = f"volume {self.args.volume}"
         return {**self.args.rules, "dataset": name, "others": self.others, "volume": volume}

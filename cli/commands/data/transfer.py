@@ -17,7 +17,7 @@ from cli.commands.data import local, remote
 from cli.commands.data.remote import DatasetOptions, Remote
 from cli.exec_stream import Exec
 from components.base import names, quantities
-from components.base.plural import counted
+from components.base.plural import number_of
 from core import terminal
 from core.errors import UserError
 
@@ -54,7 +54,7 @@ def commit(
 ) -> None:
     """The same for a dataset in a pod."""
     began = time.monotonic()
-    asked = {**dataset.asked(opts.dataset), **about}
+    asked = {**dataset.write_request(opts.dataset), **about}
     if isinstance(source, VolumePath):
         if about["at"] or about["add"]:
             raise UserError(f"{source}: replaces the whole version; --at and --add are for folders of this machine")
@@ -67,7 +67,7 @@ def commit(
     took = f"{quantities.size(sent)} sent, {time.monotonic() - began:.1f} s"
     name = f"{opts.dataset}@{made['id'][:SHORT]}"
     console.print(
-        Text(f"{name}: version {made['version'][:SHORT]}, {counted(made['files'], 'file')}: {what}; {took}"),
+        Text(f"{name}: version {made['version'][:SHORT]}, {number_of(made['files'], 'file')}: {what}; {took}"),
         soft_wrap=True,
     )
 
@@ -122,10 +122,10 @@ def checkout(dataset: Remote, opts: DatasetOptions, target: Path, console: Conso
     except OSError as error:
         raise UserError(f"{error.filename or target}: {error.strerror or error}") from None
     size = sum(file[1] for file in wanted.values())
-    same = f"; {counted(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
+    same = f"; {number_of(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
     took = f"{quantities.size(size)} in {time.monotonic() - began:.1f} s"
     name = f"{opts.dataset}@{found['commit']['id'][:SHORT]}"
-    console.print(Text(f"{target}: {counted(len(wanted), 'file')} of {name}, {took}{same}"), soft_wrap=True)
+    console.print(Text(f"{target}: {number_of(len(wanted), 'file')} of {name}, {took}{same}"), soft_wrap=True)
 
 
 def _receive(program: Exec, target: Path, path: str, file: tuple[str, int, bool]) -> None:

@@ -61,7 +61,7 @@ def ask(access: Access, job_set: Object, now: datetime) -> JobDescription:
     """What a cluster knows of a job."""
     api, about, shown = access.api, job_set["metadata"], JobSet(job_set)
     inside = f"/api/v1/namespaces/{about['namespace']}/pods"
-    there = sorted(jobset_api.pods(api, job_set), key=jobset_api.place)
+    there = sorted(jobset_api.pods(api, job_set), key=jobset_api.role_and_index)
     chief = next((pod["metadata"]["name"] for pod in there if pod["metadata"]["name"].startswith(shown.writer)), None)
     log = api.text(f"{inside}/{chief}/log").splitlines() if chief and shown.writer else []
     return JobDescription(
@@ -79,7 +79,7 @@ def show(found: JobDescription, console: Console, now: datetime) -> None:
     why_command.show(found.why, console)
     console.print("", table(("", ""), list(_facts(found).items())))
     if found.pods:
-        rows = [(lines.name(jobset_api.place(pod)), *_pod(pod, now)) for pod in found.pods]
+        rows = [(lines.name(jobset_api.role_and_index(pod)), *_pod(pod, now)) for pod in found.pods]
         console.print("", table(("pod", "state", "node", "age"), rows))
     drawn = curves.draw(found.points, console.width)
     if drawn:

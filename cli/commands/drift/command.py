@@ -11,7 +11,7 @@ from rich.console import Console
 
 from cli.commands.preview import engine, events, property_path
 from cli.output import markdown as md
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from driver import command_lines
 from driver.update.engine_events import Event
@@ -54,10 +54,10 @@ def markdown(drift: DriftReport, stack: str) -> str:
 
 def _conclusion(drift: DriftReport, stack: str) -> list[str]:
     count = len(drift.drifted)
-    what = f"{counted(count, 'resource')} {'differs' if count == 1 else 'differ'}"
+    what = f"{number_of(count, 'resource')} {'differs' if count == 1 else 'differ'}"
     said = [f"{what} from the deployed state; to repair: {command_lines.repair(stack)}" if count else "No drift."]
     if drift.undeployed:
-        newer = counted(drift.undeployed, "resource")
+        newer = number_of(drift.undeployed, "resource")
         said.append(f"The settings are newer than the deployed state ({newer}): {_preview(stack)}")
     return said
 

@@ -58,7 +58,7 @@ def _image(name: str | None, resolved: Sequence[str], *, gpu: bool) -> Image:
     base = training.gpu_image() if gpu else training.image()
     added = package_lock.added(resolved, PROJECT)
     image = package_layer.image(added, base) if added else base
-    return image.named(name) if name else image
+    return image.with_name(name) if name else image
 
 
 def requirements(file: Path | None) -> list[str]:

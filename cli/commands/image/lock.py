@@ -32,7 +32,7 @@ def locked(wanted: list[list[str]], step: Step, *, upgrade: bool) -> PackageLock
     for packages in wanted:
         earlier = None if upgrade else old.locked(packages)
         fits = current and earlier is not None
-        sets[package_lock.asked(packages)] = (
+        sets[package_lock.normalized(packages)] = (
             earlier or () if fits else package_resolution.resolve(packages, pins, step, earlier or ())
         )
     return PackageLock(package_lock.against(PROJECT), sets)
@@ -42,7 +42,7 @@ def _asked() -> list[list[str]]:
     found: dict[str, list[str]] = {}
     for name in stack_names():
         for packages in requirements.list_package_sets(StackSettings(name, Instance.current().stacks)):
-            found.setdefault(package_lock.asked(packages), packages)
+            found.setdefault(package_lock.normalized(packages), packages)
     return list(found.values())
 
 

@@ -138,15 +138,15 @@ def node(of: VersionPath, answer: Mapping[str, Any]) -> Node:
     """The node of an answer."""
     kind = answer.get("kind", "")
     if problem := answer.get("problem"):
-        return Node(kind, of.name, of.where, of.reference, problem=f"{problem}{_choices(of.reference, answer)}")
+        return Node(kind, of.name, of.folder, of.reference, problem=f"{problem}{_choices(of.reference, answer)}")
     if kind == "dataset":
         commit = dict(answer["commit"])
         record = commit.pop("provenance")
         if _is_rollback(before := record.get("rollback")):
             commit["rollback"], record = before["commit"], before["provenance"]
-        return Node(kind, of.name, of.where, commit["version"], record, commit, kept=answer["kept"])
+        return Node(kind, of.name, of.folder, commit["version"], record, commit, kept=answer["kept"])
     more = {"code": answer.get("code", ""), "content": answer.get("content", {})}
-    return Node(kind, of.name, of.where, answer["version"], answer["lineage"], **more)
+    return Node(kind, of.name, of.folder, answer["version"], answer["lineage"], **more)
 
 
 def _is_rollback(entry: object) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 
 from cli.commands.lineage.graph import SHORT, Node
 from components.base import quantities
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import legible
 
 
@@ -27,7 +27,7 @@ def _of_commit(node: Node) -> Iterator[str]:
     when = datetime.fromtimestamp(commit["time"], UTC).strftime("%Y-%m-%d %H:%M:%S")
     author = f" by {commit['author']}" if commit["author"] else ""
     about = f": {commit['message']}" if commit["message"] else ""
-    yield f"{counted(commit['files'], 'file')}, {quantities.size(commit['size'])}"
+    yield f"{number_of(commit['files'], 'file')}, {quantities.size(commit['size'])}"
     yield f"committed {when} UTC{author}"
     yield f"commit {commit['id'][:SHORT]}{about}"
     if before := commit.get("rollback"):
@@ -72,11 +72,11 @@ def _how(record: Mapping[str, Any]) -> Iterator[str]:
     if parts := record.get("parts"):
         words = ("done", "skipped", "failed", "left_out")
         done = ", ".join(f"{parts[word]} {word.replace('_', ' ')}" for word in words if parts.get(word))
-        yield f"{counted(parts['parts'], 'part')}{f': {done}' if done else ''}"
+        yield f"{number_of(parts['parts'], 'part')}{f': {done}' if done else ''}"
     if "seed" in record:
         yield f"seed {record['seed']}"
     if record.get("steps") is not None:
-        yield f"{counted(record['steps'], 'step')}{_metrics(record)}"
+        yield f"{number_of(record['steps'], 'step')}{_metrics(record)}"
     elif record.get("metrics"):
         yield _metrics(record).removeprefix(", ")
     if volumes := record.get("data", {}).get("volumes"):

@@ -25,7 +25,7 @@ class VersionPath:
     """Empty for the newest."""
 
     @property
-    def where(self) -> str:
+    def folder(self) -> str:
         """The folder of its versions, as arguments name it."""
         return f"{self.volume}:/{self.path}"
 
@@ -37,7 +37,7 @@ def from_argument(text: str, resolved: ResolvedStack) -> VersionPath:
         return VersionPath(name, found.volume, found.path, reference)
     named = [each for each in (_datasets(resolved).get(name), _models(resolved).get(name)) if each]
     if len(named) > 1:
-        raise UserError(f"{name}: is a dataset and a workload; write {named[0].where} or {named[1].where}")
+        raise UserError(f"{name}: is a dataset and a workload; write {named[0].folder} or {named[1].folder}")
     if not named:
         names = sorted({*_datasets(resolved), *_models(resolved)})
         have = f"choose one of {', '.join(names)}{did_you_mean(name, names)}, or" if names else "write"

@@ -17,7 +17,7 @@ from cli.commands.models import signatures
 from cli.commands.predict import command as predict
 from cli.serving import load, server
 from cli.serving.server import Server
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from workloads.model_server.manifest import REST_PORT
 
@@ -67,7 +67,7 @@ def _measured(run: load.Run, plan: load.Plan, console: Console) -> list[load.Ans
         with run.started() as threads, console.status("") as status:
             while any(thread.is_alive() for thread in threads):
                 done = len(run.answers)
-                status.update(f"{done} of {counted(round(plan.rate * plan.seconds), 'request')}")
+                status.update(f"{done} of {number_of(round(plan.rate * plan.seconds), 'request')}")
                 for thread in threads:
                     thread.join(_LOOK_SECONDS / len(threads))
     except KeyboardInterrupt:

@@ -12,7 +12,7 @@ from cli.output import plots
 from cli.output.numbers import latency
 from cli.output.tables import table
 from cli.serving.load import Answer, Plan, quantile, summary
-from components.base.plural import counted
+from components.base.plural import number_of
 
 _HEIGHT, _MOST_SLICES = 14, 60
 _BEHIND = 0.95
@@ -22,16 +22,18 @@ def show(name: str, plan: Plan, answers: Sequence[Answer], console: Console) -> 
     """Prints it in the terminal's width."""
     found = summary(answers)
     failed = sum(found.errors.values())
-    line = f"{name}: {counted(found.requests, 'request')}, {found.rate:.1f} answered per second, {failed} failed"
+    line = f"{name}: {number_of(found.requests, 'request')}, {found.rate:.1f} answered per second, {failed} failed"
     console.print(Text(line, style="bold red" if failed else "bold"))
     for reason, count in list(found.errors.items())[:5]:
-        console.print(Text(f"  {counted(count, 'time')} {reason}", style="red"))
+        console.print(Text(f"  {number_of(count, 'time')} {reason}", style="red"))
     values = [found.p50, found.p90, found.p99, found.longest]
     console.print("", table(("p50", "p90", "p99", "longest"), [tuple(map(latency, values))]))
     for row in plot(plan, answers, console.width):
         console.print(Text(row.rstrip(), no_wrap=True, overflow="crop"))
     if found.requests and found.rate < _BEHIND * plan.rate and not failed:
-        console.print(f"The server fell behind {counted(plan.rate, 'request')} per second; add replicas, or batching.")
+        console.print(
+            f"The server fell behind {number_of(plan.rate, 'request')} per second; add replicas, or batching."
+        )
 
 
 def plot(plan: Plan, answers: Sequence[Answer], width: int) -> list[str]:

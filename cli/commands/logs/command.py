@@ -15,7 +15,7 @@ from core.kube import Kube
 
 def run(access: Access, job: str, options: LogsOptions, console: Console, *, follows: bool) -> None:
     """Prints the reason of a failure, then the lines."""
-    if found := stage.named(access, job):
+    if found := stage.find_stage(access, job):
         (stage.follow if follows else stage.show)(access, found, options, console)
         return
     job_set = access.job(job)
@@ -39,7 +39,7 @@ def show(
     messages.reason(job_set, there, console)
     started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
     sources = () if options.previous else map(pods.source, started)
-    found = {source.place: source.read(api, options.query) for source in sources}
+    found = {source.role_and_index: source.read(api, options.query) for source in sources}
     if not found and reads_kept:
         found = deleted_pods.lines(api, job_set, options)
     if not found:

@@ -37,7 +37,7 @@ def until_end(api: Kube, job_set: Object, options: LogsOptions, console: Console
         ended = bool(jobset_api.ended(current))
         there = jobset_api.pods(api, current)
         started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
-        followed.go_on(map(pods.source, started), lines.wide(map(jobset_api.place, there)))
+        followed.go_on(map(pods.source, started), lines.wide(map(jobset_api.role_and_index, there)))
     followed.settle()
     _tell_end(current, there, console)
 
@@ -91,7 +91,7 @@ class Followed:
 
     def _read(self, source: Source) -> None:
         for line in source.follow(self._api, self._choice.query):
-            self._came.put((source.place, line))
+            self._came.put((source.role_and_index, line))
 
     def _print(self, seconds: float) -> None:
         end = time.monotonic() + seconds

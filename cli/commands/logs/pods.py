@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from cli.api_values import Object
 from cli.pipelines.workflow import said_by_argo
-from cli.training_jobs.jobset_api import place
+from cli.training_jobs.jobset_api import role_and_index
 from core.errors import UserError
 from core.kube import Kube
 from stack_file.nearest import did_you_mean
@@ -34,16 +34,16 @@ class LogsOptions:
 
 def chosen(pods: Sequence[Object], options: LogsOptions) -> list[Object]:
     """The pods of this choice, by role and index. A UserError if the job has pods, but none of this role or index."""
-    roles = sorted({place(pod)[0] for pod in pods})
+    roles = sorted({role_and_index(pod)[0] for pod in pods})
     if options.role and roles and options.role not in roles:
         have = f"{', '.join(roles)}{did_you_mean(options.role, roles)}"
         raise UserError(f"--role: the job has no role {options.role}; it has {have}")
-    found = [pod for pod in pods if not options.role or place(pod)[0] == options.role]
-    indices = {place(pod)[1] for pod in found}
+    found = [pod for pod in pods if not options.role or role_and_index(pod)[0] == options.role]
+    indices = {role_and_index(pod)[1] for pod in found}
     if options.index is not None and found and options.index not in indices:
         raise UserError(f"--index: no pod has index {options.index}; the last one is {max(indices)}")
-    found = [pod for pod in found if options.index is None or place(pod)[1] == options.index]
-    return sorted(found, key=lambda pod: (place(pod), str(pod["metadata"]["creationTimestamp"])))
+    found = [pod for pod in found if options.index is None or role_and_index(pod)[1] == options.index]
+    return sorted(found, key=lambda pod: (role_and_index(pod), str(pod["metadata"]["creationTimestamp"])))
 
 
 def has_started(pod: Object) -> bool:
@@ -56,7 +56,7 @@ def source(pod: Object) -> Source:
     """The log of a pod that has one container."""
     statuses = pod["status"].get("containerStatuses") or ()
     start = sum(int(each.get("restartCount", 0)) for each in statuses)
-    return Source(place(pod), log_path(pod), (pod["metadata"].get("uid", pod["metadata"]["name"]), str(start)))
+    return Source(role_and_index(pod), log_path(pod), (pod["metadata"].get("uid", pod["metadata"]["name"]), str(start)))
 
 
 def log_path(pod: Object) -> str:
@@ -69,7 +69,7 @@ def log_path(pod: Object) -> str:
 class Source:
     """A container that has started."""
 
-    place: tuple[str, int]
+    role_and_index: tuple[str, int]
     """Of its pod: role and index."""
     path: str
     """Of its log."""

@@ -40,7 +40,7 @@ class Stage:
         return f"{self.run['metadata']['name']}/{self.name}"
 
     @property
-    def facts(self) -> StageRun | None:
+    def status(self) -> StageRun | None:
         """What the Workflow says of it; None as long as the stage has not begun."""
         (run,) = listing.list_runs([self.run], datetime.now(UTC))
         return next((one for one in run.stages if one.stage == self.name), None)
@@ -48,11 +48,11 @@ class Stage:
     @property
     def ended(self) -> str:
         """The state in which it has ended, or the run without it; empty as long as it may go on."""
-        found = (self.facts.state if self.facts else "", workflow.state_of(self.run))
+        found = (self.status.state if self.status else "", workflow.state_of(self.run))
         return next((state for state in found if state in workflow.ENDS), "")
 
 
-def named(access: Access, target: str) -> Stage | None:
+def find_stage(access: Access, target: str) -> Stage | None:
     """The stage that PIPELINE/STAGE or RUN/STAGE means, of a pipeline's newest run; None for what is no pipeline.
 
     A UserError for a pipeline without runs, or without this stage.
@@ -83,14 +83,14 @@ def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -
     """Prints why parts failed, then the lines that there are. A UserError if there are none."""
     there, said = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
     if there:
-        _check(options, stage, [*(one.place for one in there), *said])
-    chosen = [one for one in there if _matches(one.place, options)]
+        _check(options, stage, [*(one.role_and_index for one in there), *said])
+    chosen = [one for one in there if _matches(one.role_and_index, options)]
     _reason(stage, chosen, console)
     of_pods: dict[tuple[str, int], list[str]] = {}
     for one in _latest(chosen, options):
         read = [line for source in _sources(one) for line in source.read(access.api, options.query)]
         if one.containers:
-            of_pods[one.place] = read
+            of_pods[one.role_and_index] = read
     if not any(not one.of_argo for one in there):
         of_pods |= _kept(access, stage, options)
     of_steps = {} if options.previous else {place: [text] for place, text in said.items() if _matches(place, options)}
@@ -98,7 +98,7 @@ def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -
     if not found:
         raise UserError(_nothing(access, stage, options, there))
     lines.show(dict(sorted(found.items(), key=lambda item: workflow.line_order(item[0]))), console)
-    if not of_pods and stage.facts and stage.facts.done and options.role not in workflow.ONE_TIME_STEPS:
+    if not of_pods and stage.status and stage.status.done and options.role not in workflow.ONE_TIME_STEPS:
         console.print(Text(_nothing(access, stage, options, there), style="yellow"), soft_wrap=True)
 
 
@@ -113,16 +113,16 @@ def follow(access: Access, stage: Stage, options: LogsOptions, console: Console)
         ended = stage.ended
         there = of_pipelines.of(access.api, run, stage.name)
         # A part that nobody has worked on yet is no mistake in --index.
-        chosen = [one for one in there if _matches(one.place, options)]
+        chosen = [one for one in there if _matches(one.role_and_index, options)]
         said = workflow.step_messages(run, stage.name)
         followed.tell({place: text for place, text in said.items() if _matches(place, options)})
-        wide = lines.wide([*said, *(one.place for one in there)])
+        wide = lines.wide([*said, *(one.role_and_index for one in there)])
         followed.go_on([source for one in chosen for source in _sources(one)], wide)
     followed.settle()
     if ended != "finished":
         _reason(stage, chosen, console)
         raise UserError(f"{stage.title}: {ended}")
-    commit = stage.facts.commit if stage.facts else ""
+    commit = stage.status.commit if stage.status else ""
     made = f"; commit {commit[:12]}" if commit else ""
     console.print(f"{stage.title}: finished{made}", style="bold green", highlight=False, soft_wrap=True)
 
@@ -133,7 +133,7 @@ def _sources(one: PodOfStage) -> list[Source]:
     if not one.of_argo:
         return [pods.source(one.pod)] if one.containers else []
     return [
-        Source(one.place, pods.log_path(one.pod), (about["uid"], container), container, of_argo=True)
+        Source(one.role_and_index, pods.log_path(one.pod), (about["uid"], container), container, of_argo=True)
         for container in one.containers
     ]
 
@@ -161,18 +161,18 @@ def _latest(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStag
     """The last try of each place, or with `previous` the one before."""
     tries: dict[tuple[str, int], list[PodOfStage]] = {}
     for one in found:
-        tries.setdefault(one.place, []).append(one)
+        tries.setdefault(one.role_and_index, []).append(one)
     wanted = 2 if options.previous else 1
     return [each[-wanted] for each in tries.values() if len(each) >= wanted]
 
 
 def _reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> None:
     """Why the stage failed, or chosen parts, before their lines."""
-    facts = stage.facts
-    if not facts or not (facts.failed or facts.state == "failed"):
+    status = stage.status
+    if not status or not (status.failed or status.state == "failed"):
         return
-    if facts.why:
-        console.print(Text(f"{stage.title}: {facts.why}", style="bold red"), soft_wrap=True)
+    if status.why:
+        console.print(Text(f"{stage.title}: {status.why}", style="bold red"), soft_wrap=True)
     for line in failures.first(one.without_executor for one in _latest(chosen, LogsOptions())):
         if not workflow.said_by_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
@@ -191,9 +191,9 @@ def _nothing(access: Access, stage: Stage, options: LogsOptions, there: Sequence
     look = f"look with: {access.command(f'runs list {workflow.pipeline_of(stage.run)}')}"
     if options.previous and there:
         return f"{stage.title}: no pod of it was tried again"
-    if stage.facts is None:
+    if stage.status is None:
         return f"{stage.title}: has not begun, so it has no pods; {look}"
-    if not there and stage.facts.state in workflow.ENDS:
+    if not there and stage.status.state in workflow.ENDS:
         kept_by = "jobs with `checkpoints` and a Python command keep their logs"
         return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
     return f"{stage.title}: {none_of(len(there), 'pod')} started; {look}"

@@ -11,7 +11,7 @@ from cli.output import aggregated
 from cli.output.numbers import cost
 from cli.output.texts import first
 from components.base import outputs
-from components.base.plural import counted
+from components.base.plural import number_of
 
 
 def storage_note(report: Report) -> str:
@@ -89,7 +89,7 @@ def _line(name: str, groups: dict[str, Facts], gpus: int) -> str:
     nodes = {group: -(-gpus // _per_node(found)) for group, found in groups.items()}
     cheapest = min(nodes, key=lambda group: nodes[group] * each[group])
     least = cost(nodes[cheapest] * each[cheapest])
-    return f"{said}; while nothing else runs there, it costs at least ${least} ({counted(nodes[cheapest], 'node')})"
+    return f"{said}; while nothing else runs there, it costs at least ${least} ({number_of(nodes[cheapest], 'node')})"
 
 
 def _per_node(group: Facts) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 
 from cli.commands.preview import properties
 from cli.commands.preview.declared import Declared
-from cli.commands.preview.report import OPERATIONS, Change, Report, Verdict
+from cli.commands.preview.report import OPERATIONS, Change, PolicyResult, Report
 from components.base import outputs
 from driver import crash_reports
 from driver.update import protected_resources
@@ -43,9 +43,9 @@ class _Verdicts:
         # The first line repeats the policy's description.
         messages.append(event["message"].strip().split("\n", 1)[-1])
 
-    def all(self) -> tuple[Verdict, ...]:
+    def all(self) -> tuple[PolicyResult, ...]:
         return tuple(
-            Verdict(policy, pack, level, tuple(sorted(messages)))
+            PolicyResult(policy, pack, level, tuple(sorted(messages)))
             for (pack, policy), (level, messages) in sorted(self.found.items())
         )
 

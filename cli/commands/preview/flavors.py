@@ -24,7 +24,7 @@ def lines(report: Report) -> Iterator[str]:
         if name not in new:
             stranded = occupants.stranded(report, name)
             own = (
-                f"; of this stack: {occupants.listed(stranded)}"
+                f"; of this stack: {occupants.shortened(stranded)}"
                 if stranded
                 else "; none of this stack's workloads does"
             )
@@ -70,7 +70,9 @@ def _without(report: Report, flavor: Flavor) -> str:
     """Who takes GPUs of a flavor without a queue."""
     own = occupants.unqueued(report, flavor.name)
     what = f"{flavor.name} without a queue"
-    said = f"Of this stack, {occupants.listed(own)} may use {what}" if own else f"No workload of this stack uses {what}"
+    said = (
+        f"Of this stack, {occupants.shortened(own)} may use {what}" if own else f"No workload of this stack uses {what}"
+    )
     if not occupants.refused(report):
         return said
     return f"{said}, and its namespaces refuse other pods that try (ValidatingAdmissionPolicy)"

@@ -35,7 +35,7 @@ def _of_tiers(report: Report) -> Iterator[str]:
         others = [other for other, (_, tier) in tiers.items() if tier == new and other != name]
         shared = f", which {', '.join(others)} {'have' if len(others) > 1 else 'has'} too" if others else ""
         selecting = list(dict.fromkeys(each.title for each in report.pods_after if each.selects_by(TIER)))
-        own = f"of this stack, {occupants.listed(selecting)} do" if selecting else "no workload of this stack does"
+        own = f"of this stack, {occupants.shortened(selecting)} do" if selecting else "no workload of this stack does"
         yield (
             f"node group {bold(name)}: tier {old} → {new}, the year of its accelerator{shared}. Only pods that select"
             f" nodes by tier notice; {own}"

@@ -32,7 +32,7 @@ def fate(report: Report, group: str) -> str:
     submitted = f"jobs that people submitted to queue {' or '.join(queues)}" if queues else ""
     if here:
         also = f"; so may {submitted}" if submitted else ""
-        said = [f"Of this stack, {listed(here)} may run there{also}"]
+        said = [f"Of this stack, {shortened(here)} may run there{also}"]
     else:
         also = f"; {submitted} may" if submitted else ""
         said = [f"No workload of this stack runs there{also}"]
@@ -53,7 +53,7 @@ def whose(report: Report, group: str) -> str:
     """Who may run on a node group before the update, in a few words."""
     queues = queues_on(report, flavor_of(report, group))
     submitted = f"jobs that people submitted to queue {' or '.join(queues)} and that run there" if queues else ""
-    here = listed(of_group(report, group)) or "no workload declared in this stack"
+    here = shortened(of_group(report, group)) or "no workload declared in this stack"
     return ", ".join(filter(None, (submitted, here)))
 
 
@@ -113,7 +113,7 @@ def refused(report: Report) -> bool:
     return any(name.endswith(gpu_guard.OWN) for name in report.admission)
 
 
-def listed(titles: Sequence[str]) -> str:
+def shortened(titles: Sequence[str]) -> str:
     """A few names, and the number of the others."""
     return first(titles, _MANY)
 

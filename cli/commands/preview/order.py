@@ -9,7 +9,7 @@ from cli.commands.preview.sections import (
     cost,
     data_at_risk,
     effects,
-    faults,
+    failures,
     in_words,
     interrupts,
     node_groups,
@@ -31,7 +31,7 @@ HEAD: tuple[InHead, ...] = (
     banner,
     data_at_risk,
     policies,
-    faults,
+    failures,
     in_words,
     resources,
     cost,
@@ -70,7 +70,7 @@ TERMINAL: tuple[OnTerminal, ...] = (
     warnings,
     summary,
     policies,
-    faults,
+    failures,
     data_at_risk,
 )
 """The most important last: the end stays on the screen."""

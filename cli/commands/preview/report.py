@@ -54,7 +54,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Verdict:
+class PolicyResult:
     """The verdict of a policy; without messages, the stack complies."""
 
     policy: str
@@ -80,7 +80,7 @@ class Report:
     """Names of the ValidatingAdmissionPolicies that the stack has after the update."""
     unprotected: tuple[str, ...] = ()
     """Resources that the update no longer protects from deletion, as `Namespace vision`."""
-    verdicts: tuple[Verdict, ...] = ()
+    verdicts: tuple[PolicyResult, ...] = ()
     policy_changes: tuple[str, ...] = ()
     """What the change does to the policies by which it is judged, a line each; not known against a deployed state."""
     faults: tuple[str, ...] = ()

@@ -50,7 +50,7 @@ def conditions(report: Report) -> Iterator[str]:
         yield f"{report.when[0].upper()}{report.when[1:]}:"
 
 
-def listed(report: Report, lines: Iterable[str]) -> Iterator[str]:
+def list_lines(report: Report, lines: Iterable[str]) -> Iterator[str]:
     """A list, equal lines about many things as one, and first those that have few like them. A click opens the rest of
     a long one.
     """

@@ -11,7 +11,7 @@ from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.numbers import change
 from cli.output.texts import bold
 from components.base import outputs
-from components.base.plural import counted
+from components.base.plural import number_of
 
 _UNITS = {
     "backend": "backend",
@@ -126,7 +126,7 @@ def _node_group(old: Facts, new: Facts) -> str:
 def _nodes(old: Facts, new: Facts) -> Iterator[str]:
     if not (old and new):
         group, sign = (new, "more") if new else (old, "fewer")
-        yield f"{counted(int(group['maxNodes']), f'{sign} node')} at most ({_machine(group)})"
+        yield f"{number_of(int(group['maxNodes']), f'{sign} node')} at most ({_machine(group)})"
         return
     if _machine(old) != _machine(new):
         yield f"{_machine(old)} → {_machine(new)}"
@@ -134,7 +134,7 @@ def _nodes(old: Facts, new: Facts) -> Iterator[str]:
         before, after = int(old[key]), int(new[key])
         if before != after:
             rise = "more" if after > before else "fewer"
-            yield f"{counted(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
+            yield f"{number_of(abs(after - before), f'{rise} {_card(new)}node')} {word} ({before} → {after})"
     if old["spot"] != new["spot"]:
         yield "on spot nodes, which the cloud can take back" if new["spot"] else "no longer on spot nodes"
 

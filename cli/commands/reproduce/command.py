@@ -19,7 +19,7 @@ from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
 from cli.commands.reproduce import comparison, recipe
 from cli.commands.run import plan, submission
-from cli.commands.run.command import told
+from cli.commands.run.command import submitted_text
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest
@@ -43,7 +43,7 @@ def run(options: VersionOptions, console: Console, *, again: bool) -> None:
         now = graph.the(VersionPath(job.name, made["volume"], made["path"]), pods, code=True)
     if comparison.differing(node.content, now.content):
         raise UserError(*comparison.lines(node, now))
-    console.print(Text(comparison.equal(node, now)), soft_wrap=True)
+    console.print(Text(comparison.identical(node, now)), soft_wrap=True)
 
 
 def whole(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Node:
@@ -69,7 +69,7 @@ def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Cons
     this = submission.ready(submit_options, planned)
     if this is None:
         raise TypeError("a dry run, which this is not")
-    submitted = submission.submit(this, told, console)
+    submitted = submission.submit(this, submitted_text, console)
     if submitted.came == "finished":
         return
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from cli.commands.lineage.graph import Node
 from cli.output import texts
-from components.base.plural import counted
+from components.base.plural import number_of
 
 _SHOWN = 5
 
@@ -18,10 +18,10 @@ def differing(then: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
     return [part for part in sorted({*then, *now}) if then.get(part) != now.get(part)]
 
 
-def equal(then: Node, now: Node) -> str:
+def identical(then: Node, now: Node) -> str:
     """What is equal to the bit."""
     kinds = Counter(part.partition(" ")[0] for part in then.content)
-    parts = " and ".join(counted(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
+    parts = " and ".join(number_of(number, kind) for kind, number in sorted(kinds.items(), reverse=True))
     return f"{then.title}: made again as {now.id}, equal to the bit: {parts}"
 
 

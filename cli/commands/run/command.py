@@ -34,7 +34,7 @@ def run(options: SubmitOptions, console: Console) -> None:
             reason = "has finished, and neither its size nor its queue decides its result"
             console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN}"))
             return
-    submitted = submission.submit(this, told, console)
+    submitted = submission.submit(this, submitted_text, console)
     if submitted.came == "finished":
         return
 
@@ -52,7 +52,7 @@ def _publish(this: Ready[Planned], options: SubmitOptions, server: str, console:
     publication.publish(this.access, this.platform, job, run, console, detach=options.detach)
 
 
-def told(planned: Planned, came: Came) -> str:
+def submitted_text(planned: Planned, came: Came) -> str:
     """What was submitted, and what it costs."""
     asks, job_set = size_text(planned), JobSet(planned.manifest.job_set)
     resumes = job_set.has_checkpoints

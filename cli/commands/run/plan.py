@@ -100,20 +100,20 @@ def image_of(job: JobRequest, settings: JobSettings, default: str | None, found:
     """The image of a training job's pods. A UserError if it cannot have one. `default`: if the settings name none."""
     images = found.config.cluster.images
     if settings.packages and settings.image is None and images.built_here:
-        remedy = f"build an image with `tensorplane image build`, load it, and set {job.place_of('image')}"
+        remedy = f"build an image with `tensorplane image build`, load it, and set {job.path_of('image')}"
         reason = "only the stack's own jobs get packages on this cluster"
-        raise UserError(f"{job.place_of('packages')}: {reason}; {remedy}")
+        raise UserError(f"{job.path_of('packages')}: {reason}; {remedy}")
     image = settings.image or default
     if not isinstance(image, str):
         kind = found.config.cluster.kind
-        raise UserError(f"{job.place_of('image')}: missing, and cluster {kind} has no default; set it")
+        raise UserError(f"{job.path_of('image')}: missing, and cluster {kind} has no default; set it")
     return image
 
 
 def check_egress(job: JobRequest, settings: JobSettings, platform: Platform) -> None:
     """A UserError if a team's job asks for connections that its namespace does not allow."""
     if platform.team and settings.egress:
-        raise UserError(f"{job.place_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
+        raise UserError(f"{job.path_of('egress')}: pods of a team connect only to each other and to DNS; remove it")
 
 
 def facts_for(
@@ -139,7 +139,7 @@ def resolved(job: JobRequest, platform: Platform, attempt: int = 1) -> ResolvedS
 
 def _of_team(job: JobRequest, platform: Platform) -> ResolvedStack:
     """The same for a team's job. A UserError, with all others, if it asks for what the team does not have."""
-    own = team_checks.faults(job, platform)
+    own = team_checks.problems(job, platform)
     try:
         found = _of_stack(job, platform)
     except UserError as others:
@@ -174,4 +174,4 @@ def _told(line: str, job: JobRequest) -> str:
         return line
     if key == prefix:
         return f"--name: {rest}"
-    return f"{job.place(re.split(r'[.]', key.removeprefix(prefix).lstrip('.')))}: {rest}"
+    return f"{job.path(re.split(r'[.]', key.removeprefix(prefix).lstrip('.')))}: {rest}"

@@ -65,11 +65,11 @@ def publish(
     if create.came(access.api, planned) == "finished":
         planned = plan.planned(job, platform, attempt=int(time.time()), publisher=run)
 
-    def told(planned: Planned, _: Came) -> str:
+    def submitted_text(planned: Planned, _: Came) -> str:
         return f"{run}: has finished; {planned.run} publishes its model to {job.settings['onSuccess']['publish']}"
 
     this = Ready(access, platform, planned)
-    job_set = submission.submit(this, told, console).job_set
+    job_set = submission.submit(this, submitted_text, console).job_set
 
     def until_end() -> None:
         submission.until_admitted(access, job_set, console)

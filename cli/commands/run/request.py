@@ -82,11 +82,11 @@ class JobRequest:
         settings = {**self.training, **changed}
         return replace(self, settings={**self.settings, self.part: settings} if self.part else settings)
 
-    def place_of(self, *key: str) -> str:
+    def path_of(self, *key: str) -> str:
         """How a message names a key of the training job's settings."""
-        return self.place((self.part, *key) if self.part else key)
+        return self.path((self.part, *key) if self.part else key)
 
-    def place(self, key: Sequence[str]) -> str:
+    def path(self, key: Sequence[str]) -> str:
         """How a message names a key of the settings."""
         if self.file is None:
             for length in range(len(key), 0, -1):

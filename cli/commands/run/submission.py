@@ -18,7 +18,7 @@ from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest
 from cli.commands.why import command as why_command
 from cli.output.numbers import unit_price
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.price import Usd
 from core.errors import UserError
 from stack_file import dumping
@@ -128,8 +128,8 @@ class Size(Protocol):
 
 def size_text(planned: Size) -> str:
     """What a job asks for, and what that costs."""
-    gpus = f", {counted(planned.gpus, 'GPU')}" if planned.gpus else ""
-    return f"{counted(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
+    gpus = f", {number_of(planned.gpus, 'GPU')}" if planned.gpus else ""
+    return f"{number_of(planned.pods, 'pod')}{gpus}, {_price(planned.hourly)}"
 
 
 def _price(hourly: Usd | None) -> str:

@@ -7,36 +7,36 @@ from typing import Any
 
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest, section
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.clusters.embedded import Embedded
 from components.queues.settings import MOST_GRACE
 from core.errors import UserError
 from stack_file.nearest import did_you_mean
 
 
-def faults(job: JobRequest, platform: Platform) -> dict[str, str]:
+def problems(job: JobRequest, platform: Platform) -> dict[str, str]:
     """A line for each mistake, by the place that it names. Remedies are those that a member has."""
     found: dict[str, str] = {}
-    for place, problem in _faults(job, platform):
+    for place, problem in _problems(job, platform):
         found.setdefault(place, f"{place}: {problem}")
     return found
 
 
-def _faults(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
+def _problems(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
     tree, team = platform.settings.tree, platform.team
     queues = platform.queues
     if (queue := job.training.get("queue")) not in queues:
         what = f"{queue} is no queue of team {team}" if queue else "missing, and a team's jobs wait in a queue"
-        yield job.place_of("queue"), f"{what}; choose one of {_listed(queues)}"
+        yield job.path_of("queue"), f"{what}; choose one of {_listed(queues)}"
     volumes: Mapping[str, str] = section(section(section(tree, "teams"), team), "volumes")
     for name, mount in section(job.training, "volumes").items():
         is_read = isinstance(mount, Mapping) and mount.get("readOnly")
         if name not in volumes:
             have = f"choose one of {_listed(volumes)}" if volumes else "run the job without it: the team has none"
-            yield job.place_of("volumes", name), f"{name} is no volume of team {team}; {have}"
+            yield job.path_of("volumes", name), f"{name} is no volume of team {team}; {have}"
         elif volumes[name] == "readOnly" and not is_read:
             remedy = "set readOnly: true" if job.file else f"mount it as {name}:/{name}:ro"
-            yield job.place_of("volumes", name), f"team {team} may only read volume {name}; {remedy}"
+            yield job.path_of("volumes", name), f"team {team} may only read volume {name}; {remedy}"
     yield from _publish(job, platform, volumes)
     yield from _packages(job, platform)
 
@@ -44,16 +44,16 @@ def _faults(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
 def _packages(job: JobRequest, platform: Platform) -> Iterator[tuple[str, str]]:
     kind = section(platform.settings.tree, "cluster").get("kind", Embedded().kind)
     if job.training.get("packages") and not job.training.get("image") and kind == Embedded().kind:
-        have = f"name an image that has the packages with {job.place_of('image')}"
-        yield job.place_of("packages"), f"only the stack's own jobs get packages on this cluster; {have} instead"
+        have = f"name an image that has the packages with {job.path_of('image')}"
+        yield job.path_of("packages"), f"only the stack's own jobs get packages on this cluster; {have} instead"
 
 
 def check_gpus(job: JobRequest, platform: Platform, gpus: int) -> None:
     """A UserError if a job's pods need more GPUs than the team may hold at a time: not all of them could be created."""
     most = most_gpus(platform)
     if most is not None and gpus > most:
-        what = f"the job needs {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
-        place = job.place_of("resources", "gpus")
+        what = f"the job needs {number_of(gpus, 'GPU')}, but team {platform.team} may hold {most}"
+        place = job.path_of("resources", "gpus")
         raise UserError(f"{place}: {what}; ask for {most} or fewer in all pods together")
 
 
@@ -62,7 +62,7 @@ def check_grace(job: JobRequest, platform: Platform, gpus: int) -> None:
     seconds = job.training.get("graceSeconds", 0)
     if platform.team and gpus and seconds > MOST_GRACE:
         what = f"is {seconds}, and a team's pods hold their GPUs meanwhile; set {MOST_GRACE} or less"
-        raise UserError(f"{job.place_of('graceSeconds')}: {what}")
+        raise UserError(f"{job.path_of('graceSeconds')}: {what}")
 
 
 def most_gpus(platform: Platform) -> int | None:
@@ -74,7 +74,7 @@ def most_gpus(platform: Platform) -> int | None:
 def _publish(job: JobRequest, platform: Platform, volumes: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     server = section(job.training, "onSuccess").get("publish")
     servers: Mapping[str, Any] = section(platform.settings.tree, "workloads")
-    at = job.place_of("onSuccess", "publish")
+    at = job.path_of("onSuccess", "publish")
     if not isinstance(server, str):
         # The check of the settings reports what is no name.
         return

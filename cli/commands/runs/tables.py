@@ -17,7 +17,7 @@ from cli.output.tables import table
 from cli.pipelines import listing
 from cli.pipelines.listing import Run, StageRun
 from components.base.labels import NAME
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.times import age, duration
 from workloads.pipeline import run as pipeline_run
 
@@ -58,7 +58,7 @@ def show(access: Access, pipeline: str | None, console: Console, *, everything: 
             console.print(Text(line, style="yellow"))
     if hidden := len(found) - len(shown):
         console.print(
-            Text(f"{counted(hidden, 'older run')}; list them with: {access.command('runs list --all')}", style="dim")
+            Text(f"{number_of(hidden, 'older run')}; list them with: {access.command('runs list --all')}", style="dim")
         )
 
 

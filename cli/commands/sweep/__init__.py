@@ -49,14 +49,14 @@ def click_command(
     """
     from cli.access import Access
     from cli.commands.run.submission import SubmitOptions
-    from cli.commands.sweep import asked, command, results
+    from cli.commands.sweep import command, results, sweep_file
     from cli.commands.sweep import command as publishing
     from core import terminal
 
     if file:
         _without(("SWEEP", sweep), ("--publish", publish), ("--json", as_json))
         submit_options = SubmitOptions(
-            asked.sweep(name, file, team=team),
+            sweep_file.sweep(name, file, team=team),
             stack,
             team,
             options.context(),

@@ -18,7 +18,7 @@ from cli.commands.sweep import follow, plan, results
 from cli.commands.sweep.plan import Planned
 from cli.commands.sweep.results import Results
 from components.base.labels import NAME, TRIAL
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from driver import sweep_image
 from driver.target import Target
@@ -50,7 +50,7 @@ def _provide_image(access: Access, image: str) -> None:
 
 def _told(planned: Planned, came: Came) -> str:
     """What was submitted, and what it costs."""
-    size = f"{counted(planned.trials, 'trial')}, {planned.parallel} at once, {size_text(planned)}"
+    size = f"{number_of(planned.trials, 'trial')}, {planned.parallel} at once, {size_text(planned)}"
     what = {
         "new": f"submitted to {planned.namespace}: {size}",
         "there": f"is submitted already: {size}",
@@ -63,7 +63,7 @@ def _told(planned: Planned, came: Came) -> str:
 
 def publish_best(access: Access, sweep: str, server: str, console: Console) -> None:
     """Starts the job and follows it to its end. A UserError if the sweep has not ended, or if the job fails."""
-    kept = results.kept(access, sweep)
+    kept = results.get_results(access, sweep)
     trial = json.loads((kept["metadata"].get("annotations") or {}).get(TRIAL, "{}"))
     platform = Platform.of_team(access) if access.team else Platform.of_stack(access.stack)
     found = results.read(json.loads(results.text_of(access, kept)))
@@ -77,7 +77,7 @@ def publication_job(
     """The job that publishes, and the run of the best trial. `trial`: its volumes, model and queue."""
     if not found.finished:
         ended = sum(one.state != "open" for one in found.trials)
-        of = f"{ended} of {counted(found.planned, 'trial')}"
+        of = f"{ended} of {number_of(found.planned, 'trial')}"
         raise UserError(f"--publish: {found.run} has ended {of}, and a later one may be better; wait for the others")
     if (best := found.best) is None:
         raise UserError(f"--publish: no trial of {found.run} is complete; see: tensorplane sweep {sweep}")

@@ -12,7 +12,7 @@ from cli.commands.run.request import JobRequest
 from components import queues
 from components.base.model import Resources
 from components.base.names import digest_of
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.price import Usd
 from components.cost import pods as cost
 from components.queues.capacity import PodSet
@@ -129,8 +129,8 @@ def _check_gpus(job: JobRequest, platform: Platform, gpus: int, args: SweepArgs)
         return
     each = gpus // args.search.parallel
     team_checks.check_gpus(job, platform, each)
-    reason = f"{args.search.parallel} trials need {counted(gpus, 'GPU')}, but team {platform.team} may hold {most}"
-    raise UserError(f"{job.place(('search', 'parallel'))}: {reason}; set {most // each} or less")
+    reason = f"{args.search.parallel} trials need {number_of(gpus, 'GPU')}, but team {platform.team} may hold {most}"
+    raise UserError(f"{job.path(('search', 'parallel'))}: {reason}; set {most // each} or less")
 
 
 def _check_default_queue(job: JobRequest, platform: Platform, args: SweepArgs, found: ResolvedStack) -> None:
@@ -141,4 +141,4 @@ def _check_default_queue(job: JobRequest, platform: Platform, args: SweepArgs, f
         capacity = found.capacities.get(name)
         if capacity and not capacity.fit_together([_CONTROLLER, *pod_sets.of(args.trial)]):
             reason = f"a trial fills queue {name}, into which Kueue also puts the sweep's controller"
-            raise UserError(f"{job.place_of('resources')}: {reason}; ask for less, or use a queue with another name")
+            raise UserError(f"{job.path_of('resources')}: {reason}; ask for less, or use a queue with another name")

@@ -16,7 +16,7 @@ from cli.output import plots
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from components.base.labels import COMPONENT, NAME
-from components.base.plural import counted
+from components.base.plural import number_of
 from core.errors import UserError
 from stack_file.nearest import did_you_mean
 from workloads.sweep.controller_objects import RESULTS, RESULTS_SUFFIX
@@ -69,7 +69,7 @@ class Results:
 
 def run(access: Access, sweep: str, console: Console, *, as_json: bool) -> None:
     """Asks the cluster, and prints. A UserError if there is no such sweep, or if it has no trial yet."""
-    text = text_of(access, kept(access, sweep))
+    text = text_of(access, get_results(access, sweep))
     if as_json:
         print(text)
     else:
@@ -94,7 +94,7 @@ def written(found: Object) -> str:
     return str((found.get("data") or {}).get(_KEY, ""))
 
 
-def kept(access: Access, sweep: str) -> Object:
+def get_results(access: Access, sweep: str) -> Object:
     """The ConfigMap with the results of a sweep, by its name or its run; of several runs the newest."""
     inside = f"/api/v1/namespaces/{access.namespace}/configmaps"
     found = access.api.items(inside, labelSelector=f"{COMPONENT}={RESULTS}")
@@ -122,7 +122,7 @@ def show(found: Results, console: Console) -> None:
     how = ", ".join(f"{count} {state}" for state, count in counts.items() if count and state != "open")
     open_, ended = counts["open"], len(found.trials) - counts["open"]
     more = f"; {open_} open" if open_ else ""
-    console.print(Text(f"{found.run}: {ended} of {counted(found.planned, 'trial')} ended{how and f': {how}'}{more}"))
+    console.print(Text(f"{found.run}: {ended} of {number_of(found.planned, 'trial')} ended{how and f': {how}'}{more}"))
     if not found.trials:
         return
     console.print("", _table(found))

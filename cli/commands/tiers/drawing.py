@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from cli.commands.tiers.rows import Share, Tier, counted
+from cli.commands.tiers.rows import Share, Tier, amount_text
 
 GUARANTEED, BORROWABLE, NEVER = "█", "░", "·"
 LEGEND = f"{GUARANTEED} guaranteed  {BORROWABLE} borrowable  {NEVER} never; first the order of use, last the amount"
@@ -82,7 +82,7 @@ def _drawing(
         tuple(max(len(name), _ORDER + blocks[name] + amounts[name]) for name in flavors),
         label,
         lines,
-        tuple(f"one block of {name} is {counted(name, unit)}" for name, unit in units.items() if unit > 1),
+        tuple(f"one block of {name} is {amount_text(name, unit)}" for name, unit in units.items() if unit > 1),
     )
 
 

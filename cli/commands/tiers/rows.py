@@ -93,7 +93,7 @@ def by_team(found: Sequence[Tier]) -> dict[str, dict[str, tuple[float, float]]]:
     return {team: _together([tier for tier in found if team in tier.teams], cohort) for team in teams}
 
 
-def counted(flavor: str, number: float) -> str:
+def amount_text(flavor: str, number: float) -> str:
     """An amount of a flavor for people: GPUs, or cores if it has none."""
     return count(number, cores=flavor == CPU) if number else "0"
 

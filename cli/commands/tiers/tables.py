@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from cli.commands.tiers import drawing
-from cli.commands.tiers.rows import Flavor, Share, Tier, by_team, counted
+from cli.commands.tiers.rows import Flavor, Share, Tier, amount_text, by_team
 from cli.output.numbers import NOTHING
 from cli.output.tables import table
 from cli.output.texts import before_after, first
@@ -133,8 +133,8 @@ def _texts(share: Share) -> tuple[str, str, str]:
     lent = f" from {first(share.lenders, _NAMES) or 'no queue'}" if share.borrowable else ""
     return (
         str(share.order),
-        counted(share.flavor, share.guaranteed),
-        counted(share.flavor, share.borrowable) + lent,
+        amount_text(share.flavor, share.guaranteed),
+        amount_text(share.flavor, share.borrowable) + lent,
     )
 
 
@@ -142,13 +142,13 @@ def _flavor(flavor: Flavor | None) -> tuple[str, ...]:
     if flavor is None:
         return ()
     capacity, unreserved = (
-        "unknown" if each is None else counted(flavor.name, each) for each in (flavor.capacity, flavor.unreserved)
+        "unknown" if each is None else amount_text(flavor.name, each) for each in (flavor.capacity, flavor.unreserved)
     )
-    return capacity, counted(flavor.name, flavor.guaranteed), unreserved
+    return capacity, amount_text(flavor.name, flavor.guaranteed), unreserved
 
 
 def _sum(flavor: str, guaranteed: float, borrowable: float) -> str:
     if not (guaranteed or borrowable):
         return "never"
-    own = counted(flavor, guaranteed)
-    return f"{own} + {counted(flavor, borrowable)}" if borrowable else own
+    own = amount_text(flavor, guaranteed)
+    return f"{own} + {amount_text(flavor, borrowable)}" if borrowable else own

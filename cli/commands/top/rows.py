@@ -12,7 +12,7 @@ from cli.api_values import Object
 from cli.commands.why.answer import resource_name
 from cli.kueue import quota_tree, unqueued, workloads
 from cli.kueue.objects import ClusterObjects, condition
-from cli.kueue.quota_tree import Room
+from cli.kueue.quota_tree import QuotaTree
 from cli.kueue.unqueued import Held
 from cli.kueue.workloads import Work
 from components import catalog
@@ -99,7 +99,7 @@ def of(objects: ClusterObjects, works: Sequence[Work]) -> Top:
     """From a cluster's facts: the stack's queues, and those that share flavors with them."""
     room = quota_tree.of(objects, works)
     own = {q["spec"]["clusterQueue"] for q in objects.local_queues if q["metadata"]["namespace"] == objects.namespace}
-    shown = sorted({each for name in own if name in room.queues for each in room.around(name)})
+    shown = sorted({each for name in own if name in room.queues for each in room.sharing(name)})
     resources = _resources(objects, room, shown)
     held = unqueued.of(objects)
     flavors = tuple(_flavor(name, resource, objects, room, shown, held) for name, resource in resources.items())
@@ -112,7 +112,7 @@ def of(objects: ClusterObjects, works: Sequence[Work]) -> Top:
     )
 
 
-def _resources(objects: ClusterObjects, room: Room, shown: Sequence[str]) -> dict[str, str]:
+def _resources(objects: ClusterObjects, room: QuotaTree, shown: Sequence[str]) -> dict[str, str]:
     """The counted resource of each flavor of these queues, from the oldest accelerator to the newest."""
     names = dict.fromkeys(flavor for queue in shown for flavor in room.queues[queue].flavors)
     accelerators = {
@@ -127,7 +127,7 @@ def _resources(objects: ClusterObjects, room: Room, shown: Sequence[str]) -> dic
 
 
 def _flavor(
-    flavor: str, resource: str, objects: ClusterObjects, room: Room, shown: Sequence[str], held: Sequence[Held]
+    flavor: str, resource: str, objects: ClusterObjects, room: QuotaTree, shown: Sequence[str], held: Sequence[Held]
 ) -> Flavor:
     name = workloads.flavor_names(objects.flavors).get(flavor, flavor)
     nodes = _nodes(flavor, objects)
@@ -168,9 +168,9 @@ def _queue(name: str, objects: ClusterObjects, works: Sequence[Work]) -> Queue:
     )
 
 
-def _shares(queue: str, resources: Mapping[str, str], objects: ClusterObjects, room: Room) -> Iterator[Share]:
+def _shares(queue: str, resources: Mapping[str, str], objects: ClusterObjects, room: QuotaTree) -> Iterator[Share]:
     flavors, names = workloads.flavor_names(objects.flavors), workloads.queue_names(objects.cluster_queues)
-    others = room.around(queue) - {queue}
+    others = room.sharing(queue) - {queue}
     for flavor in room.queues[queue].flavors:
         resource = resources[flavor]
         place = flavor, resource

@@ -15,7 +15,7 @@ from core.kube import Kube
 from driver.target import Target
 from embedded.cluster import pool
 from embedded.cluster.lock import only_one
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from stack import ResolvedStack
 
 
@@ -46,7 +46,7 @@ def run(options: MountOptions) -> str:
     access.api.apply(path, pod, "tensorplane", dry_run=True)
     folder, volume = _folder(options.path), _id(access.api, access.namespace, options.name)
     with only_one(target.instance):
-        pool.mount_volume(Places(target.instance), volume, folder, read_only=options.read_only)
+        pool.mount_volume(NodePaths(target.instance), volume, folder, read_only=options.read_only)
     how = " read-only" if options.read_only else ""
     return f"{folder}: volume {options.name}, mounted{how}; unmount it with: umount {folder}"
 

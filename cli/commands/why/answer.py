@@ -9,10 +9,10 @@ from datetime import datetime
 from cli.api_values import Object
 from cli.commands.why import limits
 from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.quota_tree import Room
+from cli.kueue.quota_tree import QuotaTree
 from cli.kueue.workloads import Pods, Work
 from cli.output.texts import first
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.quantities import size
 from components.catalog import GPU_RESOURCE
 from core.times import age
@@ -30,7 +30,7 @@ class Observed:
     works: Sequence[Work]
     objects: ClusterObjects
     details: JobObjects
-    room: Room
+    room: QuotaTree
     now: datetime
     deploy: str = "pulumi up"
     """The command that updates the stack."""
@@ -95,7 +95,7 @@ def amount(resource: str, number: float) -> str:
 
 def _counted(resource: str, count: float) -> str:
     name = resource_name(resource)
-    return counted(count, name.removesuffix("s")) if resource in (GPU_RESOURCE, "cpu") else f"{count:g} {name}"
+    return number_of(count, name.removesuffix("s")) if resource in (GPU_RESOURCE, "cpu") else f"{count:g} {name}"
 
 
 def amounts(amounts: Mapping[str, float]) -> str:

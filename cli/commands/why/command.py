@@ -13,7 +13,7 @@ from rich.text import Text
 
 from cli.access import Access
 from cli.api_values import Object
-from cli.commands.why import deployed, verdict
+from cli.commands.why import deployed, reasons
 from cli.commands.why.answer import Answer, Observed
 from cli.kueue import objects as queue_objects
 from cli.kueue import quota_tree, workloads
@@ -68,5 +68,5 @@ def ask(
     details = queue_objects.details(api, job_set, work.cluster_queue if work else None)
     room = quota_tree.of(objects, works)
     deploy, refresh = command_lines.deploy(stack, context), command_lines.refresh(stack, context)
-    found = verdict.answer(Observed(job_set, work, works, objects, details, room, datetime.now(UTC), deploy, refresh))
+    found = reasons.answer(Observed(job_set, work, works, objects, details, room, datetime.now(UTC), deploy, refresh))
     return replace(found, notes=tuple(objects.notes))

@@ -39,8 +39,8 @@ def answer(name: str, details: JobObjects, there: list[Object], notes: tuple[str
     verdict = f"{name}: {ready} of {len(kept)} pods ready" if kept else f"{name} has no pods"
     # As Deployments name their pods: those of `digits` are not those of `digits-server`.
     own = re.compile(rf"{re.escape(name)}(-canary)?-[a-z0-9]+-[a-z0-9]{{5}}")
-    events = [each for each in details.events if own.fullmatch(nodes.named(each))]
-    moved = nodes.told(JobObjects(events=events, job_set=name))
+    events = [each for each in details.events if own.fullmatch(nodes.involved_name(each))]
+    moved = nodes.agent_lines(JobObjects(events=events, job_set=name))
     lines = (*_on_nodes(details, there), *pods.reasons(details), *moved)
     return Answer(verdict, "running" if kept and ready == len(kept) else "waiting", lines, notes=notes)
 

@@ -31,18 +31,18 @@ def lines(details: JobObjects, now: datetime) -> Iterator[str]:
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
             yield from broken(pod)
-    yield from told(details)
+    yield from agent_lines(details)
 
 
-def told(details: JobObjects) -> Iterator[str]:
+def agent_lines(details: JobObjects) -> Iterator[str]:
     """A sentence for the last of its pods that the agent has ended or moved."""
-    ended = [each for each in details.events if _is_told(each) and named(each).startswith(details.job_set)]
+    ended = [each for each in details.events if _is_told(each) and involved_name(each).startswith(details.job_set)]
     if details.job_set and ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
-        yield f"{named(last)} was {last.get('message', '')}."
+        yield f"{involved_name(last)} was {last.get('message', '')}."
 
 
-def named(event: Object) -> str:
+def involved_name(event: Object) -> str:
     """The name of what an Event is about."""
     return str((event.get("involvedObject") or {}).get("name", ""))
 

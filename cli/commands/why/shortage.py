@@ -8,7 +8,7 @@ from itertools import combinations
 
 from cli.api_values import Object
 from cli.kueue.flavor_fit import lets_in, selects, untainted, untolerated
-from cli.kueue.quota_tree import Room
+from cli.kueue.quota_tree import QuotaTree
 from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE
 
@@ -70,7 +70,7 @@ class Short:
     """The flavors that would accept the pods if one of their nodes took pods."""
 
 
-def short(work: Work, room: Room, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
+def short(work: Work, room: QuotaTree, flavors: Sequence[Object], without_nodes: Collection[str] = ()) -> Short | None:
     """The first pods of the job that do not fit; None if all fit. `without_nodes`: flavors that take no part."""
     queue = work.cluster_queue
     if queue is None or queue not in room.queues:
@@ -104,7 +104,7 @@ def _tainted(
             yield name, tuple(taints)
 
 
-def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tuple[str, str], float]) -> Option:
+def _option(queue: str, flavor: str, pods: Pods, room: QuotaTree, taken: Mapping[tuple[str, str], float]) -> Option:
     wanted = {
         (flavor, resource): count + taken.get((flavor, resource), 0)
         for resource, count in pods.together.items()
@@ -113,7 +113,7 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
     lacking = [place for place, count in wanted.items() if room.free(queue, place) < count]
     # A flavor that can never be enough is reported before one that is only in use.
     lacking.sort(key=lambda place: (wanted[place] <= room.most(queue, place), place[1] != GPU_RESOURCE))
-    shared = room.around(queue)
+    shared = room.sharing(queue)
     holders = [work for work in room.works if work.held.get(flavor) and work.admitted_by in shared]
     place = lacking[0] if lacking else next(iter(wanted), (flavor, GPU_RESOURCE))
     holders = [work for work in holders if work.held[flavor].get(place[1])]
@@ -132,7 +132,7 @@ def _option(queue: str, flavor: str, pods: Pods, room: Room, taken: Mapping[tupl
     )
 
 
-def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: Room) -> Iterator[Excess]:
+def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: QuotaTree) -> Iterator[Excess]:
     for place, count in lacking.items():
         held, own = room.used(queue, place) + count, room.own(queue, place)
         if held > own:
@@ -140,7 +140,7 @@ def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: Room) ->
 
 
 def _ends(
-    queue: str, wanted: Mapping[tuple[str, str], float], holders: Sequence[Work], room: Room
+    queue: str, wanted: Mapping[tuple[str, str], float], holders: Sequence[Work], room: QuotaTree
 ) -> Iterator[tuple[Work, ...]]:
     for size in range(1, _TOGETHER + 1):
         found = False

@@ -194,7 +194,7 @@ def _place(observed: Observed, work: Work) -> Iterator[str]:
             yield "The queue's order is strict: it starts after them, even if it fits earlier."
     if work.cluster_queue is None or work.cluster_queue not in observed.room.queues:
         return
-    shared = observed.room.around(work.cluster_queue)
+    shared = observed.room.sharing(work.cluster_queue)
     above = [
         f"{observed.name_of(each)} (queue {names.get(each.cluster_queue or '', each.queue)})"
         for each in observed.works

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import combinations
 
 from components.base.cidr import inner_network
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Problem
 from components.clusters import allowed_cidrs
 from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_BITS, nodes_subnet
@@ -88,13 +88,13 @@ def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shap
     pods, vnet = ranges.get("podCidr"), ranges.get("cidr")
     if pods and pods.prefixlen <= NODE_BITS and nodes > 1 << (NODE_BITS - pods.prefixlen):
         room = 1 << (NODE_BITS - pods.prefixlen)
-        reason = f"{pods} has addresses for {counted(room, 'node')} (256 each), but the groups have up to {nodes}"
+        reason = f"{pods} has addresses for {number_of(room, 'node')} (256 each), but the groups have up to {nodes}"
         yield Problem((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
     if vnet and vnet.prefixlen <= _SIZES["cidr"][1]:
         room = ipaddress.IPv4Network(nodes_subnet(str(vnet))).num_addresses - _RESERVED_IN_SUBNET
         if nodes > room:
             reason = (
-                f"the node subnet, a quarter of {vnet}, has addresses for {counted(room, 'node')}, but the groups have "
-                f"up to {nodes}"
+                f"the node subnet, a quarter of {vnet}, has addresses for {number_of(room, 'node')}, "
+                f"but the groups have up to {nodes}"
             )
             yield Problem((*_PATH, "cidr"), f"{reason}; use a larger range", given=given)

@@ -141,7 +141,7 @@ class AksSettings(ClusterArgs):
         return {} if public else {"service.beta.kubernetes.io/azure-load-balancer-internal": "true"}
 
     @property
-    def place(self) -> str | None:
+    def catalog_region(self) -> str | None:
         return self.region
 
     @property

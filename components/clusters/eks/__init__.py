@@ -5,7 +5,7 @@ from typing import Any, Literal
 
 import pulumi
 
-from components.base.problems import Key, Problem, without_consequences
+from components.base.problems import Key, Problem, without_implied
 from components.clusters.check_groups import missing_groups
 from components.clusters.connection import Connection
 from components.clusters.eks import principals
@@ -28,11 +28,11 @@ class Eks(EksSettings):
 
         cluster = list(check_cluster.find_problems(self))
         yield from cluster
-        network = list(without_consequences(check_network.find_problems(self), cluster))
+        network = list(without_implied(check_network.find_problems(self), cluster))
         yield from network
         yield from missing_groups(groups)
-        of_groups = (*check_groups.find_problems(self, groups), *check_network.room(self, groups))
-        yield from without_consequences(of_groups, [*cluster, *network])
+        of_groups = (*check_groups.find_problems(self, groups), *check_network.address_problems(self, groups))
+        yield from without_implied(of_groups, [*cluster, *network])
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         from components.clusters.eks import create

@@ -103,7 +103,7 @@ def _addresses(args: EksSettings) -> Iterator[Problem]:
         yield Problem((*path, "serviceCidr"), reason, given=((*path, "cidr"),))
 
 
-def room(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
+def address_problems(args: EksSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """Problem of full groups without room in their zones. The size of existing subnets is unknown."""
     vpc = inner_network(args.network.cidr or DEFAULT_CIDR)
     if args.network.subnets or isinstance(vpc, str) or not LARGEST <= vpc.prefixlen <= SMALLEST:

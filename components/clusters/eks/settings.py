@@ -112,7 +112,7 @@ class EksSettings(ClusterArgs):
         return {f"{prefix}-type": "nlb", **internal, f"{prefix}-scheme": "internet-facing" if public else "internal"}
 
     @property
-    def place(self) -> str | None:
+    def catalog_region(self) -> str | None:
         return self.region
 
     @property

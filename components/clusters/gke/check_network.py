@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from components.base.cidr import inner_network, network_of
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Problem
 from components.clusters import allowed_cidrs
 from components.clusters.gke.addresses import nodes_by_addresses, nodes_by_pods, pod_block
@@ -91,7 +91,9 @@ def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         room = nodes_by_pods(network.pod_cidr, args.max_pods_per_node)
         if nodes > room:
             each = f"{pod_block(args.max_pods_per_node)} addresses of {network.pod_cidr} each"
-            reason = f"the range has addresses for {counted(room, 'node')} ({each}), but the groups have up to {nodes}"
+            reason = (
+                f"the range has addresses for {number_of(room, 'node')} ({each}), but the groups have up to {nodes}"
+            )
             remedy = (
                 f"use a /{_prefix_for(nodes * pod_block(args.max_pods_per_node))} or larger, or lower maxPodsPerNode"
             )
@@ -99,7 +101,7 @@ def _room(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Problem]:
     if not isinstance(network_of(network.cidr), str):
         room = nodes_by_addresses(network.cidr)
         if nodes > room:
-            reason = f"{network.cidr} has addresses for {counted(room, 'node')}, but the groups have up to {nodes}"
+            reason = f"{network.cidr} has addresses for {number_of(room, 'node')}, but the groups have up to {nodes}"
             remedy = f"use a /{_prefix_for(nodes + 5)} or larger"
             yield Problem(("cluster", "network", "cidr"), f"{reason}; {remedy}", given=given)
 

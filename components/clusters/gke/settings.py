@@ -150,7 +150,7 @@ class GkeSettings(ClusterArgs):
         return {} if public else {"networking.gke.io/load-balancer-type": "Internal"}
 
     @property
-    def place(self) -> str | None:
+    def catalog_region(self) -> str | None:
         return self.region
 
     @property

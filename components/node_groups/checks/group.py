@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from components.base.labels import LABEL_VALUE_LIMIT, is_label_value
 from components.base.problems import Key, Problem
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
 
@@ -19,7 +19,7 @@ def counts(path: Key, args: NodeGroupArgs) -> Iterator[Problem]:
         yield Problem((*path, "expected"), f"{reason}; set it to {max(args.min, min(args.expected, args.max)):g}")
 
 
-def capacity(path: Key, args: NodeGroupArgs, site: Site) -> Iterator[Problem]:
+def capacity(path: Key, args: NodeGroupArgs, site: ClusterProperties) -> Iterator[Problem]:
     if args.reserved and args.spot:
         yield Problem(
             (*path, "spot"), "conflicts with reserved, because reserved machines are never spot; remove one of them"

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 
 from components.base.model import Resources, Tier
-from components.base.plural import counted
+from components.base.plural import number_of
 from components.base.problems import Key, Problem, did_you_mean
 from components.node_groups.checks import pod_fit
 from components.node_groups.fleet import Fleet
@@ -141,5 +141,5 @@ def _group(shape: Shape, resources: Resources, at: Key, resumes: Key, *, interru
 
 
 def _too_many(node: str, most: int, at: Key) -> Problem:
-    reason = f"{node} has {counted(most, 'GPU')}; set gpus to {most} or less"
+    reason = f"{node} has {number_of(most, 'GPU')}; set gpus to {most} or less"
     return Problem((*at, "gpus"), reason, given=(("nodeGroups",), at))

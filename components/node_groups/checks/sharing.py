@@ -5,14 +5,16 @@ from collections.abc import Iterator
 from components import catalog
 from components.base.problems import Key, Problem, did_you_mean
 from components.catalog import Accelerator
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs
 
 _MPS_CLIENTS_OF_OLD = 16
 """Maximum number of pods that can share an older GPU by MPS."""
 
 
-def find_problems(path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: Site) -> Iterator[Problem]:
+def find_problems(
+    path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties
+) -> Iterator[Problem]:
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
         return

@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from components import catalog
 from components.base.problems import Key, Problem, did_you_mean
 from components.catalog import Machine
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import NodeGroupArgs
 
 
-def find_problems(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: Site) -> Iterator[Problem]:
+def find_problems(
+    path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: ClusterProperties
+) -> Iterator[Problem]:
     if site.cloud is None or site.region is None:
         return
     known = catalog.zones(site.cloud, site.region)

@@ -76,7 +76,7 @@ class PersistentDisk(Backend):
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.find_problems(args, cluster)
         if self.kms_key:
-            yield from google_key.find_problems(self.kms_key, "kmsKey", str(cluster.place))
+            yield from google_key.find_problems(self.kms_key, "kmsKey", str(cluster.catalog_region))
         if self.type == _READ_ONLY:
             yield from self._ml(args.size_gib)
         elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:

@@ -13,8 +13,8 @@ def find_problems(
     args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None
 ) -> Iterator[Problem]:
     """Problems of the region and of both keys. Paths are relative to the volume."""
-    if key and cluster.place:
-        yield from google_key.find_problems(key, "kmsKey", cluster.place)
+    if key and cluster.catalog_region:
+        yield from google_key.find_problems(key, "kmsKey", cluster.catalog_region)
     region = args.mirror.to.region if args.mirror else None
     if region is None:
         if copy_key:
@@ -22,7 +22,7 @@ def find_problems(
             yield Problem(("backend", "mirrorKmsKey"), reason)
         return
     regions = catalog.regions("gke")
-    if region == cluster.place:
+    if region == cluster.catalog_region:
         yield Problem(("mirror", "to", "region"), f"{region} is the region of the volume itself; choose another region")
     elif regions and region not in regions:
         near = did_you_mean(region, regions)

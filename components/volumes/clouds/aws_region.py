@@ -22,7 +22,7 @@ def find_problems(region: str, path: Key) -> Iterator[Problem]:
 def of_mirror(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
     """Problems of a mirror's region. Paths are relative to the volume."""
     region = args.mirror.to.region if args.mirror else None
-    if region and region == cluster.place:
+    if region and region == cluster.catalog_region:
         yield Problem(_MIRROR, f"{region} is the region of the volume itself; choose another region")
     elif region:
         yield from find_problems(region, _MIRROR)

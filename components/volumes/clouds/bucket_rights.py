@@ -30,6 +30,6 @@ def writes(access_modes: Sequence[str]) -> bool:
     return set(access_modes) != {"ReadOnlyMany"}
 
 
-def counted(document: str) -> int:
+def iam_length(document: str) -> int:
     """The characters that IAM counts."""
     return len("".join(document.split()))

@@ -27,8 +27,8 @@ KmsKey = Annotated[str, AfterValidator(_arn)]
 
 def find_problems(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
     """Problem of a key in another region than the volume. Paths are relative to the volume."""
-    if key and cluster.place:
-        yield from elsewhere(key, cluster.place, "kmsKey")
+    if key and cluster.catalog_region:
+        yield from elsewhere(key, cluster.catalog_region, "kmsKey")
 
 
 def of_mirror(
@@ -36,7 +36,7 @@ def of_mirror(
 ) -> Iterator[Problem]:
     """Problems of the key of a copy in another region. Paths are relative to the volume."""
     region, path = (args.mirror.to.region if args.mirror else None), ("backend", "mirrorKmsKey")
-    if region == cluster.place:
+    if region == cluster.catalog_region:
         return  # reported by another check
     if copy_key and region is None:
         yield Problem(path, "is set, but the volume has no mirror; remove it, or set mirror.to.region")

@@ -41,7 +41,7 @@ def schedule(text: str) -> Schedule | None:
     return Schedule("daily", at)
 
 
-def kept(snapshots: SnapshotsArgs) -> int:
+def snapshot_count(snapshots: SnapshotsArgs) -> int:
     """Number of snapshots to keep."""
     return snapshots.keep or KEPT
 
@@ -56,7 +56,7 @@ def find_problems(snapshots: SnapshotsArgs) -> Iterator[Problem]:
             ("snapshots", "expire"),
             "is set, but a snapshot policy of NetApp Files keeps snapshots by number only; remove it, and set keep",
         )
-    if kept(snapshots) > _MOST_KEPT:
+    if snapshot_count(snapshots) > _MOST_KEPT:
         yield Problem(
             ("snapshots", "keep"),
             f"{snapshots.keep} exceeds the {_MOST_KEPT} snapshots of a NetApp volume; set {_MOST_KEPT} or less",

@@ -254,7 +254,7 @@ def _schedule(steps: int | None, minutes: float | None) -> tuple[int, MeasuredIn
 def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
     steps = [step for step in files.steps() if most is None or step <= most]
     for step in steps:
-        if not (fault := files.fault(step)):
+        if not (fault := files.load_error(step)):
             return step
         print(f"tensorplane: checkpoint {files.prefix(step)} is not used, because it is damaged: {fault}", flush=True)
     if steps:

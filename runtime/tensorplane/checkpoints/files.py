@@ -56,7 +56,7 @@ class CheckpointFiles:
         """What TensorFlow takes as the path of a checkpoint."""
         return self.folder / f"ckpt-{step}"
 
-    def fault(self, step: int) -> str | None:
+    def load_error(self, step: int) -> str | None:
         """Why the checkpoint cannot be loaded; None if every value is as it was written, by TensorFlow's checksums."""
         try:
             reader = tf.train.load_checkpoint(str(self.prefix(step)))

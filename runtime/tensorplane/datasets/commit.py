@@ -19,7 +19,7 @@ from typing import Any
 
 from tensorplane.datasets import durable, tree
 from tensorplane.datasets.errors import Gone, Refused, collected
-from tensorplane.datasets.store import Store, blob_name, listed
+from tensorplane.datasets.store import Store, blob_name, list_folder
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")
 """Names of branches and labels."""
@@ -69,7 +69,7 @@ def read(store: Store, commit: str) -> Commit:
 def heads(store: Store) -> dict[str, str]:
     """The newest commit of each branch."""
     found = {}
-    for path in listed(store.root / "branches"):
+    for path in list_folder(store.root / "branches"):
         if number := last(store, path.name):
             found[path.name] = entry(store, path.name, number)
     return found

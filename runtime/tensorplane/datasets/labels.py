@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tensorplane.datasets import durable
 from tensorplane.datasets.commit import NAME
 from tensorplane.datasets.errors import Refused
-from tensorplane.datasets.store import Store, listed
+from tensorplane.datasets.store import Store, list_folder
 
 
 @dataclass(frozen=True)
@@ -25,7 +25,7 @@ class Label:
 def read(store: Store) -> dict[str, Label]:
     """All labels in force."""
     found = {}
-    for path in listed(store.root / "labels"):
+    for path in list_folder(store.root / "labels"):
         with contextlib.suppress(FileNotFoundError):
             label = Label(**json.loads(path.read_text()))
             if label.until is None or label.until > time.time():

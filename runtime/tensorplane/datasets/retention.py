@@ -23,7 +23,7 @@ from pathlib import Path
 from tensorplane.datasets import commit, labels, tree
 from tensorplane.datasets.commit import Commit
 from tensorplane.datasets.errors import Refused, all_of
-from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, listed, used_since
+from tensorplane.datasets.store import KINDS, TMP, VERSIONS, Store, blob_name, list_folder, used_since
 from tensorplane.datasets.tree import File
 
 GRACE_SECONDS = 24 * 3600.0
@@ -65,20 +65,20 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Kept:
+class Retained:
     """What stays."""
 
     versions: set[str]
     commits: set[str]
 
 
-def kept(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> Kept:
+def retained(store: Store, rule: Rule, *, used: Iterable[str] = ()) -> Retained:
     """Versions with their files, and commits. `used`: versions that something else needs, such as inputs of models;
     they may be in no branch any more, as if it was deleted since.
     """
     wanted, now = set(used), time.time()
     labeled = {one.commit for one in labels.read(store).values()}
-    found = Kept(set(), set())
+    found = Retained(set(), set())
     for start in commit.heads(store).values():
         for place, made in enumerate(commit.log(store, start)):
             found.commits.add(made.id)
@@ -157,7 +157,7 @@ def collect(
 ) -> dict[str, int]:
     """Delete what no kept version has; how much of each kind, and `bytes`. `used`: as in `kept`."""
     store.create()
-    return _collected(store, kept(store, rule, used=used), _since(time.time() - grace_seconds))
+    return _collected(store, retained(store, rule, used=used), _since(time.time() - grace_seconds))
 
 
 def collect_now(
@@ -172,14 +172,14 @@ def collect_now(
     began = store.begin_collection() / 1e9
     pause(_ENTERED_SECONDS)
     lately = {"objects": began, "trees": began, TMP: began - _WRITING_SECONDS}
-    return _collected(store, kept(store, rule, used=used), {**_since(began - GRACE_SECONDS), **lately})
+    return _collected(store, retained(store, rule, used=used), {**_since(began - GRACE_SECONDS), **lately})
 
 
 def _since(moment: float) -> dict[str, float]:
     return dict.fromkeys((*KINDS, VERSIONS, TMP, _SLOWLY), moment)
 
 
-def _collected(store: Store, stays: Kept, since: Mapping[str, float]) -> dict[str, int]:
+def _collected(store: Store, stays: Retained, since: Mapping[str, float]) -> dict[str, int]:
     """Delete the rest. `since`: what was used from this moment on stays, by kind."""
     deleted, size = {}, 0
     # Versions are first, so that a content's own name is the last one.
@@ -220,7 +220,7 @@ def _freed(path: Path) -> int:
     return sum(each.st_size for each in every if stat.S_ISREG(each.st_mode) and each.st_nlink == 1)
 
 
-def _marked(store: Store, stays: Kept) -> dict[str, set[str]]:
+def _marked(store: Store, stays: Retained) -> dict[str, set[str]]:
     """The objects that stay, by kind."""
     nodes: set[str] = set()
     objects: set[str] = set()
@@ -235,7 +235,7 @@ def _marked(store: Store, stays: Kept) -> dict[str, set[str]]:
 def _of_unfinished_runs(store: Store) -> Iterator[File]:
     """Files of results that a run of a stage will commit, whose plan names them (the library's `stages`)."""
     is_recent = used_since(time.time() - _UNFINISHED_SECONDS)
-    for plan in (path for path in listed(store.root / "runs") if path.suffix == ".json"):
+    for plan in (path for path in list_folder(store.root / "runs") if path.suffix == ".json"):
         with contextlib.suppress(FileNotFoundError):  # finished meanwhile
             for key in _KEY.findall(plan.read_text() if is_recent(plan) else ""):
                 yield from _of_result(store, key)

@@ -123,7 +123,7 @@ class Store:
         if kind == VERSIONS:
             yield from sorted(path.name for path in (self.root / kind).iterdir())
             return
-        for folder in listed(self.root / kind):
+        for folder in list_folder(self.root / kind):
             yield from (folder.name + path.name for path in sorted(folder.iterdir()))
 
     def get(self, node: str) -> bytes:
@@ -339,7 +339,7 @@ def blob_name(file: File) -> str:
     return file.digest + (_EXECUTABLE if file.executable else "")
 
 
-def listed(folder: Path) -> list[Path]:
+def list_folder(folder: Path) -> list[Path]:
     """What is in a folder; nothing if it does not exist. Not by a pattern, which finds nothing where this user may not
     list it.
     """

@@ -98,7 +98,7 @@ def _too_large(gib: float) -> str:
 def _differences(model: Any, step: self_check.StepComparison, told: Collection[str]) -> list[str]:
     """How a step differs from one process: in its gradients, else in the rest. `told`: reports to leave out."""
     if self_check.differs(model, step.worst):
-        return [f"{self_check.fault(model, step.worst, step.where)} (tensorplane.verify compares any batch)"]
+        return [f"{self_check.difference_line(model, step.worst, step.where)} (tensorplane.verify compares any batch)"]
     return _outcomes_that_differ(model, step, told)
 
 

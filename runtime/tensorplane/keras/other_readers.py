@@ -28,7 +28,7 @@ def reads_for_training(reader: object) -> Iterator[None]:
 
 
 @contextmanager
-def told(dataset: Any) -> Iterator[None]:
+def report_other_readers(dataset: Any) -> Iterator[None]:
     """In this block, a line says if something else than training begins to read what shuffles the dataset."""
     shuffles = repeatable.reshuffled(dataset)
     original = tf.data.Dataset.__iter__

@@ -68,11 +68,11 @@ def verify(model: Any, batch: Any) -> float:
     repair.install()
     step = compare(model, batch)
     if differs(model, step.worst):
-        raise Differs(fault(model, step.worst, step.where))
+        raise Differs(difference_line(model, step.worst, step.where))
     return step.worst
 
 
-def fault(model: Any, worst: float, where: str) -> str:
+def difference_line(model: Any, worst: float, where: str) -> str:
     """The line for a difference."""
     return (
         f"model: the gradient of {where} on several replicas differs by {worst:.2g} from one process; {_remedy(model)}"

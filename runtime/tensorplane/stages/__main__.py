@@ -17,13 +17,13 @@ from tensorplane.datasets.errors import Gone, permanent_errors_refused, shortene
 from tensorplane.stages.container_exit import exit_status
 from tensorplane.stages.description import Stage
 from tensorplane.stages.publish import Server, published, served
-from tensorplane.stages.steps import kept, words
+from tensorplane.stages.steps import keep_result, words
 
 
 def _keep(stage: Stage, run: str, item: str, folder: str, program: str = "") -> None:
     if program and (status := exit_status(program)):
         sys.exit(status)
-    _say(stage, kept(stage, run, item, Path(folder)).said)
+    _say(stage, keep_result(stage, run, item, Path(folder)).said)
 
 
 def _publish(stage: Stage, run: str, item: str, folder: str, out: str) -> None:

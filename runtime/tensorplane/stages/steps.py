@@ -47,7 +47,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
             except Gone as error:  # an input, and not contents that another try would keep again
                 raise Refused(str(error)) from error
     if step == "keep":
-        return kept(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
+        return keep_result(stage, run, inputs["item"], stage.on_volume(inputs["out"]))
     if step == "commit":
         with permanent_errors_refused(
             stage.root, what=f"{stage.name}: the version of {stage.dataset}", dataset=stage.dataset
@@ -59,7 +59,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
     raise UsageError(f"{step!r} is no step")
 
 
-def kept(stage: Stage, run: str, item: str, folder: Path) -> Taken:
+def keep_result(stage: Stage, run: str, item: str, folder: Path) -> Taken:
     """Keep the files of a folder as the result of an item."""
     what = f"{stage.name}: the result of part {item} for {stage.dataset}"
     with permanent_errors_refused(stage.root, what=what, of=folder, dataset=stage.dataset):

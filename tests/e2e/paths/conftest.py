@@ -11,7 +11,7 @@ import pytest
 from cli import members_kubeconfig
 from components.teams import members
 from embedded.cluster import kubeconfig
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from tests.e2e import canary_server
 from tests.e2e.canary_server import CanaryServer
 from tests.e2e.conftest import Deployed
@@ -84,7 +84,7 @@ def member(paths: OwnStack, tmp_path: Path) -> Person:
 def a_member(paths: OwnStack, folder: Path, team: str) -> Person:
     """A member of a team."""
     instance = paths.deployed.instance
-    keys, group = Places(instance).keys, members.group(paths.namespace, team)
+    keys, group = NodePaths(instance).keys, members.group(paths.namespace, team)
     issued = kubeconfig.of_member(instance, keys, team, group, team)
     (folder / "kubeconfig").write_text(members_kubeconfig.noted(issued.decode(), team))
     (home := folder / "home").mkdir()

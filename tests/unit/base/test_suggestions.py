@@ -3,7 +3,7 @@
 import pytest
 
 from components.base import suggestions
-from components.base.plural import counted, none_of, plural
+from components.base.plural import none_of, number_of, plural
 from tests.support.faults import dev, faults_of, put
 
 
@@ -35,8 +35,8 @@ def test_a_whole_number_is_suggested_only_where_it_is_one(given: str, meant: str
 
 
 def test_one_of_something_is_singular() -> None:
-    assert [counted(number, "GPU") for number in (0, 0.5, 1, 2)] == ["0 GPUs", "0.5 GPUs", "1 GPU", "2 GPUs"]
-    assert counted(1_234_567, "request") == "1234567 requests"
+    assert [number_of(number, "GPU") for number in (0, 0.5, 1, 2)] == ["0 GPUs", "0.5 GPUs", "1 GPU", "2 GPUs"]
+    assert number_of(1_234_567, "request") == "1234567 requests"
     assert [none_of(count, "pod") for count in (1, 2)] == ["its pod has not", "none of its 2 pods has"]
 
 

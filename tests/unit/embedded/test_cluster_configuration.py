@@ -14,17 +14,17 @@ import pytest
 import yaml
 
 from embedded.cluster import components, control_plane_config, dns, kubeconfig, kwok, node_config, pki, supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "100% odd 'place'"))
-    return Places(Instance("test"))
+    return NodePaths(Instance("test"))
 
 
-def _supervised(at: Places) -> dict[str, list[str]]:
+def _supervised(at: NodePaths) -> dict[str, list[str]]:
     """Each command as supervisord would split it."""
     parser = configparser.ConfigParser()
     parser.read_string(supervisor.render(at, components.components(at)))
@@ -32,14 +32,14 @@ def _supervised(at: Places) -> dict[str, list[str]]:
     return {section.removeprefix("program:"): shlex.split(parser[section]["command"]) for section in programs}
 
 
-def test_commands_survive_an_odd_path(at: Places) -> None:
+def test_commands_survive_an_odd_path(at: NodePaths) -> None:
     commands = _supervised(at)
     assert list(commands) == list(components.PROGRAMS)
     for component in components.components(at):
         assert commands[component.name] == [str(at.programs / component.name), *component.arguments]
 
 
-def test_every_listener_is_the_bridges_or_loopback(at: Places) -> None:
+def test_every_listener_is_the_bridges_or_loopback(at: NodePaths) -> None:
     text = "\n".join(argument for command in _supervised(at).values() for argument in command)
     everything = text + node_config.kubelet(at) + node_config.proxy(at) + node_config.containerd(at)
     assert "0.0.0.0" not in everything
@@ -50,7 +50,7 @@ def test_every_listener_is_the_bridges_or_loopback(at: Places) -> None:
         assert "--secure-port=0" in commands[silent]
 
 
-def test_nothing_is_anonymous_and_rbac_decides(at: Places) -> None:
+def test_nothing_is_anonymous_and_rbac_decides(at: NodePaths) -> None:
     api = _supervised(at)["kube-apiserver"]
     assert {"--anonymous-auth=false", "--authorization-mode=Node,RBAC"} <= set(api)
     kubelet = yaml.safe_load(node_config.kubelet(at))
@@ -60,7 +60,7 @@ def test_nothing_is_anonymous_and_rbac_decides(at: Places) -> None:
     assert "--client-cert-auth" in _supervised(at)["etcd"]
 
 
-def test_containerd_runs_without_the_capability_that_this_root_may_lack(at: Places) -> None:
+def test_containerd_runs_without_the_capability_that_this_root_may_lack(at: NodePaths) -> None:
     config = tomllib.loads(node_config.containerd(at))
     assert config["root"] == str(at.instance.home / "containerd")
     runtime = config["plugins"]["io.containerd.cri.v1.runtime"]
@@ -68,7 +68,7 @@ def test_containerd_runs_without_the_capability_that_this_root_may_lack(at: Plac
     assert runtime["cni"]["bin_dirs"] == [str(at.programs)]
 
 
-def test_the_kubelet_keeps_its_cgroups_and_evicts_by_absolute_figures(at: Places) -> None:
+def test_the_kubelet_keeps_its_cgroups_and_evicts_by_absolute_figures(at: NodePaths) -> None:
     kubelet = yaml.safe_load(node_config.kubelet(at))
     assert kubelet["cgroupRoot"] == "/tensorplane-test"
     assert kubelet["evictionHard"]["nodefs.available"].endswith("Gi")
@@ -121,11 +121,11 @@ def _fits(rule: dict[str, Any], verb: str, resource: str) -> bool:
     )
 
 
-def test_a_pod_has_a_limit_of_processes(at: Places) -> None:
+def test_a_pod_has_a_limit_of_processes(at: NodePaths) -> None:
     assert 1024 <= yaml.safe_load(node_config.kubelet(at))["podPidsLimit"] < 32768, "the least of the kernel's pid_max"
 
 
-def test_a_kubeconfig_needs_no_other_file(at: Places, tmp_path: Path) -> None:
+def test_a_kubeconfig_needs_no_other_file(at: NodePaths, tmp_path: Path) -> None:
     pki.ensure(tmp_path / "pki", pki.leaves(at.instance))
     config: dict[str, Any] = yaml.safe_load(kubeconfig.render(at.instance, tmp_path / "pki", "admin"))
     assert config["current-context"] == "tensorplane-test"
@@ -135,7 +135,7 @@ def test_a_kubeconfig_needs_no_other_file(at: Places, tmp_path: Path) -> None:
         assert base64.b64decode(text).startswith(b"-----BEGIN ")
 
 
-def test_the_dns_pod_needs_no_right_on_its_node(at: Places) -> None:
+def test_the_dns_pod_needs_no_right_on_its_node(at: NodePaths) -> None:
     manifests = {manifest["kind"]: manifest for manifest in dns.manifests(at.instance)}
     pod = manifests["Deployment"]["spec"]["template"]["spec"]
     [container] = pod["containers"]
@@ -151,13 +151,13 @@ def test_the_dns_pod_needs_no_right_on_its_node(at: Places) -> None:
     assert manifests["Service"]["spec"]["clusterIP"] == "10.204.0.10"
 
 
-def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: Places) -> None:
+def test_kwok_is_there_where_nodes_are_simulated_and_starts_last(at: NodePaths) -> None:
     usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
     assert [component.name for component in simulating] == [*components.PROGRAMS, "kwok"]
     assert simulating[-1].stage > max(component.stage for component in usual)
 
 
-def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(at: Places) -> None:
+def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_is_given_up(at: NodePaths) -> None:
     usual, simulating = (components.components(at, simulated_nodes=wanted) for wanted in (False, True))
     changed = [(one, other) for one, other in zip(usual, simulating[:-1], strict=True) if one != other]
     (etcd, larger_etcd), (api_server, larger), (manager, patient), (scheduler, tidy_seldom) = changed
@@ -172,12 +172,12 @@ def test_a_fleet_of_simulated_nodes_changes_memory_garbage_and_how_soon_a_node_i
     assert all(int(other.variables["GOGC"]) > 50 for other in (larger, tidy_seldom))
 
 
-def test_a_simulated_node_is_not_lost_while_a_new_kwok_waits_for_its_lease(at: Places) -> None:
+def test_a_simulated_node_is_not_lost_while_a_new_kwok_waits_for_its_lease(at: NodePaths) -> None:
     [lease] = [word.partition("=")[2] for word in kwok.arguments(at) if "lease-duration" in word]
     assert 1.2 * int(lease) < kwok.GRACE
 
 
-def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: Places) -> None:
+def test_kwok_plays_only_nodes_with_its_annotation_and_listens_on_nothing(at: NodePaths) -> None:
     command = kwok.arguments(at)
     assert "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake" in command
     assert {"--server-address=", "--node-port=0"} <= set(command)

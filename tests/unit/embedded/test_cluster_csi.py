@@ -9,15 +9,15 @@ import pytest
 import yaml
 
 from embedded.cluster import components, configuration, csi, pki, pool
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.csi.contract import DRIVER
 from embedded.instance import Instance
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "odd place"))
-    return Places(Instance("test"))
+    return NodePaths(Instance("test"))
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def _of(made: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [one for one in made if one["kind"] == kind]
 
 
-def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(at: Places) -> None:
+def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(at: NodePaths) -> None:
     usual, storing = (components.components(at, storage=wanted) for wanted in (False, True))
     assert storing[: len(usual)] == usual
     driver, *controllers = storing[len(usual) :]
@@ -40,7 +40,7 @@ def test_the_driver_starts_before_its_controllers_and_only_where_asked_for(at: P
     assert {one.stage for one in controllers} == {driver.stage + 1}
 
 
-def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: Places) -> None:
+def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: NodePaths) -> None:
     driver, *controllers = components.components(at, storage=True)[-5:]
     assert driver.program
     told = dict(zip(driver.arguments[2::2], driver.arguments[3::2], strict=True))
@@ -51,7 +51,7 @@ def test_kubelet_driver_and_controllers_agree_on_the_sockets(at: Places) -> None
     assert all(len(told[name]) < 100 for name in ("--socket", "--registration"))  # a socket's path has 107 bytes
 
 
-def test_each_controller_has_a_name_and_rights_of_its_own(at: Places, made: list[dict[str, Any]]) -> None:
+def test_each_controller_has_a_name_and_rights_of_its_own(at: NodePaths, made: list[dict[str, Any]]) -> None:
     clients = [leaf for leaf in csi.leaves(at.instance) if not leaf.addresses]
     users = {leaf.name: leaf.common_name for leaf in clients}
     assert set(users) == {csi.DRIVER_PROGRAM, *csi.CONTROLLERS}
@@ -88,7 +88,7 @@ def test_kinds_come_before_what_is_of_them_and_groups_not_at_all(made: list[dict
     assert made[0]["kind"] == "CustomResourceDefinition"
 
 
-def test_an_instance_without_the_driver_gets_no_key_for_it(at: Places) -> None:
+def test_an_instance_without_the_driver_gets_no_key_for_it(at: NodePaths) -> None:
     ours = {leaf.name for leaf in csi.leaves(at.instance)}
     names = [
         {leaf.name for leaf in configuration.leaves(at, simulated_nodes=False, storage=wanted)}
@@ -98,7 +98,7 @@ def test_an_instance_without_the_driver_gets_no_key_for_it(at: Places) -> None:
     assert names[1] == names[0] | ours
 
 
-def test_a_loop_device_is_ours_by_the_file_behind_it(at: Places, tmp_path: Path) -> None:
+def test_a_loop_device_is_ours_by_the_file_behind_it(at: NodePaths, tmp_path: Path) -> None:
     real = tmp_path / "real"
     real.mkdir()
     at.instance.home.parent.mkdir(parents=True)

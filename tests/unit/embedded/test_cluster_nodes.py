@@ -16,9 +16,9 @@ import yaml
 from components.clusters.embedded import NODE, Embedded
 from core.errors import UserError
 from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
-from embedded.cluster.node_volumes import Seen
+from embedded.cluster.node_paths import NodePaths, of_nodes
+from embedded.cluster.node_volumes import ReadOnlyStore
 from embedded.cluster.nodes import MOST, Node
-from embedded.cluster.places import Places, of_nodes
 from embedded.cluster.processes import Alive
 from embedded.csi.names import identifier
 from embedded.csi.refusal import Refusal
@@ -28,14 +28,14 @@ EVERY = [Node(Instance("dev"), number) for number in range(1, MOST + 1)]
 
 
 @pytest.fixture
-def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    return Places(Instance("test"))
+    return NodePaths(Instance("test"))
 
 
 @pytest.fixture
-def second(first: Places) -> Places:
-    return Places(first.instance, 2)
+def second(first: NodePaths) -> NodePaths:
+    return NodePaths(first.instance, 2)
 
 
 def test_nodes_have_ranges_of_their_own_within_one_that_is_nobody_elses() -> None:
@@ -61,7 +61,7 @@ def test_nodes_give_away_the_machine_once() -> None:
         assert mib - 512 - count < count * (mib - int(reserved["memory"].removesuffix("Mi"))) <= mib - 512
 
 
-def test_a_further_node_shares_no_file_address_or_cgroup_with_the_first(first: Places, second: Places) -> None:
+def test_a_further_node_shares_no_file_address_or_cgroup_with_the_first(first: NodePaths, second: NodePaths) -> None:
     one, other = (yaml.safe_load(node_config.kubelet(at, 2)) for at in (first, second))
     same = ("address", "cgroupRoot", "tlsCertFile", "tlsPrivateKeyFile")
     assert not [key for key in same if one[key] == other[key]]
@@ -86,7 +86,7 @@ def test_the_kubelet_of_each_node_has_the_certificate_of_that_node_alone() -> No
 
 
 def test_a_further_node_is_one_process_of_the_first_that_ends_all_of_it_and_starts_all_of_it(
-    first: Places, second: Places
+    first: NodePaths, second: NodePaths
 ) -> None:
     above, below = configparser.ConfigParser(), configparser.ConfigParser()
     above.read_string(supervisor.render(first, components.components(first, storage=True, nodes=2)))
@@ -100,7 +100,7 @@ def test_a_further_node_is_one_process_of_the_first_that_ends_all_of_it_and_star
     assert not [name for name in above.sections() if above.has_option(name, "stopsignal") and name != "program:node-2"]
 
 
-def test_a_node_is_there_as_long_as_it_has_a_configuration(first: Places, second: Places) -> None:
+def test_a_node_is_there_as_long_as_it_has_a_configuration(first: NodePaths, second: NodePaths) -> None:
     assert of_nodes(first.instance) == [first]
     second.config.mkdir(parents=True)
     assert of_nodes(first.instance) == [first, second]
@@ -130,7 +130,7 @@ def test_a_range_of_a_further_node_that_is_in_use_is_one_line(monkeypatch: pytes
 def test_a_further_nodes_driver_changes_no_volume(tmp_path: Path) -> None:
     for folder in ("volumes", "snapshots"):
         (tmp_path / folder).mkdir()
-    seen = Seen(tmp_path)
+    seen = ReadOnlyStore(tmp_path)
     with pytest.raises(Refusal, match="the first node's driver alone"):
         seen.delete_volume(identifier("pvc-1"))
     assert seen.is_there

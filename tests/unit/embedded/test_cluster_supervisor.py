@@ -8,7 +8,7 @@ import pytest
 
 from core.errors import UserError
 from embedded.cluster import supervisor
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.supervisor import CrashWatch, State, Supervisor
 from embedded.instance import Instance
 
@@ -26,9 +26,9 @@ class Recorded(Supervisor):
 
 
 @pytest.fixture
-def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Places:
+def at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> NodePaths:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    places = Places(Instance("test"))
+    places = NodePaths(Instance("test"))
     places.logs.mkdir(parents=True)
     (places.logs / "etcd.log").write_text("panic: no disk\n\ngoroutine 1 [running]:\n")
     return places
@@ -38,13 +38,13 @@ def _up(pid: int) -> State:
     return State("etcd", "RUNNING", 1, pid)
 
 
-def test_what_supervisord_gave_up_on_is_a_fault(at: Places) -> None:
+def test_what_supervisord_gave_up_on_is_a_fault(at: NodePaths) -> None:
     watch = CrashWatch(at, Recorded(State("etcd", "FATAL", 1, 0)))
     with pytest.raises(UserError, match=r"^etcd keeps crashing: panic: no disk \(log: .*/etcd.log\)$"):
         watch.check()
 
 
-def test_what_comes_up_again_and_again_is_a_fault(at: Places) -> None:
+def test_what_comes_up_again_and_again_is_a_fault(at: NodePaths) -> None:
     watch = CrashWatch(at, Recorded(*(_up(pid) for pid in (1, 1, 2, 3, 4))))
     for _ in range(4):
         watch.check()
@@ -52,7 +52,7 @@ def test_what_comes_up_again_and_again_is_a_fault(at: Places) -> None:
         watch.check()
 
 
-def test_one_restart_is_not_a_fault(at: Places) -> None:
+def test_one_restart_is_not_a_fault(at: NodePaths) -> None:
     watch = CrashWatch(at, Recorded(_up(1), State("etcd", "BACKOFF", 1, 0), *(_up(2) for _ in range(50))))
     for _ in range(52):
         watch.check()

@@ -9,7 +9,7 @@ import pytest
 from embedded.csi import capacity
 from embedded.csi.capacity import RESERVE
 from embedded.csi.growth import Guard
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 from embedded.csi.store import Store
 
 MIB = 1 << 20
@@ -29,12 +29,12 @@ def test_what_is_made_or_grown_before_there_is_enough_room_grows_no_more_either(
         guard.look()
         return {name: size // MIB for name, size in sorted(limits.items())}
 
-    store.create_volume("old", Asked(8 * MIB), None)
+    store.create_volume("old", SizeRange(8 * MIB), None)
     assert look(2 * RESERVE) == {"old": 8}
     assert look(RESERVE - 1) == {"old": 1}
     disk["left"] = RESERVE + 1
-    store.create_volume("new", Asked(8 * MIB), None)
-    store.expand_volume("old", Asked(16 * MIB))
+    store.create_volume("new", SizeRange(8 * MIB), None)
+    store.expand_volume("old", SizeRange(16 * MIB))
     assert look(RESERVE + 1) == {"new": 1, "old": 1}
     assert look(2 * RESERVE) == {"new": 8, "old": 16}
     assert look(RESERVE - 1) == {"new": 1, "old": 1}
@@ -45,7 +45,7 @@ def test_a_volume_that_is_being_changed_has_its_turn_at_the_next_look(
 ) -> None:
     store, limits = Store(tmp_path), dict[str, int]()
     for name in ("busy", "free"):
-        store.create_volume(name, Asked(8 * MIB), None)
+        store.create_volume(name, SizeRange(8 * MIB), None)
     monkeypatch.setattr(capacity, "free_bytes", lambda _: RESERVE - 1)
     monkeypatch.setattr(store.storage, "usage", lambda _: MIB)
     monkeypatch.setattr(store.storage, "limit", lambda path, size: limits.update({path.name: size}))

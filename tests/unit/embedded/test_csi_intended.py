@@ -12,8 +12,8 @@ from embedded.csi import watching
 from embedded.csi.api import Api
 from embedded.csi.contract import DRIVER
 from embedded.csi.intended import Intended, intended
-from embedded.csi.sizes import Asked
-from embedded.csi.store import Kept, Store
+from embedded.csi.sizes import SizeRange
+from embedded.csi.store import Store, VolumeRecord
 
 OTHERS = {"metadata": {"name": "fast"}, "driverName": "other.csi", "parameters": {"mirrorSeconds": "9"}}
 
@@ -59,7 +59,7 @@ def _mirrors(store: Store) -> dict[str, tuple[int, str]]:
 
 def test_a_volume_that_its_claim_came_back_to_is_copied_again(store: Store, capsys: pytest.CaptureFixture[str]) -> None:
     for name in ("first", "second"):
-        store.create_volume(name, Asked(), None, Kept(60, "lab/models"))
+        store.create_volume(name, SizeRange(), None, VolumeRecord(60, "lab/models"))
     assert _mirrors(store) == {"first": (0, ""), "second": (60, "lab/models")}
     compared = Intended(store, Server(_volume("first", "minutely"), _volume("second", "minutely", phase="Released")))
     compared.look()
@@ -72,7 +72,7 @@ def test_a_volume_that_its_claim_came_back_to_is_copied_again(store: Store, caps
 
 
 def test_a_mirror_that_its_class_does_not_have_ends(store: Store) -> None:
-    store.create_volume("one", Asked(), None, Kept(60, "lab/models"))
+    store.create_volume("one", SizeRange(), None, VolumeRecord(60, "lab/models"))
     compared = Intended(store, Server(_volume("one", "off")))
     for _ in range(2):
         compared.look()
@@ -80,7 +80,7 @@ def test_a_mirror_that_its_class_does_not_have_ends(store: Store) -> None:
 
 
 def test_what_changes_between_two_looks_is_left_to_the_resizer(store: Store) -> None:
-    store.create_volume("one", Asked(), None, Kept(60, "lab/models"))
+    store.create_volume("one", SizeRange(), None, VolumeRecord(60, "lab/models"))
     server = Server(_volume("one", "off"))
     compared = Intended(store, server)
     compared.look()

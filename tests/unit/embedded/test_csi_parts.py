@@ -15,7 +15,7 @@ from embedded.csi.names import identifier, is_identifier
 from embedded.csi.path_locks import PathLocks
 from embedded.csi.records import Snapshot
 from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 
 Capability = csi_pb2.VolumeCapability
 
@@ -69,10 +69,11 @@ def test_the_second_of_two_calls_is_told_to_retry() -> None:
 
 @pytest.mark.parametrize(
     ("asked", "smallest", "chosen"),
-    [(Asked(), None, 1 << 30), (Asked(5 << 20), None, 5 << 20), (Asked(1), None, 1 << 20),
-     (Asked(), 7 << 20, 7 << 20), (Asked(0, 9 << 20), 7 << 20, 7 << 20), (Asked(0, 9 << 20), None, 9 << 20)],
+    [(SizeRange(), None, 1 << 30), (SizeRange(5 << 20), None, 5 << 20), (SizeRange(1), None, 1 << 20),
+     (SizeRange(), 7 << 20, 7 << 20), (SizeRange(0, 9 << 20), 7 << 20, 7 << 20),
+     (SizeRange(0, 9 << 20), None, 9 << 20)],
 )  # fmt: skip
-def test_a_size_is_chosen_in_the_range(asked: Asked, smallest: int | None, chosen: int) -> None:
+def test_a_size_is_chosen_in_the_range(asked: SizeRange, smallest: int | None, chosen: int) -> None:
     assert asked.choose(smallest, largest=1 << 40) == chosen
     assert asked.holds(chosen) or chosen == 1 << 20
 

@@ -10,10 +10,10 @@ import pytest
 
 from embedded.csi.records import Source
 from embedded.csi.refusal import Refusal
-from embedded.csi.sizes import Asked
+from embedded.csi.sizes import SizeRange
 from embedded.csi.store import Store
 
-ANY = Asked()
+ANY = SizeRange()
 
 
 @pytest.fixture
@@ -38,7 +38,7 @@ def test_a_second_store_waits_for_the_pool(tmp_path: Path) -> None:
     [
         (
             "first",
-            Asked(2 << 30),
+            SizeRange(2 << 30),
             None,
             "ALREADY_EXISTS",
             "first: a volume with 1073741824 bytes already has this name",
@@ -52,13 +52,13 @@ def test_a_second_store_waits_for_the_pool(tmp_path: Path) -> None:
         ),
         ("new", ANY, Source("snapshot", "gone"), "NOT_FOUND", "snapshot gone: does not exist"),
         ("new", ANY, Source("volume", "../first"), "NOT_FOUND", "volume ../first: does not exist"),
-        ("new", Asked(1 << 20), Source("volume", "first"), "OUT_OF_RANGE", "the source has 1073741824"),
-        ("new", Asked(0, 1 << 19), None, "OUT_OF_RANGE", "below the smallest volume of 1048576"),
-        ("new", Asked(1 << 60), None, "OUT_OF_RANGE", "the pool has"),
+        ("new", SizeRange(1 << 20), Source("volume", "first"), "OUT_OF_RANGE", "the source has 1073741824"),
+        ("new", SizeRange(0, 1 << 19), None, "OUT_OF_RANGE", "below the smallest volume of 1048576"),
+        ("new", SizeRange(1 << 60), None, "OUT_OF_RANGE", "the pool has"),
     ],
 )
 def test_what_cannot_be_is_refused_in_a_line(
-    name: str, asked: Asked, source: Source | None, code: str, reason: str, store: Store
+    name: str, asked: SizeRange, source: Source | None, code: str, reason: str, store: Store
 ) -> None:
     before = sorted(store.pool.rglob("*"))
     with pytest.raises(Refusal, match=reason.replace("..", r"\.\.")) as refused:
@@ -68,6 +68,6 @@ def test_what_cannot_be_is_refused_in_a_line(
 
 
 def test_a_volume_never_shrinks(store: Store) -> None:
-    assert store.expand_volume("first", Asked(1 << 20)).size == 1 << 30
+    assert store.expand_volume("first", SizeRange(1 << 20)).size == 1 << 30
     with pytest.raises(Refusal, match="1073741824"):
-        store.expand_volume("first", Asked(0, 1 << 20))
+        store.expand_volume("first", SizeRange(0, 1 << 20))

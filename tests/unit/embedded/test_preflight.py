@@ -11,14 +11,14 @@ from core.errors import UserError
 from embedded import preflight
 from embedded.instance import Instance
 from embedded.machine import Machine, Route, routes
-from embedded.preflight import CONTROLLERS, FIRST_MIB, MEMORY_MIB, faults
+from embedded.preflight import CONTROLLERS, FIRST_MIB, MEMORY_MIB, missing
 
 FIT = Machine(controllers=frozenset(CONTROLLERS), memory_mib=MEMORY_MIB, free_mib={"/": FIRST_MIB})
 DEV = Instance()
 
 
 def _faults(machine: Machine) -> list[str]:
-    return faults(machine, DEV, FIRST_MIB)
+    return missing(machine, DEV, FIRST_MIB)
 
 
 def test_a_fit_machine_has_no_fault() -> None:
@@ -55,7 +55,7 @@ def test_each_missing_thing_is_one_line(machine: Machine, said: tuple[str, ...])
 def test_further_nodes_need_memory_and_addresses_of_their_own() -> None:
     route = Route(ipaddress.IPv4Network("10.200.1.0/24"), "vpn")
     assert _faults(replace(FIT, routes=(route,))) == []
-    found = faults(replace(FIT, routes=(route,)), DEV, FIRST_MIB, nodes=2)
+    found = missing(replace(FIT, routes=(route,)), DEV, FIRST_MIB, nodes=2)
     assert [line.partition(":")[0] for line in found] == ["memory", "addresses"]
     assert "10.200.1.0/24 on vpn overlaps 10.200.1.0/24, required for pods" in found[1]
 

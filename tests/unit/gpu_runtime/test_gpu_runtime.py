@@ -14,7 +14,7 @@ from components.gpu_runtime import GpuRuntimeArgs
 from components.gpu_runtime.operator import Operator
 from components.gpu_runtime.plugin import Plugin
 from components.node_groups import fleet
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.fleet import Fleet
 from components.node_groups.labels import plugin_config
 from components.node_groups.settings import Effect, NodeGroupArgs
@@ -39,7 +39,7 @@ def groups(**settings: dict[str, Any]) -> Fleet:
     """The fleet of some node groups, wherever its machines come from."""
     parsed = {name: NodeGroupArgs.model_validate({"max": 2, **given}) for name, given in settings.items()}
     found, faults = fleet.of(
-        {name.replace("_", "-"): args for name, args in parsed.items()}, Site("existing", None, None)
+        {name.replace("_", "-"): args for name, args in parsed.items()}, ClusterProperties("existing", None, None)
     )
     assert not faults
     return found
@@ -127,7 +127,7 @@ def test_no_taint_of_a_gpu_group_keeps_anything_off_its_nodes(drawn: list[tuple[
         f"group-{i}": NodeGroupArgs.model_validate({**H100, "taints": found, "spot": spot})
         for i, (found, spot) in enumerate(drawn)
     }
-    machines, _ = fleet.of(parsed, Site("existing", None, None))
+    machines, _ = fleet.of(parsed, ClusterProperties("existing", None, None))
     assert len(machines.groups) == len(drawn)
     exporter = Plugin(metrics="exporter")
     operator = Operator().values(cluster("existing"), machines)

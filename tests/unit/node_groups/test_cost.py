@@ -20,7 +20,7 @@ def machines() -> Fleet:
         "old": NodeGroupArgs.model_validate({"accelerator": "t4", "perNode": 1, "min": 0, "max": 4}),
         "new": NodeGroupArgs.model_validate({"accelerator": "h100-80gb", "perNode": 8, "min": 0, "max": 2}),
     }
-    found, wrong = fleet.of(groups, Eks(region="us-west-2").site)
+    found, wrong = fleet.of(groups, Eks(region="us-west-2").cluster_properties)
     assert not wrong
     return found
 

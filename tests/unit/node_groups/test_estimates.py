@@ -28,7 +28,8 @@ _GROUPS: dict[str, dict[str, Any]] = {
 @pytest.fixture(scope="module")
 def shapes() -> dict[str, Shape]:
     found, wrong = fleet.of(
-        {name: NodeGroupArgs.model_validate(args) for name, args in _GROUPS.items()}, Eks(region="us-west-2").site
+        {name: NodeGroupArgs.model_validate(args) for name, args in _GROUPS.items()},
+        Eks(region="us-west-2").cluster_properties,
     )
     assert not wrong
     return dict(found.groups)
@@ -73,7 +74,7 @@ def test_an_unknown_price_is_never_zero(shapes: dict[str, Shape]) -> None:
 @pytest.mark.parametrize("expected", [1, 5])
 def test_an_average_outside_of_the_group_is_refused(expected: float) -> None:
     args = NodeGroupArgs.model_validate({"machine": "m7i.2xlarge", "min": 2, "max": 4, "expected": expected})
-    _, wrong = fleet.of({"cpu": args}, Eks(region="us-west-2").site)
+    _, wrong = fleet.of({"cpu": args}, Eks(region="us-west-2").cluster_properties)
     nearest = 2 if expected < 2 else 4
     assert [str(each) for each in wrong] == [
         f"tensorplane:nodeGroups.cpu.expected: {expected} is not between min, 2, and max, 4; set it to {nearest}"

@@ -15,13 +15,13 @@ from components.clusters.eks import Eks
 from components.clusters.gke import Gke
 from components.node_groups import fleet, placement
 from components.node_groups.checks import pods, unreached
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from tests.support.faults import faults_of
 
-OWN = Site("existing", None, None)
-EKS = Eks(region="us-west-2").site
+OWN = ClusterProperties("existing", None, None)
+EKS = Eks(region="us-west-2").cluster_properties
 GROUPS: dict[str, dict[str, Any]] = {
     "cpu": {"min": 1},
     "old": {"accelerator": "t4"},
@@ -35,7 +35,7 @@ GROUPS: dict[str, dict[str, Any]] = {
 }
 
 
-def made(groups: dict[str, dict[str, Any]], site: Site = OWN) -> tuple[Fleet, list[str]]:
+def made(groups: dict[str, dict[str, Any]], site: ClusterProperties = OWN) -> tuple[Fleet, list[str]]:
     """The fleet of some settings, and the lines about what is wrong with it."""
     parsed = {
         name: NodeGroupArgs.model_validate({"max": 4, **settings}, by_alias=True, by_name=False)
@@ -139,7 +139,7 @@ def test_groups_that_nothing_tells_apart_are_refused() -> None:
 
 def test_azures_own_taint_keeps_nothing_from_spot_nodes_that_may_run_there() -> None:
     cpu, t4 = {"machine": "Standard_D8s_v5", "min": 1}, {"accelerator": "t4", "spot": True}
-    found, faults = made({"cpu": cpu, "cheap": t4}, Aks(region="westeurope").site)
+    found, faults = made({"cpu": cpu, "cheap": t4}, Aks(region="westeurope").cluster_properties)
     assert faults == []
     taint = {"key": "kubernetes.azure.com/scalesetpriority", "operator": "Exists", "effect": "NoSchedule"}
     assert taint in found.tolerations
@@ -265,9 +265,10 @@ def test_order_does_not_tell_groups_apart_and_a_slices_shape_does() -> None:
     chips = {"accelerator": "tpu-v5e", "perNode": 4}
     small, large = {**chips, "topology": "2x4", "max": 2}, {**chips, "topology": "4x4", "max": 4}
     assert (
-        made({"small": small, "large": large}, replace(Gke(project="project", region="us-central1").site, cloud=None))[
-            1
-        ]
+        made(
+            {"small": small, "large": large},
+            replace(Gke(project="project", region="us-central1").cluster_properties, cloud=None),
+        )[1]
         == []
     )
 

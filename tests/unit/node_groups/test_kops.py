@@ -8,13 +8,13 @@ import pytest
 
 from components import catalog
 from components.node_groups import kops
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
 from tests.support import kops_schema
 
-SITE = Site("existing", "eks", "us-east-1")
+SITE = ClusterProperties("existing", "eks", "us-east-1")
 GROUPS: dict[str, dict[str, Any]] = {
     "cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4},
     "spot": {"accelerator": "t4", "max": 4, "spot": True},
@@ -50,7 +50,9 @@ def test_every_field_is_one_that_kops_knows(name: str, runtime: str) -> None:
 def test_every_accelerator_of_aws_can_be_exported(accelerator: str) -> None:
     count = catalog.counts("eks", accelerator)[0]
     shape, _ = resolve(
-        "group", NodeGroupArgs(accelerator=accelerator, per_node=count, max=1), Site("existing", "eks", None)
+        "group",
+        NodeGroupArgs(accelerator=accelerator, per_node=count, max=1),
+        ClusterProperties("existing", "eks", None),
     )
     assert shape and shape.machine
     manifest = kops.instance_group(shape, "research.example.com", "present")

@@ -10,14 +10,14 @@ from components import catalog
 from components.base.labels import is_label_key, is_label_value
 from components.clusters.eks import Eks
 from components.clusters.gke import Gke
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
 
-EKS = Eks(region="us-west-2").site
-GKE = Gke(project="project", region="us-central1").site
-OWN = Site("existing", None, None)
+EKS = Eks(region="us-west-2").cluster_properties
+GKE = Gke(project="project", region="us-central1").cluster_properties
+OWN = ClusterProperties("existing", None, None)
 
 
 def args(**settings: Any) -> NodeGroupArgs:
@@ -25,7 +25,7 @@ def args(**settings: Any) -> NodeGroupArgs:
     return NodeGroupArgs.model_validate({"max": 4, **settings}, by_alias=True, by_name=False)
 
 
-def shape(site: Site = EKS, **settings: Any) -> Shape:
+def shape(site: ClusterProperties = EKS, **settings: Any) -> Shape:
     """The shape of settings without a fault."""
     found, faults = resolve("group", args(**settings), site)
     assert not faults, [str(fault) for fault in faults]
@@ -33,7 +33,7 @@ def shape(site: Site = EKS, **settings: Any) -> Shape:
     return found
 
 
-def faults(site: Site = EKS, **settings: Any) -> list[str]:
+def faults(site: ClusterProperties = EKS, **settings: Any) -> list[str]:
     """The lines about faulty settings, without what is the same in each."""
     return [str(fault).removeprefix("tensorplane:nodeGroups.") for fault in resolve("group", args(**settings), site)[1]]
 
@@ -232,14 +232,16 @@ def test_every_fault_is_reported_at_once() -> None:
 
 
 @pytest.mark.parametrize("site", [GKE, OWN], ids=lambda site: site.kind)
-def test_what_only_eks_has_is_refused_elsewhere(site: Site) -> None:
+def test_what_only_eks_has_is_refused_elsewhere(site: ClusterProperties) -> None:
     found = faults(site, accelerator="t4", reserved={"id": "x", "capacityBlock": True})
     assert found == [f"group.reserved.capacityBlock: cluster kind {site.kind} has no capacity blocks; set it to false"]
 
 
 @given(st.sampled_from(sorted(catalog.ACCELERATORS)), st.integers(1, 16), st.sampled_from(["eks", "gke", "aks"]))
 def test_any_accelerator_gives_a_machine_with_it_or_a_reason(accelerator: str, per_node: int, cloud: Any) -> None:
-    found, wrong = resolve("group", args(accelerator=accelerator, perNode=per_node), Site(cloud, cloud, None))
+    found, wrong = resolve(
+        "group", args(accelerator=accelerator, perNode=per_node), ClusterProperties(cloud, cloud, None)
+    )
     assert (found is None) == bool(wrong)
     if found:
         assert found.machine

@@ -11,10 +11,10 @@ from components.clusters.eks import Eks
 from components.clusters.embedded import Embedded
 from components.node_groups import fleet
 from components.node_groups.checks import pods
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import NodeGroupArgs
 
-EKS = Eks(region="us-west-2").site
+EKS = Eks(region="us-west-2").cluster_properties
 GROUPS: dict[str, Any] = {
     "cpu": {"machine": "m7i.2xlarge", "min": 2, "max": 4},  # 8 CPUs, 32 GiB
     "old": {"accelerator": "t4", "max": 4},  # 4 CPUs, 16 GiB
@@ -22,7 +22,7 @@ GROUPS: dict[str, Any] = {
 }
 
 
-def faults_of(site: Site = EKS, groups: dict[str, Any] = GROUPS, **asked: Any) -> list[str]:
+def faults_of(site: ClusterProperties = EKS, groups: dict[str, Any] = GROUPS, **asked: Any) -> list[str]:
     parsed = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in groups.items()}
     found, wrong = fleet.of(parsed, site)
     assert not wrong
@@ -77,11 +77,11 @@ def test_where_the_cloud_chooses_nothing_is_said(groups: dict[str, Any]) -> None
 
 def test_the_embedded_clusters_own_node_is_not_a_simulated_one() -> None:
     groups = {"cpu": {"max": 1}, "old": {"accelerator": "t4", "max": 1}}
-    assert faults_of(Embedded().site, groups, cpus=64) == []
-    (line,) = faults_of(Embedded().site, groups, cpus=64, gpus=1)
+    assert faults_of(Embedded().cluster_properties, groups, cpus=64) == []
+    (line,) = faults_of(Embedded().cluster_properties, groups, cpus=64, gpus=1)
     assert "of old, has" in line
 
 
 def test_of_nodes_that_are_there_already_nothing_is_known() -> None:
     groups = {"cpu": {"max": 1}, "old": {"accelerator": "t4", "max": 1}}
-    assert faults_of(Site("existing", None, None), groups, cpus=640, gpus=1) == []
+    assert faults_of(ClusterProperties("existing", None, None), groups, cpus=640, gpus=1) == []

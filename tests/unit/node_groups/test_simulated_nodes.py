@@ -24,7 +24,7 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 from embedded import cluster
 from embedded.cluster import kwok
-from embedded.cluster.places import Places
+from embedded.cluster.node_paths import NodePaths
 from embedded.instance import Instance
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import Registered, Rendered
@@ -97,7 +97,7 @@ def test_a_stack_without_groups_has_no_node_and_one_provider() -> None:
 
 def test_kwok_looks_for_what_the_nodes_have(rendered: Rendered) -> None:
     annotations = rendered.one("Node", "cpu-0").inputs["metadata"]["annotations"]
-    [selector] = [one for one in kwok.arguments(Places(Instance("test"))) if "annotation-selector" in one]
+    [selector] = [one for one in kwok.arguments(NodePaths(Instance("test"))) if "annotation-selector" in one]
     assert selector.endswith(f"={SIMULATED}={annotations[SIMULATED]}")
     [stage] = [each for each in yaml.safe_load_all(kwok.stages()) if each["spec"]["resourceRef"]["kind"] == "Node"]
     assert f'index .metadata.annotations "{simulated_nodes.SIZE}"' in stage["spec"]["next"]["statusTemplate"]
@@ -107,7 +107,7 @@ def test_kwok_looks_for_what_the_nodes_have(rendered: Rendered) -> None:
 @pytest.fixture(scope="module")
 def fleet() -> Fleet:
     parsed = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in GROUPS.items()}
-    return of(parsed, Embedded().site)[0]
+    return of(parsed, Embedded().cluster_properties)[0]
 
 
 def _gets_in(fleet: Fleet, group: str, placement: Mapping[str, Any], gpus: int) -> bool:
@@ -139,13 +139,13 @@ def test_only_those_that_ask_for_a_groups_machines_leave_the_real_node(
 def test_a_name_too_long_for_its_nodes_is_one_line() -> None:
     name = "g" * 61
     args = NodeGroupArgs.model_validate({"min": 11, "max": 11}, by_alias=True, by_name=False)
-    shapes = of({name: args}, Embedded().site)[0].groups
+    shapes = of({name: args}, Embedded().cluster_properties)[0].groups
     [fault] = Embedded().check(shapes)
     assert str(fault).endswith("the name has 61 characters; shorten it to 60, so that its node names stay valid")
 
 
 def test_a_group_with_the_name_of_several_real_nodes_is_refused() -> None:
-    shapes = of({NODE: NodeGroupArgs(accelerator="t4", max=3)}, Embedded().site)[0].groups
+    shapes = of({NODE: NodeGroupArgs(accelerator="t4", max=3)}, Embedded().cluster_properties)[0].groups
     assert list(Embedded(nodes=1).check(shapes)) == []
     [fault] = Embedded(nodes=2).check(shapes)
     assert str(fault) == (
@@ -160,7 +160,7 @@ def test_make_up_builds_and_starts_kwok_only_where_there_are_or_were_node_groups
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, groups: dict[str, Any], had: bool, wanted: bool
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    config = Places(Instance("test")).kwok_config
+    config = NodePaths(Instance("test")).kwok_config
     if had:
         config.parent.mkdir(parents=True)
         config.touch()

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plugins.kubernetes import await_deployment, await_job, await_replicas
-from plugins.kubernetes.await_verdict import is_owned
+from plugins.kubernetes.await_result import is_owned
 
 Object = dict[str, Any]
 

@@ -19,7 +19,7 @@ from components.clusters.aks import Aks
 from components.clusters.eks import Eks
 from components.node_groups import fleet
 from components.node_groups.checks import pods as pod_checks
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.fleet import Fleet
 from components.node_groups.settings import NodeGroupArgs
 from components.queues import capacity, checks, cohort, flavors, quota
@@ -33,7 +33,11 @@ from tests.support import counts
 STACK = "lab"
 pytestmark = pytest.mark.counted
 some = settings(max_examples=counts.of(quick=8, nightly=200))
-SITES = (Site("existing", None, None), Eks(region="us-west-2").site, Aks(region="eastus2").site)
+SITES = (
+    ClusterProperties("existing", None, None),
+    Eks(region="us-west-2").cluster_properties,
+    Aks(region="eastus2").cluster_properties,
+)
 SHARING = (
     None,
     {"kind": "timeSlicing", "replicas": 4},
@@ -236,9 +240,9 @@ def test_quotas_are_no_more_than_the_groups_hold(found: Stack) -> None:
 def test_every_kind_that_a_queue_lists_can_be_got(found: Stack) -> None:
     for capacities in capacity.queue_capacities(found.queues, found.quotas, found.machines, {}).values():
         for each, most in capacities.kinds:
-            assert any(most.counted(name) > 0 for name in each.flavor.counted)
-            for name in each.flavor.counted:
-                assert most.counted(name) == (each.guaranteed + each.borrowable).counted(name)
+            assert any(most.of_key(name) > 0 for name in each.flavor.quota_keys)
+            for name in each.flavor.quota_keys:
+                assert most.of_key(name) == (each.guaranteed + each.borrowable).of_key(name)
 
 
 @some

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from components.base.problems import Key, Problem, did_you_mean
 from workloads.family import Declared, WorkloadArgs
-from workloads.pipeline.settings import PipelineSettings, named
+from workloads.pipeline.settings import PipelineSettings, source_name
 from workloads.pipeline.triggers.agent import NAME_SUFFIX
 from workloads.pipeline.triggers.settings import TriggerArgs
 from workloads.pods import checks as pods_checks
@@ -22,7 +22,7 @@ def find_problems(settings: PipelineSettings, name: str, at: Key, declared: Decl
     for volume in sorted({one.volume for name in read if (one := declared.datasets.get(name))}):
         for problem in pods_checks.check_access(account, volume, here, declared.volumes, read_only=True):
             yield replace(problem, given=(*problem.given, ("datasets",)))
-    known = [named(source) for source in settings.sources.values()]
+    known = [source_name(source) for source in settings.sources.values()]
     for trigger, args in settings.triggers.items():
         yield from _trigger(args, (*here, trigger), known)
 
@@ -51,7 +51,7 @@ def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Pro
                 other, f"is also the name of the triggers of pipeline {at[-1]}; use another name", given=(at,)
             )
         for name, trigger in pipeline.triggers.items():
-            counted = {named(pipeline.sources[each]) for each in pipeline.counted(trigger)}
+            counted = {source_name(pipeline.sources[each]) for each in pipeline.trigger_sources(trigger)}
             if trigger.windows and counted and not counted & recorded:
                 names = " and ".join(sorted(counted))
                 reason = f"is {trigger.windows}, but no recorder writes to {names}"

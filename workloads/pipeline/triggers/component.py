@@ -41,6 +41,7 @@ def description(settings: PipelineSettings, context: PipelineContext) -> dict[st
         },
         "outputs": {dataset: context.datasets[dataset].root for dataset in sorted(settings.writers)},
         "triggers": {
-            name: {**trigger.plain, "sources": settings.counted(trigger)} for name, trigger in settings.triggers.items()
+            name: {**trigger.plain, "sources": settings.trigger_sources(trigger)}
+            for name, trigger in settings.triggers.items()
         },
     }

@@ -11,7 +11,7 @@ from rich.text import Text
 from cli.commands.preview import cost_notes, spending
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import Facts, Report
-from cli.commands.preview.section import listed, tabled
+from cli.commands.preview.section import list_lines, tabled
 from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.numbers import NOTHING, change, dollars
@@ -117,7 +117,7 @@ def markdown(report: Report) -> Iterator[str]:
         if rows := _rows(each, found, report):
             yield from tabled(report, _headings(each), rows, *_totals(each, found))
     if lines := [*cost_notes.training_shares(report), *unknown(found)]:
-        yield from listed(report, lines)
+        yield from list_lines(report, lines)
     yield line(cost_notes.price_note(report))
 
 

@@ -10,7 +10,7 @@ from rich.text import Text
 
 from cli.commands.preview import occupants
 from cli.commands.preview.report import Change, Report
-from cli.commands.preview.section import conditions, listed
+from cli.commands.preview.section import conditions, list_lines
 from components.clusters.effects import Effect, Effects
 from components.clusters.settings import ClusterArgs
 from driver import command_lines
@@ -33,7 +33,7 @@ def markdown(report: Report) -> Iterator[str]:
     if notes := of_report(report):
         yield "## What restarts"
         yield from conditions(report)
-        yield from listed(report, notes)
+        yield from list_lines(report, notes)
 
 
 def of_report(report: Report) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from cli.commands.preview import stages
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import listed
+from cli.commands.preview.section import list_lines
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -23,4 +23,4 @@ def markdown(report: Report) -> Iterator[str]:
         yield "## Pipelines"
         if report.pipelines:
             yield f"![The stages of pipelines that change, and what becomes of each]({quote(report.pipelines)})"
-        yield from listed(report, found)
+        yield from list_lines(report, found)

@@ -10,7 +10,7 @@ from pathlib import Path
 from rich.text import Text
 
 from cli.commands.preview.head import Block
-from cli.commands.preview.report import Report, Verdict
+from cli.commands.preview.report import PolicyResult, Report
 from cli.output import aggregated
 from cli.output.escaping import line
 from cli.output.markdown import bullets, details, table
@@ -108,7 +108,7 @@ def _passed(report: Report) -> str:
     return f"{len(passed)} policies ({packs})" if passed else ""
 
 
-def _verdict(verdict: Verdict) -> str:
+def _verdict(verdict: PolicyResult) -> str:
     return f"{bold('violated')} ({verdict.level}): see the beginning"
 
 

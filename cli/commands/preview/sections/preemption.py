@@ -9,14 +9,14 @@ from typing import cast
 from rich.console import RenderableType
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import listed, tabled
+from cli.commands.preview.section import list_lines, tabled
 from cli.commands.preview.sections import queues
 from cli.commands.tiers import rows
 from cli.commands.tiers.rows import Share
 from cli.output import aggregated
 from cli.output.tables import table
 from components.base import outputs
-from components.base.plural import counted
+from components.base.plural import number_of
 
 _HEADINGS = ("job", "borrowable", "preempted for", "saves first", "loses at most")
 _PREEMPTED = (
@@ -73,7 +73,7 @@ def markdown(report: Report) -> Iterator[str]:
         yield from tabled(report, _HEADINGS, (stake.cells for stake in found))
     elif said := list(_borrowing(report)):
         yield "## Preemption"
-        yield from listed(report, said)
+        yield from list_lines(report, said)
 
 
 def _borrowing(report: Report) -> Iterator[str]:
@@ -87,7 +87,7 @@ def _borrowing(report: Report) -> Iterator[str]:
     }
     for tier in rows.tiers(queues.after(report)):
         for share in (each for each in tier.shares if each.borrowable and each.lenders):
-            amount, owners = rows.counted(share.flavor, share.borrowable), " and ".join(share.lenders)
+            amount, owners = rows.amount_text(share.flavor, share.borrowable), " and ".join(share.lenders)
             same = (tier.name, share.flavor, share.borrowable, share.lenders) in former
             as_before = "As before: " if same else ""
             yield (
@@ -124,5 +124,5 @@ def _stake(name: str, job: outputs.TrainingJob, shares: Mapping[tuple[str, str],
 
 
 def _size(pods: int, gpus: int) -> str:
-    size = counted(pods, "pod")
-    return f"{size} with {counted(gpus, 'GPU')}" if gpus else size
+    size = number_of(pods, "pod")
+    return f"{size} with {number_of(gpus, 'GPU')}" if gpus else size

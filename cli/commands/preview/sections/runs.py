@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import conditions, listed
+from cli.commands.preview.section import conditions, list_lines
 from cli.output import aggregated
 
 
@@ -21,4 +21,4 @@ def markdown(report: Report) -> Iterator[str]:
     if report.runs:
         yield "## Training runs"
         yield from conditions(report)
-        yield from listed(report, report.runs)
+        yield from list_lines(report, report.runs)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rich.text import Text
 
 from cli.commands.preview.report import Report
-from cli.commands.preview.section import listed
+from cli.commands.preview.section import list_lines
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -19,4 +19,4 @@ def markdown(report: Report) -> Iterator[str]:
     """A list."""
     if report.warnings:
         yield "## Warnings"
-        yield from listed(report, report.warnings)
+        yield from list_lines(report, report.warnings)

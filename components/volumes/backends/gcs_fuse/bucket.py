@@ -31,7 +31,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
     if args.bucket:
         bucket = args.bucket
     else:
-        made = create(name, request, request.cluster.args.place, args.kms_key, opts)
+        made = create(name, request, request.cluster.args.catalog_region, args.kms_key, opts)
         bucket = made.name
         if request.args.mirror:
             region = request.args.mirror.to.region

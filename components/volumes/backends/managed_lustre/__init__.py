@@ -41,8 +41,8 @@ class ManagedLustre(ManagedLustreSettings):
         if not cluster.mounts_lustre:
             reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
             yield Problem(("backend",), reason, given=(("cluster", "lustre"),))
-        if self.kms_key and cluster.place:
-            yield from google_key.find_problems(self.kms_key, "kmsKey", cluster.place)
+        if self.kms_key and cluster.catalog_region:
+            yield from google_key.find_problems(self.kms_key, "kmsKey", cluster.catalog_region)
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
             yield Problem(("backend", "network"), reason)

@@ -83,8 +83,8 @@ class NetappFiles(NetappFilesSettings):
                 reason = "is set, but the volume has no mirror in another region; remove it"
                 yield Problem(("backend", "mirrorSubnet"), reason, given=(("mirror",),))
             return
-        if mirror.to.region == cluster.place:
-            reason = f"{cluster.place} is the region of the volume itself; choose another region"
+        if mirror.to.region == cluster.catalog_region:
+            reason = f"{cluster.catalog_region} is the region of the volume itself; choose another region"
             yield Problem(("mirror", "to", "region"), reason)
         if mirror.every_seconds and mirror.every_seconds not in _EVERY:
             nearest = _EVERY[min(_EVERY, key=lambda step: abs(step - (mirror.every_seconds or 0)))]

@@ -126,7 +126,7 @@ def _snapshots(
     found = netapp_policy.schedule(asked.schedule) if asked else None
     if asked is None or found is None:
         return None
-    times: dict[str, Any] = {**found.times, "snapshots_to_keep": netapp_policy.kept(asked)}
+    times: dict[str, Any] = {**found.times, "snapshots_to_keep": netapp_policy.snapshot_count(asked)}
     rhythm: dict[str, Any] = {f"{found.rhythm}_schedule": times}
     policy = netapp.SnapshotPolicy(
         f"{request.namespace.plain_name}-{request.name}",

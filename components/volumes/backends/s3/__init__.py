@@ -66,7 +66,7 @@ class S3(S3Settings):
             yield Problem(("mirror",), reason, given=given)
 
     def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
-        if self.kms_key and (region := self.region or cluster.place):
+        if self.kms_key and (region := self.region or cluster.catalog_region):
             yield from kms_key.elsewhere(self.kms_key, region, "kmsKey")
         mirrored = args.mirror is not None and args.mirror.to.region is not None
         if self.bucket and mirrored:
@@ -92,7 +92,7 @@ class S3(S3Settings):
         """Maximum size of the bucket's policy in the driver's role, in characters."""
         arn = f"arn:aws:s3:::{self.bucket or _LIKE_A_NEW_ONE}"
         writes = bucket_rights.writes(args.access_modes or self.access_modes)
-        return bucket_rights.counted(bucket_rights.policy(self, arn, writes=writes))
+        return bucket_rights.iam_length(bucket_rights.policy(self, arn, writes=writes))
 
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]

@@ -28,7 +28,7 @@ PODS = [_pod("worker", 1, "running"), _pod("ps", 0, "waiting"), _pod("worker", 0
 
 
 def _places(choice: LogsOptions) -> list[tuple[str, int]]:
-    return [jobset_api.place(pod) for pod in pods.chosen(PODS, choice)]
+    return [jobset_api.role_and_index(pod) for pod in pods.chosen(PODS, choice)]
 
 
 def test_pods_come_by_role_and_index() -> None:

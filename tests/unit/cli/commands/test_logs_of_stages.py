@@ -181,8 +181,8 @@ def test_pods_that_argo_has_deleted_are_no_riddle() -> None:
 
 
 def test_what_is_no_pipeline_is_left_to_jobs() -> None:
-    assert stage.named(_access(FIRST), "ml/train-1") is None
-    assert stage.named(_access(FIRST), "digits") is None
+    assert stage.find_stage(_access(FIRST), "ml/train-1") is None
+    assert stage.find_stage(_access(FIRST), "digits") is None
 
 
 # LOOK

@@ -256,7 +256,7 @@ _NOW = replace(_THEN, name="x", where="models:/reproduced/digits/3", version="1"
 
 def test_equal_models_are_said_to_be_equal() -> None:
     assert not comparison.differing(_THEN.content, _NOW.content)
-    assert comparison.equal(_THEN, _NOW) == (
+    assert comparison.identical(_THEN, _NOW) == (
         "digits@3: made again as models:/reproduced/digits/3@1, equal to the bit: 2 variables and 1 signature"
     )
 

@@ -291,7 +291,7 @@ class TestSubmission:
     )
     def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, told: str) -> None:
         planned = _planned(queue="training", volumes=("models:/models",))
-        assert run_command.told(planned, came) == f"{planned.run}: {told}"
+        assert run_command.submitted_text(planned, came) == f"{planned.run}: {told}"
 
     def test_a_job_that_is_being_cancelled_is_created_again_once_it_is_gone(
         self, mine: Path, monkeypatch: pytest.MonkeyPatch

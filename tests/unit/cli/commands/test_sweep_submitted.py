@@ -16,7 +16,7 @@ from agents.sweep.spec import SweepSpec
 from cli.access import Access
 from cli.commands.run import create
 from cli.commands.run.platform import Platform
-from cli.commands.sweep import asked, follow, plan
+from cli.commands.sweep import follow, plan, sweep_file
 from cli.commands.sweep.results import Results, Trial
 from cli.training_jobs import find
 from core.errors import UserError
@@ -50,7 +50,9 @@ def file(tmp_path: Path) -> Write:
 
 def _planned(file: Path, platform: Platform | None = None, attempt: int = 1) -> plan.Planned:
     return plan.planned(
-        asked.sweep(None, file, team=platform.team if platform else None), platform or Platform.of_stack("dev"), attempt
+        sweep_file.sweep(None, file, team=platform.team if platform else None),
+        platform or Platform.of_stack("dev"),
+        attempt,
     )
 
 
@@ -115,7 +117,7 @@ def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "job.yaml"
     path.write_text("kind: trainingJob\nscript: train.py\n")
     with pytest.raises(UserError, match=r"job\.yaml\.kind: is trainingJob; remove it, or set kind: sweep"):
-        asked.sweep(None, path)
+        sweep_file.sweep(None, path)
 
 
 def test_a_teams_sweep_has_only_objects_that_its_members_may_create(file: Write) -> None:

@@ -20,7 +20,7 @@ from cli.commands.tiers import command as tiers
 from cli.commands.tiers import drawing, tables
 from cli.commands.tiers import rows as tier_rows
 from components.node_groups import fleet
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import NodeGroupArgs
 from components.queues import QueueArgs, flavors, quota
 from components.queues import registered as facts_of
@@ -36,7 +36,7 @@ def registered(
 ) -> dict[str, Any]:
     """What queues of these settings register."""
     given = {name: NodeGroupArgs.model_validate(each, by_alias=True, by_name=False) for name, each in groups.items()}
-    kinds = flavors.of(fleet.of(given, Site("embedded", None, None))[0], own_nodes=True)
+    kinds = flavors.of(fleet.of(given, ClusterProperties("embedded", None, None))[0], own_nodes=True)
     made = {name: QueueArgs.model_validate(each, by_alias=True, by_name=False) for name, each in queues.items()}
     return {name: facts_of(args, quota.of(args, kinds), kinds) for name, args in made.items()}
 

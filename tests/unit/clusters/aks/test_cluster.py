@@ -14,7 +14,7 @@ from components import catalog
 from components.clusters.aks import Aks, pool_properties
 from components.clusters.aks.pool_name import pool_name
 from components.clusters.aks.zones import zones_of
-from components.node_groups.cluster_properties import Site
+from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.resolve import resolve
 from components.node_groups.settings import NodeGroupArgs
 from tests.support.rendered_files import rendered_tree
@@ -25,7 +25,7 @@ SUBSCRIPTION = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
 SUBNET = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Network/virtualNetworks/v/subnets/n"
 RESERVATION = "/subscriptions/s/resourceGroups/g/providers/Microsoft.Compute/capacityReservationGroups/c"
 CLUSTER = {"kind": "aks", "region": "westeurope", "endpoint": {"deployFromInside": True}, "inheritedAdmins": True}
-SITE = Aks(region="westeurope").site
+SITE = Aks(region="westeurope").cluster_properties
 
 
 def _built(groups: Mapping[str, Any], cluster: Mapping[str, Any], runtime: Any = None) -> Rendered:
@@ -82,7 +82,7 @@ def cluster_of(rendered: Rendered) -> Mapping[str, Any]:
     return rendered.one("containerservice:ManagedCluster").inputs
 
 
-def pool_of(site: Site = SITE, /, **group: Any) -> Mapping[str, Any]:
+def pool_of(site: ClusterProperties = SITE, /, **group: Any) -> Mapping[str, Any]:
     """What a pool of a group is made of."""
     shape, faults = resolve("gpu", NodeGroupArgs.model_validate(group), site)
     assert shape and not faults

@@ -36,7 +36,7 @@ def built(groups: Mapping[str, Mapping[str, Any]], **cluster: Any) -> Rendered:
         name: NodeGroupArgs.model_validate({"max": 4, **group}, by_alias=True, by_name=False)
         for name, group in groups.items()
     }
-    made, _ = fleet.of(settings, replace(Eks(region="us-west-2").site, region=None))
+    made, _ = fleet.of(settings, replace(Eks(region="us-west-2").cluster_properties, region=None))
     assert set(made.groups) == set(groups)
 
     def program() -> None:

@@ -26,7 +26,7 @@ def shapes(args: Gke, groups: Mapping[str, Mapping[str, Any]]) -> dict[str, Shap
     """The groups' shapes on the cluster."""
     found = {}
     for name, settings in groups.items():
-        shape, faults = resolve(name, NodeGroupArgs.model_validate({"max": 4, **settings}), args.site)
+        shape, faults = resolve(name, NodeGroupArgs.model_validate({"max": 4, **settings}), args.cluster_properties)
         assert shape is not None, [str(fault) for fault in faults]
         found[name] = shape
     return found

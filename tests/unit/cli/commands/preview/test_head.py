@@ -9,12 +9,12 @@ import pytest
 
 from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
-from cli.commands.preview.report import Change, Property, Report, Verdict
+from cli.commands.preview.report import Change, PolicyResult, Property, Report
 from cli.commands.preview.section import CUT
 from driver.update.data_at_risk import Acknowledged, Risk
 
-PASSED = Verdict("a", "p 1")
-REFUSED, ADVISED = Verdict("b", "p 1", "mandatory", ("no",)), Verdict("c", "p 1", "advisory", ("maybe",))
+PASSED = PolicyResult("a", "p 1")
+REFUSED, ADVISED = PolicyResult("b", "p 1", "mandatory", ("no",)), PolicyResult("c", "p 1", "advisory", ("maybe",))
 VOLUME = "tensorplane:index:Volume"
 
 
@@ -50,7 +50,7 @@ def test_the_numbers_say_of_what(changes: list[Change], says: str) -> None:
         ([PASSED, REFUSED, ADVISED, ADVISED], "**Policies:** 4 judged, 1 refuses, 2 advise."),
     ],
 )
-def test_how_policies_judged_is_the_second_line(verdicts: list[Verdict], says: str) -> None:
+def test_how_policies_judged_is_the_second_line(verdicts: list[PolicyResult], says: str) -> None:
     assert _head(Report("mine", verdicts=tuple(verdicts)))[1] == says
 
 

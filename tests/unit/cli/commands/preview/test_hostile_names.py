@@ -9,7 +9,7 @@ import pytest
 
 from cli.commands.preview import picture, render, stages
 from cli.commands.preview.pods import Pods
-from cli.commands.preview.report import Change, Property, Report, Verdict
+from cli.commands.preview.report import Change, PolicyResult, Property, Report
 from cli.output import escaping
 from components.base import outputs
 from driver.update.data_at_risk import Risk
@@ -45,7 +45,10 @@ def _report(name: str) -> Report:
         ),
         components=components,
         pods_before=(Pods(outputs.TRAINING_JOB, name, name, spec={"containers": []}),),
-        verdicts=(Verdict(name, "tensorplane 0.1.0", "mandatory", (f"{name} requests 4 GPUs",)), Verdict("b", "t")),
+        verdicts=(
+            PolicyResult(name, "tensorplane 0.1.0", "mandatory", (f"{name} requests 4 GPUs",)),
+            PolicyResult("b", "t"),
+        ),
         faults=(name, f"queues.{name}: unknown"),
         warnings=(name, f"volume {name} is small"),
         risks=(Risk(f"volume {name} is deleted; add `x: [b]`", stops=True), Risk(name)),

@@ -14,7 +14,7 @@ from rich.console import Console
 from cli.commands.preview import comparison, render
 from cli.commands.preview.engine import Streamed
 from cli.commands.preview.head import LIMIT
-from cli.commands.preview.report import Report, Verdict
+from cli.commands.preview.report import PolicyResult, Report
 from cli.commands.preview.section import CUT
 from driver.update.data_at_risk import Risk
 from tests.support import many_workloads
@@ -97,8 +97,8 @@ LONG = [f"volume {'x' * 20_000} is deleted"]
 def test_the_beginning_has_each_reason_of_a_refusal_whatever_their_number(
     found: Report, lost: Sequence[str], says: str, message: str
 ) -> None:
-    verdicts = [Verdict(f"rule-{index}", "p 1", "advisory", (f"{index} could be less",)) for index in range(MANY)]
-    refused = Verdict("gpu-quota", "p 1", "mandatory", (message,))
+    verdicts = [PolicyResult(f"rule-{index}", "p 1", "advisory", (f"{index} could be less",)) for index in range(MANY)]
+    refused = PolicyResult("gpu-quota", "p 1", "mandatory", (message,))
     risks = tuple(Risk(text, stops=True) for text in lost)
     faults = tuple(f"fault {number}" for number in range(MANY))
     head = _head(replace(found, risks=risks, verdicts=(*verdicts, refused), faults=faults))
@@ -120,7 +120,7 @@ def test_what_the_beginning_leaves_out_is_counted_there_and_complete_below(found
 
 
 def test_the_beginning_names_each_of_many_policies_however_long_their_messages(found: Report) -> None:
-    verdicts = tuple(Verdict(f"rule-{n}", "p 1", "mandatory", ("x y " * 900,)) for n in range(12))
+    verdicts = tuple(PolicyResult(f"rule-{n}", "p 1", "mandatory", ("x y " * 900,)) for n in range(12))
     head = _head(replace(found, verdicts=verdicts, failed=True, faults=("f " * 5000,), risks=(Risk("r " * 5000),)))
     assert [f"- **rule-{n}** (mandatory): x y" in head for n in range(12)] == [True] * 12
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 import pytest
 
 from cli.commands.why import command as why
-from cli.commands.why import verdict
+from cli.commands.why import reasons
 from cli.commands.why.answer import Observed
 from cli.kueue.objects import ClusterObjects, JobObjects
-from cli.kueue.quota_tree import Room
+from cli.kueue.quota_tree import QuotaTree
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
 from tests.support.planned_jobs import facts, planned
@@ -25,10 +25,10 @@ def test_why_tells_the_reason_and_how_to_run_it_again() -> None:
         (),
         facts,
         JobObjects([pod_of(**exited(1, TRACEBACK))]),
-        Room({}, {}, ()),
+        QuotaTree({}, {}, ()),
         NOW,
     )
-    found = verdict.answer(asked)
+    found = reasons.answer(asked)
     assert found.state == "failed"
     assert found.lines[0] == f"{RUN}-worker-0-0: exit code 1"
     assert found.lines[3] == "  ValueError: boom"
@@ -65,8 +65,8 @@ def test_why_needs_no_kueue() -> None:
 
 
 def test_why_tells_what_nothing_ends() -> None:
-    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), Room({}, {}, ()), NOW)
-    found = verdict.answer(asked)
+    asked = Observed(job_set_of(), None, (), ClusterObjects("ml"), JobObjects([unpulled()]), QuotaTree({}, {}, ()), NOW)
+    found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("stuck", f"{RUN} cannot start, and without a queue nothing stops it")
     told, remedy = found.lines
     assert told == f"Its pod has a node but does not run: {UNPULLED.partition(': ')[2]}."
@@ -78,9 +78,9 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
     running["spec"] = {"nodeName": "node"}
     running["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     asked = Observed(
-        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), Room({}, {}, ()), NOW
+        job_set_of(restarts=1), None, (), ClusterObjects("ml"), JobObjects([running]), QuotaTree({}, {}, ()), NOW
     )
-    found = verdict.answer(asked)
+    found = reasons.answer(asked)
     assert (found.state, found.verdict) == ("running", f"{RUN} runs, in no queue")
     assert found.lines == ("It was restarted 1 time (0 count against maxRestarts).",)
 
@@ -92,9 +92,9 @@ def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() ->
         checkpoints={"volume": "models"},
     ).job_set
     asked = Observed(
-        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), Room({}, {}, ()), NOW
+        {**kept, "status": {"restarts": 2}}, None, (), ClusterObjects("ml"), JobObjects([]), QuotaTree({}, {}, ()), NOW
     )
-    assert verdict.answer(asked).lines[-2:] == (
+    assert reasons.answer(asked).lines[-2:] == (
         "It was restarted 2 times (0 count against maxRestarts).",
         "How the start before ended: tensorplane logs trial-7 --previous.",
     )

@@ -16,7 +16,7 @@ from cli.commands.top import rows
 from cli.commands.why import answer as why_answer
 from cli.commands.why import command as why_command
 from cli.commands.why import pods as why_pods
-from cli.commands.why import shortage, verdict, waiting
+from cli.commands.why import reasons, shortage, waiting
 from cli.kueue import flavor_fit, quota_tree, unqueued
 from cli.kueue import workloads as queue_work
 from cli.kueue.objects import ClusterObjects, JobObjects
@@ -36,7 +36,7 @@ def answer(
     job: str, facts: ClusterObjects = WAITING, details: dict[str, JobObjects] = WAITING_DETAILS
 ) -> why_answer.Answer:
     name = job if "-" in job else f"{job}-aaaa"
-    return verdict.answer(asked(facts, details, name))
+    return reasons.answer(asked(facts, details, name))
 
 
 def test_the_answers_are_as_recorded() -> None:
@@ -202,11 +202,11 @@ def test_the_room_of_nested_cohorts_and_loans_is_kueues() -> None:
     }
     cohorts = {"inner": node("inner", "outer", 0, None, None), "outer": node("outer", None, 0, None, None)}
     queues["d"] = node("d", "outer", 0, None, None)
-    empty = quota_tree.Room(queues, cohorts, ())
+    empty = quota_tree.QuotaTree(queues, cohorts, ())
     # b lends 5 of its 8: a takes 3 of them at most, d all of them and the 2 of a.
     assert [empty.most(name, place) for name in "abcd"] == [5, 10, 4, 7]
-    assert empty.around("a") == {"a", "b", "d"}
-    assert empty.around("c") == {"c"}
+    assert empty.sharing("a") == {"a", "b", "d"}
+    assert empty.sharing("c") == {"c"}
 
 
 def test_pods_of_one_job_do_not_share_the_same_room() -> None:

@@ -19,7 +19,7 @@ SYSTEM_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 @dataclass(frozen=True)
-class Places:
+class NodePaths:
     """The folders of an instance, by purpose, as one of its nodes sees them."""
 
     instance: Instance
@@ -132,7 +132,7 @@ class Places:
         return self.instance.run / "identity"
 
 
-def of_nodes(instance: Instance) -> list[Places]:
+def of_nodes(instance: Instance) -> list[NodePaths]:
     """The places of each node that the instance has, the first one's first."""
-    every = [Places(instance, number) for number in range(1, MOST + 1)]
+    every = [NodePaths(instance, number) for number in range(1, MOST + 1)]
     return [at for at in every if at.node.is_first or at.config.is_dir()]

@@ -14,7 +14,7 @@ Related = Mapping[str, Sequence[Object]]
 
 
 @dataclass(frozen=True)
-class Verdict:
+class CheckResult:
     """The result of one check of an object."""
 
     ready: bool
@@ -46,7 +46,7 @@ class Lookup:
 class Awaiter:
     """How a kind of object is awaited."""
 
-    check: Callable[[Object, Related], Verdict]
+    check: Callable[[Object, Related], CheckResult]
     lookups: tuple[Lookup, ...] = ()
     timeout_seconds: float = 600.0
     on_read: bool = False
