@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from components.agent.health import OUTAGES, RENEWED, lease_name
+from components.agent.health import FAILING_MINUTES, OUTAGES, RENEWED, lease_name
 from components.base.labels import AGENT
 from core.errors import UserError
 from core.kube import Kube
@@ -20,8 +20,6 @@ WORKING, FAILING, DEAD, WAITING = "Working", "Failing", "Dead", "Waiting"
 _SELECTOR = {"labelSelector": AGENT}
 _DEAD_AFTER = datetime.timedelta(seconds=60)
 """Without a renewal of the Lease, which a living agent renews every 5 seconds. Clocks may differ by some seconds."""
-_FAILS_AFTER = datetime.timedelta(minutes=5)
-"""Without a turn that ended well. The longest pause between two turns is half a minute."""
 _STARTS_WITHIN = datetime.timedelta(minutes=2)
 
 
@@ -105,7 +103,7 @@ def _of_deployment(deployment: Object, leases: dict[tuple[str, str], Object], no
         if is_new:
             return State(namespace, name, program, WAITING, None, worked)
         return State(namespace, name, program, DEAD, None, worked, "dead", restart)
-    if worked is None or now - worked >= _FAILS_AFTER:
+    if worked is None or now - worked >= datetime.timedelta(minutes=FAILING_MINUTES):
         look = f"See why with: kubectl -n {namespace} logs deployment/{name}"
         return State(namespace, name, program, FAILING, since, worked, "it runs, and its turns fail", look)
     return State(namespace, name, program, WORKING, since, worked)

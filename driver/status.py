@@ -21,15 +21,15 @@ def status(context: str, stack: str = STACK) -> None:
     """Print nodes, pods, volumes, queues and URLs of a stack's cluster."""
     target = Target.of(context, stack=stack)
     settings = StackSettings(stack, target.home)
-    settings.source()
+    settings.source()  # raises a UserError if the stack has no file
     console = terminal.console()
     if target.embedded and not cluster.is_running(target.instance):
         console.print(_stopped(target.instance))
         return
     api = target.api()
-    facts, now = status_tables.gather(api), datetime.datetime.now(datetime.UTC)
-    console.print(status_tables.render(facts, now, embedded=target.embedded))
-    for line in agent_states.lines(facts.agents, now):
+    observed, now = status_tables.gather(api), datetime.datetime.now(datetime.UTC)
+    console.print(status_tables.render(observed, now, embedded=target.embedded))
+    for line in agent_states.lines(observed.agents, now):
         console.print(line, markup=False, soft_wrap=True)
     if skipped := _skipped_policies(target):
         console.print(skipped, markup=False, soft_wrap=True)
@@ -38,7 +38,7 @@ def status(context: str, stack: str = STACK) -> None:
 
 
 def _skipped_policies(target: Target) -> str:
-    """A line if the last update skipped the policies."""
+    """A line if the last update skipped the policies; else empty."""
     try:
         skipped = open_stack(target).skipped_policies()
     except UserError:  # neither the tools nor the stack need to be here to look at a cluster
@@ -59,5 +59,5 @@ def _stopped(instance: Instance) -> str:
 
 
 def report(api: Kube, *, embedded: bool = False) -> RenderableType:
-    """The same for any cluster; `embedded`: the one of this machine."""
+    """Nodes, pods, volumes, queues and URLs of a cluster; `embedded`: the one of this machine."""
     return status_tables.render(status_tables.gather(api), datetime.datetime.now(datetime.UTC), embedded=embedded)

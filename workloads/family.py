@@ -78,7 +78,7 @@ class Space:
 
 
 class Library(Protocol):
-    """tensorplane's library in a namespace (`pods/library.py`)."""
+    """tensorplane's library in a namespace (`workloads/pods/library.py`)."""
 
     @property
     def current(self) -> pulumi.Resource:

@@ -35,7 +35,7 @@ def main(namespace: str, pipeline: str) -> None:
                     wait([changed], _RESULTS_SECONDS)
                 changed.result()
             except OSError as error:
-                # The API server; the next reconcile observes its new state.
+                # The API server did not answer; the next reconcile observes its new state.
                 print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
                 time.sleep(1)
             time.sleep(_TOGETHER_SECONDS)

@@ -6,12 +6,11 @@ from typing import Any
 import pulumi
 import pulumi_kubernetes as k8s
 
+from components.agent.health import FAILING_MINUTES
 from components.base.labels import labels
 from components.namespace import Namespace
 
 NAME = "agent-alerts"
-MINUTES = 5
-"""Without a turn that ended well. The longest pause of an agent between two turns is half a minute."""
 
 
 def declare(namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
@@ -30,13 +29,13 @@ def rules(namespaces: Sequence[str]) -> list[dict[str, Any]]:
     """One for agents that have ceased to work, one for those that never began."""
     which = f'namespace=~"{"|".join(namespaces)}", lease=~"agent[.].+"'
     return [
-        _rule(f"time() - kube_lease_renew_time{{{which}}} > {60 * MINUTES}", "1m"),
-        _rule(f'kube_lease_owner{{{which}, lease_holder=""}} == 1', f"{MINUTES}m"),
+        _rule(f"time() - kube_lease_renew_time{{{which}}} > {60 * FAILING_MINUTES}", "1m"),
+        _rule(f'kube_lease_owner{{{which}, lease_holder=""}} == 1', f"{FAILING_MINUTES}m"),
     ]
 
 
 def _rule(expression: str, holds_for: str) -> dict[str, Any]:
-    said = f"{{{{ $labels.lease }}}} in {{{{ $labels.namespace }}}} has not done its work for {MINUTES} minutes"
+    said = f"{{{{ $labels.lease }}}} in {{{{ $labels.namespace }}}} has not done its work for {FAILING_MINUTES} minutes"
     return {
         "alert": "AgentNotWorking",
         "expr": expression,

@@ -5,6 +5,9 @@ from collections.abc import Mapping
 from agents.lease import RENEWED as RENEWED
 
 _PREFIX = "agent."
+FAILING_MINUTES = 5
+"""Without a turn that ended well, after which an agent counts as failing in `status` and in alerts. The longest pause
+between two turns is half a minute."""
 
 
 def lease_name(agent: str) -> str:

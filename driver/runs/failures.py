@@ -22,7 +22,10 @@ _KILLED = 137
 _OOM = "OOMKilled"
 _NO_SETTING = "it is Argo's own, whose memory no setting changes; run the stage again"
 _OVER_LIMIT = {"keep": "give each part fewer files", "init": _NO_SETTING, "wait": _NO_SETTING}
-"""What to do for containers of a stage's pods whose memory is not that of its settings (`manifests/stage_pods.py`)."""
+"""What to do for containers of a stage's pods whose memory is not that of its settings.
+
+They are those of `workloads/pipeline/stage_pods.py`.
+"""
 _DOCS = "docs/training.md#run-a-job-again"
 _CLAIM = re.compile(r'persistentvolumeclaim "([^"]+)" (is being deleted|not found)')
 _UNREACHABLE = re.compile(

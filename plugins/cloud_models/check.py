@@ -20,22 +20,22 @@ _AZURE = "azure-native"
 class Checked:
     """What the model says about one resource."""
 
-    wrong: list[InputProblem]
+    problems: list[InputProblem]
     coverage: Coverage
 
 
 def inputs(token: str, values: Mapping[str, Any], arguments: type) -> Checked:
     """Checks the inputs of a resource of this type. `arguments`: the SDK's class of its arguments.
 
-    Unknown values count neither as wrong nor as checked.
+    Unknown values count neither as problems nor as checked.
     """
     model, pairs = _found(token, values, arguments)
     found = list(pairs)
-    return Checked([each for pair in found for each in _wrong(pair, model)], Coverage.of(token, model.source, found))
+    return Checked([each for pair in found for each in _problems(pair, model)], Coverage.of(token, model.source, found))
 
 
 def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Model, Iterator[Pair]]:
-    """The type's model, without a source if none is installed, and the values beside it."""
+    """The type's model, without a source if none is installed, and each value with its shape in the model."""
     name, path, _ = token.split(":", 2)
     if name == _AZURE:
         return Model("Azure", azure.installed(path.partition("/")[0])), azure.pairs(values, arguments)
@@ -44,7 +44,7 @@ def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Mode
     return model, catalog.pairing(token).of(values, entry.shape if entry else None)
 
 
-def _wrong(pair: Pair, model: Model) -> Iterator[InputProblem]:
+def _problems(pair: Pair, model: Model) -> Iterator[InputProblem]:
     limits = pair.shape.limits if pair.shape else Limits()
     if reason := limit_check.reason(pair.value, limits, model, hidden=pair.hidden):
         yield InputProblem(pair.path, reason, certain=not limits.grows)

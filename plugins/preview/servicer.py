@@ -105,7 +105,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
         values = cloud_models.inputs(_token(request.urn), news, found.arguments)
         self._log(request.urn, engine_pb2.INFO, values.coverage.message())
-        wrong = _merged(check.inputs(news, found.arguments, found.name), values.wrong)
+        wrong = _merged(check.inputs(news, found.arguments, found.name), values.problems)
         for each in wrong:
             if not each.certain:
                 message = f"{_label(request.urn)}: {each.rendered_path}: {each.reason}"

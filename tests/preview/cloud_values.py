@@ -42,7 +42,7 @@ def arguments(token: str) -> type:
 
 def wrong(token: str, inputs: Mapping[str, Any]) -> list[str]:
     """What the cloud's model says, as `place: reason`."""
-    return [f"{each.rendered_path}: {each.reason}" for each in check.inputs(token, inputs, arguments(token)).wrong]
+    return [f"{each.rendered_path}: {each.reason}" for each in check.inputs(token, inputs, arguments(token)).problems]
 
 
 def pairs(token: str, inputs: Mapping[str, Any]) -> Iterator[Pair]:

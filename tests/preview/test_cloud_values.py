@@ -139,7 +139,7 @@ def test_a_wrong_value_is_named_with_the_nearest_valid_one(token: str, inputs: d
 def test_what_the_model_does_not_refuse_passes(token: str, inputs: dict[str, Any]) -> None:
     from plugins.cloud_models import check
 
-    assert check.inputs(token, inputs, dict).wrong == []
+    assert check.inputs(token, inputs, dict).problems == []
 
 
 def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
