@@ -53,8 +53,8 @@ def test_killed_worker_is_replaced_and_no_other_process_ends(servers: Servers, t
     assert _accuracy(chief.output) >= _TRAINED
     assert "saved=200" in chief.output
     assert "version=1 " in chief.output
-    # They end with the chief, which says how.
-    assert [servers.code(task) for task in list(servers.processes)] == [0, 0, 0, 0]
+    # They end with the chief, which says how. The new worker may have no connection yet: JobSet ends its pod.
+    assert [servers.code(task) for task in list(servers.processes) if task != worker] == [0, 0, 0]
 
 
 @pytest.mark.nightly("kills; 15 s of silence; told by test_parameter_server_kills.py too")
