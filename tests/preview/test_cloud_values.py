@@ -145,7 +145,7 @@ def test_what_the_model_does_not_refuse_passes(token: str, inputs: dict[str, Any
 def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
     from plugins.cloud_models import check
 
-    (found,) = check.inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).wrong
+    (found,) = check.inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).problems
     assert not found.certain
 
 
