@@ -27,7 +27,7 @@ from components.teams import team as teams_team
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
 from components.volumes.create import volumes_of
-from stack import budgets, checks, gpu_guard, published, team_members, team_servers, workload_stack
+from stack import budgets, checks, gpu_guard, team_members, team_servers, team_settings, workload_stack
 from stack.gpu_guard import Guard
 from stack.resolved import ResolvedStack
 from stack.settings import StackConfig
@@ -156,7 +156,7 @@ def _scheduling(
     claims = team_volumes.declare(
         {name: args.volumes for name, args in config.teams.items()}, teams, volumes, namespace.plain_name, inside
     )
-    published.declare(resolved, teams, inside)
+    team_settings.declare(resolved, teams, inside)
     team_servers.allow(resolved, namespace, inside)
     needed = [
         *queue.declare_flavors(resolved.flavors, namespace, ready),

@@ -8,7 +8,7 @@ import pulumi_kubernetes as k8s
 from components.base.labels import labels
 from components.namespace import Namespace
 from components.teams import members
-from stack import published, team_members
+from stack import team_members, team_settings
 from stack.resolved import ResolvedStack
 from workloads.model_server.manifest import REST_PORT
 
@@ -20,7 +20,7 @@ def allow(resolved: ResolvedStack, namespace: Namespace, opts: pulumi.ResourceOp
     """
     config = resolved.config
     for team, known in team_members.known(config).items():
-        names = [f"http:{server}:{REST_PORT}" for server in published.servers(resolved, team)]
+        names = [f"http:{server}:{REST_PORT}" for server in team_settings.servers(resolved, team)]
         if not names:
             continue
         who = [members.subject(member) for member in known]

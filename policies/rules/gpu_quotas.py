@@ -8,8 +8,8 @@ from functools import partial
 
 from gpu_usage.manifest import UncountableError
 from gpu_usage.usage import Usage
-from stack_view import amounts, belonging
-from stack_view.belonging import Owners
+from stack_view import amounts, attribution
+from stack_view.attribution import Owners
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity
 from stack_view.schemas import Schema, counts
@@ -65,22 +65,22 @@ def _quota(word: str, groups: Groups, description: str, **more: Schema) -> Rule:
 
 
 POLICIES = [
-    _quota("namespace", belonging.namespaces, "Each namespace requests at most its GPUs of `maxGpus`."),
+    _quota("namespace", attribution.namespaces, "Each namespace requests at most its GPUs of `maxGpus`."),
     _quota(
         "team",
-        belonging.teams,
+        attribution.teams,
         "Each team requests at most its GPUs: of the label `label` on an object or its namespace, else the team whose "
         "namespace it is, else `none`.",
         label={"type": "string", "default": "team"},
     ),
     _quota(
         "priority",
-        belonging.priorities,
+        attribution.priorities,
         "Jobs of each queue priority (low, normal, high) request at most its GPUs; what has no queue is `none`.",
     ),
     _quota(
         "accelerator",
-        belonging.accelerators,
+        attribution.accelerators,
         "Pods request at most this many of each accelerator. They count for every one that they may get.",
     ),
 ]

@@ -32,10 +32,10 @@ sys.path.insert(0, _LIBRARY)
 
 from tensorplane import gang_ports, gpus, lineage, on_success, progress_deadline, step_record, termination_message  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
-from tensorplane.failures import BEFORE, MOST, SOON, Failure, Failures, Outcome, Reason  # noqa: E402  # noqa: E402
 from tensorplane.job_files import enter_copy  # noqa: E402
 from tensorplane.model_versions import fence_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
+from tensorplane.outcome import BEFORE, MOST, SOON, Failure, Failures, Outcome, Reason  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402

@@ -24,7 +24,7 @@ from pathlib import Path
 from subprocess import Popen
 
 from tensorplane import step_record
-from tensorplane.failures import Outcome, Reason
+from tensorplane.outcome import Outcome, Reason
 
 SECONDS = "TENSORPLANE_PROGRESS_DEADLINE"
 """Variable with the deadline."""

@@ -48,7 +48,7 @@ def expected() -> None:
 def done(step: int | None = None) -> None:
     """Record a completed step; from the first on, a restart may help after a failure.
 
-    `step` is its number in the whole run: a failure that comes back at the same one is a poison step (`failures.py`).
+    `step` is its number in the whole run: a failure that comes back at the same one is a poison step (`outcome.py`).
     """
     _note(DONE if step is None else f"{DONE} {step}")
 

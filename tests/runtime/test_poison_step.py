@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
-from tensorplane.failures import MOST, Failure, Failures
+from tensorplane.outcome import MOST, Failure, Failures
 from tests.runtime.launcher import WRITES, of_run
 from tests.runtime.launching import LIBRARY
 

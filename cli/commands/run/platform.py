@@ -12,7 +12,7 @@ from cli.access import Access
 from components.base.settings import Settings
 from core.errors import UserError
 from driver.stack_settings import read
-from stack import model_folders, published
+from stack import model_folders, team_settings
 
 
 @dataclass(frozen=True)
@@ -45,12 +45,12 @@ class Platform:
     @classmethod
     def of_team(cls, access: Access) -> Platform:
         """The published one, in the team's namespace. A UserError if the stack has none for it."""
-        path = f"/api/v1/namespaces/{access.namespace}/configmaps/{published.NAME}"
+        path = f"/api/v1/namespaces/{access.namespace}/configmaps/{team_settings.NAME}"
         found = (access.api.get(path) or {}).get("data") or {}
-        if found.get(published.TEAM) != access.team:
+        if found.get(team_settings.TEAM) != access.team:
             use = f"use the kubeconfig of team {access.team}"
-            if own := found.get(published.TEAM):
+            if own := found.get(team_settings.TEAM):
                 raise UserError(f"--team: your kubeconfig is that of team {own}; set --team {own}, or {use}")
             raise UserError(f"--team: namespace {access.namespace} is of no team with members; {use}")
-        tree = json.loads(found[published.SETTINGS])
-        return cls(found[published.STACK], Settings(tree), access.team, access.namespace)
+        tree = json.loads(found[team_settings.SETTINGS])
+        return cls(found[team_settings.STACK], Settings(tree), access.team, access.namespace)

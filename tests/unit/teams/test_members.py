@@ -13,7 +13,7 @@ import stack
 from components.base.settings import Settings
 from components.volumes import teams
 from components.volumes.settings import VolumeArgs
-from stack import ResolvedStack, published
+from stack import ResolvedStack, team_settings
 from tests.support.rendered_files import rendered_file
 from tests.support.rendering import PROJECT, Rendered, settings_of
 
@@ -81,18 +81,18 @@ def test_a_member_is_a_group_or_a_user_and_none_of_kubernetes_own(member: str) -
 
 
 def test_the_published_settings_are_those_by_which_jobs_are_planned(rendered: Rendered) -> None:
-    data = rendered.one("ConfigMap", f"vision-{published.NAME}").inputs["data"]
-    again = stack.load(Settings(json.loads(data[published.SETTINGS])))
+    data = rendered.one("ConfigMap", f"vision-{team_settings.NAME}").inputs["data"]
+    again = stack.load(Settings(json.loads(data[team_settings.SETTINGS])))
     original: ResolvedStack = stack.load(settings_of(PROJECT / "examples" / "teams.yaml"))
     assert (again.capacities, again.flavors, again.fleet) == (original.capacities, original.flavors, original.fleet)
-    assert data[published.TEAM] == "vision"
+    assert data[team_settings.TEAM] == "vision"
 
 
 def test_encrypted_settings_are_not_published() -> None:
     resolved = stack.load(_settings())
     hidden = ResolvedStack.of(resolved.config, frozenset({("queues", "research", "cpus")}))
-    assert "cpus" not in published.tree(hidden, "vision")["queues"]["research"]
-    assert "cpus" in published.tree(resolved, "vision")["queues"]["research"]
+    assert "cpus" not in team_settings.tree(hidden, "vision")["queues"]["research"]
+    assert "cpus" in team_settings.tree(resolved, "vision")["queues"]["research"]
 
 
 def test_a_volume_of_the_team_leads_to_the_storage_of_the_stacks(rendered: Rendered) -> None:
@@ -145,9 +145,9 @@ def test_volumes_that_no_second_claim_can_lead_to(volume: dict[str, Any], access
 
 
 def test_only_servers_that_the_team_can_publish_to_are_published() -> None:
-    tree = published.tree(stack.load(_settings()), "vision")
+    tree = team_settings.tree(stack.load(_settings()), "vision")
     assert (list(tree["workloads"]), list(tree["volumes"])) == (["digits"], ["datasets", "models"])
-    fewer = published.tree(stack.load(_settings(volumes={"models": "readOnly"})), "vision")
+    fewer = team_settings.tree(stack.load(_settings(volumes={"models": "readOnly"})), "vision")
     assert ("workloads" in fewer, list(fewer["volumes"])) == (False, ["models"])
 
 

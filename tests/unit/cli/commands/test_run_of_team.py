@@ -16,7 +16,7 @@ from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
 from core.errors import UserError
 from core.kube import Kube
-from stack import published
+from stack import team_settings
 from tests.support.rendering import GPU_IMAGE, PROJECT, settings_of
 
 PYTHON = ("python", "train.py")
@@ -31,7 +31,7 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def _platform(**team: Any) -> Platform:
     tree = json.loads(json.dumps(settings_of(PROJECT / "examples" / "teams.yaml").tree))
     tree["teams"]["vision"] |= team
-    found = json.loads(json.dumps(published.tree(stack.load(Settings(tree)), "vision")))
+    found = json.loads(json.dumps(team_settings.tree(stack.load(Settings(tree)), "vision")))
     return Platform("dev", Settings(found), "vision", "vision")
 
 

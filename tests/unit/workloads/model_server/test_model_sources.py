@@ -12,7 +12,7 @@ from cli.commands.run import plan, request
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
-from stack import published
+from stack import team_settings
 from tests.support.faults import dev, faults_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, settings_of
@@ -143,5 +143,7 @@ def test_members_of_teams_see_the_folder_alone() -> None:
     job = dev()["workloads"]["digits"]
     trained = {**job, "volumes": {"models": "/models"}, "queue": None, "checkpoints": None, "tensorboard": None}
     trained = {key: value for key, value in trained.items() if value is not None}
-    found = published.tree(stack.load(Settings({**tree, "workloads": {"digits": trained, "served": TAKEN}})), "vision")
+    found = team_settings.tree(
+        stack.load(Settings({**tree, "workloads": {"digits": trained, "served": TAKEN}})), "vision"
+    )
     assert found["workloads"]["served"]["model"] == {"volume": "models", "path": "digits"}

@@ -1,4 +1,4 @@
-"""What a team's members may know of the stack: the settings by which their jobs are checked and planned.
+"""The settings of the stack that a team's members may read: those by which their jobs are checked and planned.
 
 They are in a ConfigMap of the team's namespace, so that `tensorplane run --team` needs no file of this project's.
 """

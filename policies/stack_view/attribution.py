@@ -1,4 +1,4 @@
-"""To whom requests of GPUs belong: namespaces, teams, priorities, accelerators."""
+"""To whom requests of GPUs are attributed: namespaces, teams, priorities, accelerators."""
 
 from __future__ import annotations
 
