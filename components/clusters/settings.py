@@ -1,7 +1,7 @@
 """Base settings of all kinds of clusters."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import pulumi
@@ -13,10 +13,26 @@ from components.base.problems import Key, Note, Problem
 from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.effects import Effects
-from components.clusters.gpu_support import GpuSupport
 from components.node_groups.cluster_properties import ClusterProperties, NodeTraits
 from components.node_groups.shape import Shape
 from components.queues import topology
+
+
+@dataclass(frozen=True)
+class GpuSupport:
+    """Components that exist before a GPU runtime is installed."""
+
+    runtimes: tuple[str, ...]
+    """Supported kinds of GPU runtime, the default first."""
+    driver: bool = False
+    """Whether the node image has driver and container toolkit."""
+    left_to_operator: bool = False
+    """Whether node pools have an image without them if the GPU Operator is used, which installs its own."""
+    divided: bool = True
+    """Whether new nodes of a group with MIG are already partitioned."""
+    simulated: bool = False
+    """Whether the nodes with GPUs are simulated, so that discovery finds no GPUs."""
+
 
 NO_ZONE = "no zone"
 """Zone of nodes without a zone, which can only mount disks without a zone."""

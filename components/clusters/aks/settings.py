@@ -12,8 +12,7 @@ from components.catalog import zones as known_zones
 from components.clusters.aks.addresses import DEFAULT_CIDR
 from components.clusters.aks.effects import EFFECTS
 from components.clusters.effects import Effects
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.taint import Taint
 

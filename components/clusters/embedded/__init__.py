@@ -13,7 +13,7 @@ from components import versions
 from components.base.problems import Problem
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
-from components.clusters.gpu_support import GpuSupport
+from components.clusters.settings import GpuSupport
 from components.clusters.settings import ClusterArgs
 from components.gateway_class import GATEWAY_CLASS
 from components.node_groups.cluster_properties import NodeTraits

@@ -12,8 +12,7 @@ from components.base.model import Line, Model, NonEmptyStr, TimeOfDay, Zones
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
 from components.clusters.effects import Effects
 from components.clusters.gke.effects import EFFECTS
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport
 from components.node_groups.cluster_properties import NodeTraits
 
 _USUAL_ZONES = 3

@@ -159,7 +159,7 @@ from typing import ClassVar, Literal
 
 from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
-from components.clusters.gpu_support import GpuSupport
+from components.clusters.settings import GpuSupport
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 from components.node_groups.cluster_properties import NodeTraits
