@@ -6,7 +6,7 @@ from typing import Any, Literal
 import pulumi
 
 from components.base.problems import Key, Note, Problem
-from components.clusters.check_groups import missing_groups
+from components.node_groups.checks.fleet import missing_groups
 from components.clusters.connection import Connection
 from components.clusters.gke.settings import GkeSettings
 from components.clusters.gke.zones import zones_of
