@@ -10,7 +10,7 @@ from components import catalog, versions
 from components.base.model import is_name
 from components.base.problems import Problem, did_you_mean
 from components.clusters import allowed_cidrs, cloud_tags, offered_versions
-from components.clusters.aks.object_ids import EXAMPLE, is_object_id
+from components.clusters.aks.check_members import EXAMPLE, is_object_id
 from components.clusters.aks.settings import AksSettings
 
 _SDK = "pulumi_azure_native"

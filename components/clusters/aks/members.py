@@ -8,8 +8,8 @@ auth/providers/azure).
 from collections.abc import Mapping, Sequence
 
 from components.clusters.aks import access, roles
+from components.clusters.aks.check_members import is_object_id
 from components.clusters.aks.native import Native
-from components.clusters.aks.object_ids import is_object_id
 
 
 def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:
