@@ -6,7 +6,7 @@ import pulumi
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, resources
 
-from components.clusters.aks import access, audit, control_plane, encryption, kubeconfig, maintenance, network, roles
+from components.clusters.aks import access, control_plane, encryption, kubeconfig, network, roles
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.native import Native
 from components.clusters.aks.node_pools import node_pool
@@ -32,8 +32,8 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
         )
     rights = [join, *access.reservations(context, who, groups.values())]
     cluster = control_plane.cluster(context, who, nodes, key, system, rights)
-    audit.logs(context, cluster)
-    settled = [*maintenance.windows(context, cluster), *_admins(context, cluster)]
+    control_plane.logs(context, cluster)
+    settled = [*control_plane.windows(context, cluster), *_admins(context, cluster)]
     pools = _pools(context, cluster, nodes, groups, system)
     config = kubeconfig.of(context, cluster, settled)
     # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the
