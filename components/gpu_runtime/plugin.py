@@ -50,7 +50,7 @@ class Plugin(GpuRuntimeArgs):
         Controller(versions.DEVICE_PLUGIN, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
         metrics = self.metrics or ("exporter" if real else "none")
         if metrics != "none":
-            values = values(metrics, cluster.fleet, self.runtime_class)
+            values = dcgm_values(metrics, cluster.fleet, self.runtime_class)
             Controller(versions.DCGM_EXPORTER, values, cluster=cluster, opts=opts)
 
     def values(self, cluster: ClusterArgs, fleet: Fleet) -> dict[str, Any]:
@@ -78,7 +78,7 @@ class Plugin(GpuRuntimeArgs):
 _PORT = 9400
 
 
-def values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
+def dcgm_values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
     """Values of the exporter's chart. Its ServiceMonitor fails to install without the Prometheus operator's CRDs."""
     annotations = {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(_PORT)}
     return {

@@ -13,8 +13,7 @@ from components import versions
 from components.base.problems import Problem
 from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
-from components.clusters.settings import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport
 from components.gateway_class import GATEWAY_CLASS
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.component import NodeGroup

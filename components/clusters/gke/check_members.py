@@ -1,4 +1,7 @@
-"""Checks of teams' members on GKE, and of the domain of their groups."""
+"""Checks of teams' members on GKE, and of the domain of their groups.
+
+Google names members by e-mail address, or as identities of a workforce pool.
+"""
 
 import re
 from collections.abc import Iterator, Mapping
