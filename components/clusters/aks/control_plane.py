@@ -11,7 +11,7 @@ from components.clusters.aks.addresses import dns_address
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.encryption import Encryption
 from components.clusters.aks.network import Nodes
-from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.pool_properties import pool_name
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.node_groups.shape import Shape
