@@ -6,7 +6,7 @@ import pulumi
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, resources
 
-from components.clusters.aks import access, control_plane, encryption, kubeconfig, network, roles
+from components.clusters.aks import access, control_plane, encryption, kubeconfig, network
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.native import Native
 from components.clusters.aks.node_pools import node_pool
@@ -22,7 +22,7 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     context, provider = _context(args, name, opts)
     who = access.control_plane(context)
     nodes = network.nodes(context)
-    join = access.grant(context, "subnet", roles.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
+    join = access.grant(context, "subnet", access.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
     key = encryption.etcd(context, who)
     system = system_group(groups, args.system_group)
     if system is None:
@@ -59,7 +59,7 @@ def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tupl
 
 def _admins(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
     return [
-        access.grant(context, f"admin-{name}", roles.CLUSTER_ADMIN, cluster.id, group, "Group")
+        access.grant(context, f"admin-{name}", access.CLUSTER_ADMIN, cluster.id, group, "Group")
         for name, group in context.args.admins.items()
     ]
 

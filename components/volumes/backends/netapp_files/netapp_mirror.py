@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_azure_native import managedidentity, netapp, resources
 
-from components.clusters.aks import access, roles
+from components.clusters.aks import access
 from components.clusters.aks.context import tags
 from components.clusters.aks.names import short
 from components.clusters.aks.native import Native
@@ -121,7 +121,7 @@ def _approve(
     unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
     who = managedidentity.UserAssignedIdentity(name, opts=unprotected, **context.common)
     rights = [
-        access.grant(context, f"{name}-{use}", roles.CONTRIBUTOR, volume.id, who.principal_id)
+        access.grant(context, f"{name}-{use}", access.CONTRIBUTOR, volume.id, who.principal_id)
         for use, volume in volumes.items()
     ]
     resources.AzureCliScript(
