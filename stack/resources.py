@@ -22,7 +22,7 @@ from components.namespace import Namespace
 from components.queues import Queue
 from components.queues.quota_return import QuotaReturn
 from components.queues.usage import Usage
-from components.streams.create import streams_of
+from components.streams.component import streams_of
 from components.teams import team as teams_team
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume
