@@ -15,7 +15,7 @@ from components.controllers.base import Demand
 from components.controllers.component import Controller
 from components.dashboards import queues as dashboards_queues
 from components.dashboards import training as dashboards_training
-from components.datasets.folders import by_volume
+from components.datasets.settings import by_volume
 from components.gpu_runtime import GpuRuntime
 from components.lost_nodes import LostNodes
 from components.namespace import Namespace
