@@ -51,9 +51,8 @@ class ManagedLustre(ManagedLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
-        from components.volumes.backends.managed_lustre import lustre_network
 
-        return lustre_network.connect(cluster)
+        return lustre.connect(cluster)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.volumes.backends.managed_lustre import lustre
