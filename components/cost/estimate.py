@@ -1,4 +1,7 @@
-"""An estimate: named figures in US dollars, each a range, or what is missing to know them. Those of node groups and queues."""
+"""An estimate: named figures in US dollars, each a range, or what is missing to know them.
+
+Those of node groups and queues are here; those of pods need what decides where pods run.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,7 +6,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from components.base.model import Line, Model, Name, NonEmptyStr, each_once, refuse
-from components.datasets.settings import DatasetArgs
 
 ColumnType = Literal[
     "binary",

@@ -1,4 +1,4 @@
-"""CPU and memory of a group's nodes, if known."""
+"""CPU and memory of a group's nodes, if known, and how many pods fit on one."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,7 +8,6 @@ from components.base import quantities
 from components.base.labels import SIMULATED
 from components.base.model import Resources
 from components.catalog import GPU_RESOURCE
-from components.node_groups import node_size
 from components.node_groups.shape import Shape
 
 _CPUS, _MEMORY_GIB = 16, 64
@@ -50,7 +49,7 @@ def holds(pods: Iterable[tuple[Resources, int]], shape: Shape) -> bool:
     gpus = sum(each.gpus * count for each, count in asked)
     if gpus > shape.resources.get(shape.accelerator.resource if shape.accelerator else GPU_RESOURCE, 0):
         return False
-    size = None if is_chosen_by_cloud(shape) else node_size.of(shape)
+    size = None if is_chosen_by_cloud(shape) else of(shape)
     cpus = sum(quantities.millicores(each.cpus) * count for each, count in asked)
     memory = sum(quantities.mebibytes(each.memory_gib) * count for each, count in asked)
     return size is None or (cpus <= size.cpus * 1000 and memory <= size.memory_gib * 1024)

@@ -1,4 +1,4 @@
-"""Checks of one node group: contradictions, settings that its cluster or accelerator does not support, machines not sold."""
+"""Checks of one node group: contradictions, what its cluster or accelerator does not support, machines not sold."""
 
 from collections.abc import Iterator
 

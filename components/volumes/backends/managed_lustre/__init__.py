@@ -51,6 +51,7 @@ class ManagedLustre(ManagedLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
+        from components.volumes.backends.managed_lustre import lustre
 
         return lustre.connect(cluster)
 
