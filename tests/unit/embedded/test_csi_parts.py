@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from embedded.csi import controller, pool, requested
 from embedded.csi.contract import MIRROR
 from embedded.csi.generated import csi_pb2
-from embedded.csi.names import identifier, is_identifier
 from embedded.csi.path_locks import PathLocks
-from embedded.csi.records import Snapshot
+from embedded.csi.records import Snapshot, identifier, is_identifier
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import SizeRange
 
