@@ -270,3 +270,6 @@ POD_SECURITY = "v1.34"
 
 CHARTS = tuple(pin for pin in vars().values() if isinstance(pin, Chart))
 """Every chart above."""
+
+
+GATEWAY_CLASS = "traefik"
