@@ -132,6 +132,8 @@ TRAEFIK = Chart(
     tag="v3.5.0",
     repository="https://traefik.github.io/charts",
 )
+GATEWAY_CLASS = "traefik"
+"""The GatewayClass of the Traefik that a stack installs."""
 # The newest one that Go's checksum database can verify, for the embedded cluster. Chart 0.46.1 installs it.
 ARGO_WORKFLOWS = Chart(
     name="argo-workflows",
@@ -270,6 +272,3 @@ POD_SECURITY = "v1.34"
 
 CHARTS = tuple(pin for pin in vars().values() if isinstance(pin, Chart))
 """Every chart above."""
-
-
-GATEWAY_CLASS = "traefik"

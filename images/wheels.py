@@ -82,7 +82,9 @@ _SEGMENT = struct.Struct("<IIQQQQQQ")
 
 
 def strip(library: Path) -> int:
-    """Truncates the file after its last loaded segment; returns the removed bytes, 0 if it is not an ELF file."""
+    """Removes the symbol tables of a shared library, as sstrip does: the loader does not read them.
+
+    Truncates the file after its last loaded segment; returns the removed bytes, 0 if it is not an ELF file."""
     with library.open("r+b") as file:
         head = file.read(_HEADER.size)
         if len(head) < _HEADER.size or head[:6] != b"\x7fELF\x02\x01":

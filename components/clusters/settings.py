@@ -1,14 +1,17 @@
 """Base settings of all kinds of clusters."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import pulumi
 import pulumi_kubernetes as k8s
+from pydantic import AfterValidator
 
 from components import versions
 from components.base.family import Variant
+from components.base.model import refuse
 from components.base.problems import Key, Note, Problem
 from components.catalog import Cloud
 from components.clusters.connection import Connection, cluster_provider
@@ -16,6 +19,19 @@ from components.clusters.effects import Effects
 from components.node_groups.cluster_properties import ClusterProperties, NodeTraits
 from components.node_groups.shape import Shape
 from components.queues import topology
+
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+def _time(value: str) -> str:
+    if not _TIME.fullmatch(value):
+        padded = ":".join(part.zfill(2) for part in value.split(":"))
+        refuse("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
+    return value
+
+
+TimeOfDay = Annotated[str, AfterValidator(_time)]
+"""A time of day, such as 02:00."""
 
 
 @dataclass(frozen=True)

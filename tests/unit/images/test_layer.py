@@ -24,7 +24,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _recipe(make: Callable[[Path, Step], None], *inputs: str) -> Recipe:
-    return Recipe("thing", make, sources=("elf.py",), inputs=inputs)
+    return Recipe("thing", make, sources=("wheels.py",), inputs=inputs)
 
 
 def _fill(root: Path, step: Step) -> None:
