@@ -24,7 +24,6 @@ FILES = frozenset(
     for name in (
         *("__init__", "settings", "check_cluster", "check_groups", "check_network", "create", "native", "network"),
         *("addresses", "zones", "control_plane", "node_pools", "effects", "access", "encryption", "kubeconfig"),
-        "names",
     )
 )
 """What each cloud has, under the same name."""

@@ -6,8 +6,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.clusters.aks import access
-from components.clusters.aks.names import short
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, short_name
 from components.clusters.component import Cluster
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Request
@@ -28,7 +27,7 @@ def group(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[p
     rights = [access.grant(native.context, "disks", access.CONTRIBUTOR, made.id, who)]
     sets = {args.backend.encryption_set for args in volumes.values() if isinstance(args.backend, AzureDiskSettings)}
     rights += [
-        access.grant(native.context, f"disk-key-{short(key.rsplit('/', 1)[-1], _NAME)}", access.READER, key, who)
+        access.grant(native.context, f"disk-key-{short_name(key.rsplit('/', 1)[-1], _NAME)}", access.READER, key, who)
         for key in sorted(filter(None, sets))
     ]
     return [made, *rights]

@@ -8,8 +8,7 @@ from pulumi_azure_native import network, privatedns, storage
 
 from components.clusters.aks import access
 from components.clusters.aks.context import tags
-from components.clusters.aks.names import alphanumeric
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, alphanumeric
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Request
 from components.volumes.backends.azure_files.settings import DRIVER, AzureFilesSettings

@@ -7,8 +7,8 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from components.base import pod_security, quantities
-from components.clusters.gke import access, names
-from components.clusters.gke.native import Native
+from components.clusters.gke import access
+from components.clusters.gke.native import Native, short_name
 from components.volumes import members, static
 from components.volumes.backend import Request
 from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
@@ -64,7 +64,7 @@ def create(
     """A private bucket with soft delete."""
     native: Native = request.cluster.native
     return gcp.storage.Bucket(
-        names.short(name, _NAME_LIMIT),
+        short_name(name, _NAME_LIMIT),
         location=region.upper() if region else None,
         uniform_bucket_level_access=True,
         public_access_prevention="enforced",

@@ -10,8 +10,8 @@ from pulumi_gcp import compute, servicenetworking
 from components.base.labels import ZONE
 from components.base.names import digest
 from components.clusters.component import Cluster
-from components.clusters.gke import access, names
-from components.clusters.gke.native import Native
+from components.clusters.gke import access
+from components.clusters.gke.native import Native, short_name
 from components.volumes import static
 from components.volumes.backend import Request
 from components.volumes.backends.managed_lustre.settings import ManagedLustreSettings
@@ -33,7 +33,7 @@ def claim(
     assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses it
     zone = request.args.placement.zones[0]
     name = f"{request.namespace.plain_name}-{request.name}"
-    short = names.short(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
+    short = short_name(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
     made = gcp.lustre.Instance(
         name,
         instance_id=short,

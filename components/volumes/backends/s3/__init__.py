@@ -16,7 +16,7 @@ from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import aws_region, bucket_rights, copy_name, kms_key
 
 _LIKE_A_NEW_ONE = "b" * 48
-"""A name of the maximum length of new buckets: see components/clusters/eks/names.py."""
+"""A name of the maximum length of new buckets: see components/clusters/eks/native.py."""
 IN_TIME = "15m"
 """The interval of S3's Replication Time Control."""
 
