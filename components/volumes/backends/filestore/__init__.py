@@ -50,7 +50,7 @@ class Filestore(FilestoreSettings):
             yield Problem(("backend", "network"), reason)
         if self.tier in _NEWER:
             yield from self._step(args)
-            yield from another_region.find_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            yield from another_region.mirror_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
         elif self.kms_key:
             reason = f"is not supported by tier {self.tier}; set tier {' or '.join(_NEWER)}"
             yield Problem(("backend", "kmsKey"), reason, given=(("backend", "tier"),))

@@ -46,7 +46,7 @@ class GcsFuse(GcsFuseSettings):
                     f"is not supported for the existing bucket {self.bucket}; remove mirror, or bucket to create one",
                 )
         else:
-            yield from another_region.find_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            yield from another_region.mirror_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
             if self.hierarchical is not None:
                 yield Problem(
                     ("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it"
