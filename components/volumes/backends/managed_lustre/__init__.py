@@ -14,7 +14,7 @@ from components.volumes import zones
 from components.volumes.backend import Request
 from components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import another_region
+from components.volumes.clouds import google
 
 
 class ManagedLustre(ManagedLustreSettings):
@@ -42,7 +42,7 @@ class ManagedLustre(ManagedLustreSettings):
             reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
             yield Problem(("backend",), reason, given=(("cluster", "lustre"),))
         if self.kms_key and cluster.catalog_region:
-            yield from another_region.key_problems(self.kms_key, "kmsKey", cluster.catalog_region)
+            yield from google.key_problems(self.kms_key, "kmsKey", cluster.catalog_region)
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
             yield Problem(("backend", "network"), reason)
