@@ -12,8 +12,7 @@ from components import catalog
 from components.base.model import NonEmptyStr, OneOf
 from components.base.problems import Problem, did_you_mean
 from components.catalog import Cloud
-from components.clusters.connection import Connection, cluster_provider
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, Connection, cluster_provider
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape

@@ -12,7 +12,7 @@ from components.clusters.aks.native import Native
 from components.clusters.aks.node_pools import node_pool
 from components.clusters.aks.pool_properties import system_group
 from components.clusters.aks.settings import AksSettings
-from components.clusters.connection import Connection, cluster_provider
+from components.clusters.settings import Connection, cluster_provider
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 

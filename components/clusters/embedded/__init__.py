@@ -11,9 +11,8 @@ from pydantic import Field
 
 from components import versions
 from components.base.problems import Problem
-from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
-from components.clusters.settings import ClusterArgs, GpuSupport
+from components.clusters.settings import ClusterArgs, Connection, GpuSupport, cluster_provider
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape

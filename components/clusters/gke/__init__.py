@@ -6,9 +6,9 @@ from typing import Any, Literal
 import pulumi
 
 from components.base.problems import Key, Note, Problem
-from components.clusters.connection import Connection
 from components.clusters.gke.settings import GkeSettings
 from components.clusters.gke.zones import zones_of
+from components.clusters.settings import Connection
 from components.node_groups.checks.fleet import missing_groups
 from components.node_groups.shape import Shape
 
