@@ -1,4 +1,4 @@
-"""Base settings of all kinds of clusters."""
+"""The interface of all kinds of clusters: base settings, what GPUs find there, the connection to a created one."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence

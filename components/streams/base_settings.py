@@ -1,4 +1,4 @@
-"""Settings of a stream that do not depend on the brokers; brokers read these."""
+"""Settings of a stream that do not depend on the brokers, and of its mirror; brokers read these."""
 
 from collections.abc import Iterator
 from typing import Annotated

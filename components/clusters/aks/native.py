@@ -1,4 +1,4 @@
-"""What volumes that create resources in Azure need of an AKS cluster: its attributes, and names within Azure's limits."""
+"""What volumes that create resources in Azure need: attributes of an AKS cluster, and names within Azure's limits."""
 
 import re
 from dataclasses import dataclass

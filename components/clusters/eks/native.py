@@ -1,4 +1,4 @@
-"""What volumes that create resources in AWS need of an EKS cluster: its attributes, and names within AWS' limits."""
+"""What volumes that create resources in AWS need: attributes of an EKS cluster, and names within AWS' limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Checks of node groups that are specific to GKE."""
+"""Checks of node groups that are specific to GKE, and notes about them."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -181,7 +181,8 @@ _NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
 
 
 def rental_problems(groups: Mapping[str, Shape]) -> Iterator[Problem]:
-    """A problem for each group whose machines are not available with its consumption option."""
+    """A problem for each group whose machines are not available with its consumption option: Google's newest ones are
+    not sold on demand, and some not as spot or not reserved."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
         asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"

@@ -1,4 +1,4 @@
-"""What volumes that create resources in Google Cloud need of a GKE cluster: its attributes, and names within its limits."""
+"""What volumes that create resources in Google Cloud need: attributes of a GKE cluster, and names within its limits."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""AWS regions in a volume's settings: they exist, and a mirror's is not the cluster's own."""
+"""Regions and customer-managed KMS keys in settings of volumes on AWS, and of their mirrors."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Checks of a mirror's region on Google Cloud, and of the keys of the volume and its copy."""
+"""Customer-managed Cloud KMS keys of volumes on Google Cloud, and the region of a mirror."""
 
 import re
 from collections.abc import Iterator

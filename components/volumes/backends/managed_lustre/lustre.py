@@ -1,4 +1,4 @@
-"""One Managed Lustre file system and its claim."""
+"""One Managed Lustre file system and its claim, and how nodes reach it."""
 
 from collections.abc import Sequence
 

@@ -11,6 +11,7 @@ from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
 from components.volumes.backend import Request
+from components.volumes.backends.s3 import bucket_rights
 from components.volumes.backends.s3.settings import S3Settings
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.clouds import aws, copy_name
@@ -67,7 +68,7 @@ class S3(S3Settings):
 
     def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.kms_key and (region := self.region or cluster.catalog_region):
-            yield from aws_region.elsewhere(self.kms_key, region, "kmsKey")
+            yield from aws.elsewhere(self.kms_key, region, "kmsKey")
         mirrored = args.mirror is not None and args.mirror.to.region is not None
         if self.bucket and mirrored:
             return  # reported by another check
