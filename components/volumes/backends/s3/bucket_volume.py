@@ -11,10 +11,9 @@ from components.clusters.eks import addons
 from components.clusters.eks.native import Native, short_name
 from components.volumes import static
 from components.volumes.backend import Request
-from components.volumes.backends.s3 import bucket, bucket_mirror
+from components.volumes.backends.s3 import bucket, bucket_mirror, bucket_rights
 from components.volumes.backends.s3.settings import S3Settings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import bucket_rights
 
 
 def driver(native: Native) -> Sequence[pulumi.Resource]:
