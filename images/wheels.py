@@ -73,7 +73,7 @@ def _slim(packages: Path) -> None:
             else:
                 path.unlink(missing_ok=True)
     for library in packages.rglob("*.so*"):
-        strip(library)
+        strip_symbols(library)
 
 
 # The fields of a 64-bit little-endian ELF file header, the only kind on the machines that the images are built for.
@@ -81,7 +81,7 @@ _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SEGMENT = struct.Struct("<IIQQQQQQ")
 
 
-def strip(library: Path) -> int:
+def strip_symbols(library: Path) -> int:
     """Removes the symbol tables of a shared library, as sstrip does: the loader does not read them.
 
     Truncates the file after its last loaded segment; returns the removed bytes, 0 if it is not an ELF file."""

@@ -79,7 +79,10 @@ _PORT = 9400
 
 
 def dcgm_values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
-    """Values of the exporter's chart. Its ServiceMonitor fails to install without the Prometheus operator's CRDs."""
+    """Values of the chart of DCGM's exporter of GPU metrics.
+
+    Its ServiceMonitor fails to install without the Prometheus operator's CRDs.
+    """
     annotations = {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(_PORT)}
     return {
         "image": {

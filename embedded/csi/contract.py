@@ -8,9 +8,8 @@ MIRROR = "mirrorSeconds"
 MIRROR_OF = "mirrorOf"
 """The only parameter of a StorageClass: the claim, in the same namespace, whose mirror a new volume restores."""
 
-
 MIRROR_ANNOTATION = "tensorplane.dev/mirror"
-"""Where the copies are; set while the volume is mirrored."""
+"""Where the copies are; set while the volume is mirrored. The annotations below begin with it."""
 EVERY_ANNOTATION = "tensorplane.dev/mirror-every-seconds"
 """The maximum age of the newest copy; set while the volume is mirrored."""
 AT_ANNOTATION = "tensorplane.dev/mirrored-at"

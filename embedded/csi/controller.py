@@ -22,7 +22,10 @@ _TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")
 
 
 def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record], str]:
-    """The records after the token, and the next page's token. `most`: records of a page, 0 for all."""
+    """The records after the token, and the next page's token. `most`: records of a page, 0 for all.
+
+    The oldest are first, so that new entries are on later pages.
+    """
     if most < 0:
         raise refusal.invalid(f"max_entries: {most} is negative; set 0 or more")
     after = _parse(token) if token else (-1, "")

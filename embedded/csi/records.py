@@ -102,7 +102,10 @@ _KEPT = 40
 
 
 def identifier(name: str) -> str:
-    """The name itself if it is a valid file name, else its valid characters with a hash of the name."""
+    """The name itself if it is a valid file name, else its valid characters with a hash of the name.
+
+    Callers choose the name, so that a repeated call finds the result of the first.
+    """
     if is_identifier(name):
         return name
     readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_KEPT].strip("-")

@@ -116,8 +116,11 @@ _SHOWN = re.compile(
 
 
 def may_add_gpus(spec: Mapping[str, Any]) -> bool:
-    """Whether a policy's mutations may give pods GPUs, or more pods to others; True if it shows none."""
-    found = list(_of(spec))
+    """Whether a policy's mutations may give pods GPUs, or more pods to others; True if it shows none.
+
+    What an expression in CEL computes, no preview shows, but a field that it sets is named in it.
+    """
+    found = list(_expressions(spec))
     return not found or _touches(" ".join(found))
 
 
@@ -132,7 +135,7 @@ def _touches(expression: str) -> bool:
     )
 
 
-def _of(spec: Mapping[str, Any]) -> Iterator[str]:
+def _expressions(spec: Mapping[str, Any]) -> Iterator[str]:
     for mutation in items(spec, "mutations", ("spec",)):
         for key in ("applyConfiguration", "jsonPatch"):
             yield str(part(mutation, key, ("spec", "mutations")).get("expression", ""))

@@ -113,7 +113,7 @@ def _decoded(value: str) -> str:
         return ""
 
 
-_KINDS = frozenset(
+_DESCRIBING = frozenset(
     {
         *(("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")),
         *(("karpenter.sh", kind) for kind in ("NodePool", "NodeClaim", "NodeOverlay")),
@@ -126,10 +126,11 @@ _KINDS = frozenset(
         *(("policies.kyverno.io", kind) for kind in ("ValidatingPolicy", "ImageValidatingPolicy", "DeletingPolicy")),
     }
 )
-_GROUPS = re.compile(r"(constraints|templates|config)\.gatekeeper\.sh|slo\.koordinator\.sh|descheduler")
+"""Kinds of operators that describe machines, queues and rules for others. What they hold, nobody requests by them."""
+_DESCRIBING_GROUPS = re.compile(r"(constraints|templates|config)\.gatekeeper\.sh|slo\.koordinator\.sh|descheduler")
 """Of which every kind is one: rules of Gatekeeper, thresholds."""
 
 
 def describes(manifest: Manifest) -> bool:
     """Whether the object only describes."""
-    return manifest.type in _KINDS or _GROUPS.fullmatch(manifest.group) is not None
+    return manifest.type in _DESCRIBING or _DESCRIBING_GROUPS.fullmatch(manifest.group) is not None

@@ -159,7 +159,7 @@ def logs(context: Context, cluster: containerservice.ManagedCluster) -> None:
 _WINDOWS = {"upgrades": "aksManagedAutoUpgradeSchedule", "node-os": "aksManagedNodeOSUpgradeSchedule"}
 
 
-def windows(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
+def maintenance_windows(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
     """One weekly window for both."""
     wanted = context.args.maintenance
     return [

@@ -33,7 +33,7 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     rights = [join, *access.reservations(context, who, groups.values())]
     cluster = control_plane.cluster(context, who, nodes, key, system, rights)
     control_plane.logs(context, cluster)
-    settled = [*control_plane.windows(context, cluster), *_admins(context, cluster)]
+    settled = [*control_plane.maintenance_windows(context, cluster), *_admins(context, cluster)]
     pools = _pools(context, cluster, nodes, groups, system)
     config = kubeconfig.of(context, cluster, settled)
     # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the

@@ -8,6 +8,7 @@ from components.node_groups.settings import Mig
 from components.node_groups.shape import Shape
 
 NAME_LIMIT = 12
+"""AKS allows at most as many lower-case letters and digits."""
 _HASHED = 4
 
 

@@ -28,13 +28,13 @@ _LOST = "code = NotFound"
 Progress = Literal["waiting", "ready", "lost"]
 
 
-def of(kubeconfig: str | None, context: str | None) -> Snapshots:
+def snapshots_of(kubeconfig: str | None, context: str | None) -> Snapshots:
     """The snapshots of a cluster. `kubeconfig`: a path or the content; None uses kubectl's own, with `context`."""
     return Snapshots(cluster_api.connected(kubeconfig, context))
 
 
 class Snapshots:
-    """Volumes and snapshots of a cluster."""
+    """Volumes and snapshots of a cluster, read and written with the rights of the deploying user."""
 
     def __init__(self, api: Kube) -> None:
         self._api = api
@@ -132,7 +132,7 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         # Outputs of a cluster in a cloud are known here, because the claim was in it.
         kubeconfig = await cluster.kubeconfig.future()
         context = getattr(cluster.args, "context", None)
-        await _guarded(lambda: of(kubeconfig, context), args)
+        await _guarded(lambda: snapshots_of(kubeconfig, context), args)
 
     return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
 

@@ -140,13 +140,13 @@ def test_a_stripped_library_still_loads_and_other_files_stay(tmp_path: Path) -> 
     library = tmp_path / "library.so"
     shutil.copyfile(_ctypes.__file__, library)
     before = library.stat().st_size
-    dropped = wheels.strip(library)
+    dropped = wheels.strip_symbols(library)
     assert dropped > 0
     assert library.stat().st_size == before - dropped
     assert ctypes.CDLL(str(library)).PyInit__ctypes
-    assert wheels.strip(library) == 0, "nothing more to drop"
+    assert wheels.strip_symbols(library) == 0, "nothing more to drop"
 
     script = tmp_path / "libc.so"
     script.write_text("GROUP ( libc.so.6 )")
-    assert wheels.strip(script) == 0
+    assert wheels.strip_symbols(script) == 0
     assert script.read_text() == "GROUP ( libc.so.6 )"

@@ -51,7 +51,10 @@ _TEMPLATE = "spec.template"
 
 
 def interrupted(report: Report) -> tuple[str, ...]:
-    """A part of a sentence for each, the farthest-reaching first; empty if the update interrupts nothing."""
+    """A part of a sentence for each, the farthest-reaching first; empty if the update interrupts nothing.
+
+    It reads the changes alone, not the cluster.
+    """
     gone = {
         token: [n for n, (old, new) in report.registered(_name(token)).items() if old and not new] for token in _RUNNING
     }

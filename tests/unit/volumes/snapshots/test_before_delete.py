@@ -148,7 +148,7 @@ def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_i
 
 def test_a_cluster_that_is_not_known_is_not_the_one_of_kubectl() -> None:
     with pytest.raises(RuntimeError, match="its cluster is not known"):
-        before_delete.of(None, None)
+        before_delete.snapshots_of(None, None)
 
 
 def test_the_class_has_what_the_drivers_own_class_says() -> None:
