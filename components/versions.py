@@ -132,6 +132,8 @@ TRAEFIK = Chart(
     tag="v3.5.0",
     repository="https://traefik.github.io/charts",
 )
+GATEWAY_CLASS = "traefik"
+"""The GatewayClass of the Traefik that a stack installs."""
 # The newest one that Go's checksum database can verify, for the embedded cluster. Chart 0.46.1 installs it.
 ARGO_WORKFLOWS = Chart(
     name="argo-workflows",
@@ -270,3 +272,17 @@ POD_SECURITY = "v1.34"
 
 CHARTS = tuple(pin for pin in vars().values() if isinstance(pin, Chart))
 """Every chart above."""
+
+
+def too_new(known: Offered, minor: int) -> str | None:
+    """Problem and remedy of a minor version that is not offered yet."""
+    if minor <= known.newest_accepted:
+        return None
+    return f"is not offered by {known.cloud} (newest in {OFFERED_IN}: 1.{known.newest}); set 1.{known.newest}"
+
+
+def offered_problem(known: Offered, minor: int) -> str | None:
+    """The same, also for versions that are no longer offered."""
+    if minor >= known.oldest:
+        return too_new(known, minor)
+    return f"is no longer offered by {known.cloud}; set 1.{known.oldest} to 1.{known.newest}"

@@ -46,7 +46,7 @@ def _layer_of(
     return Recipe(
         name,
         partial(make, requirements),
-        sources=("wheels.py", "elf.py", "base_python.py", *sources),
+        sources=("wheels.py", "base_python.py", *sources),
         inputs=(BASE.key, requirements),
     )
 

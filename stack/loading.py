@@ -9,7 +9,7 @@ import pulumi
 from components.base import problems, validation
 from components.base.problems import Problem
 from components.base.settings import Settings
-from components.clusters.override import with_context
+from components.clusters.existing import with_context
 from stack import checks, platform_stack
 from stack.platform_stack import Joined
 from stack.resolved import ResolvedStack

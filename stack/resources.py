@@ -15,14 +15,14 @@ from components.controllers.base import Demand
 from components.controllers.component import Controller
 from components.dashboards import queues as dashboards_queues
 from components.dashboards import training as dashboards_training
-from components.datasets.folders import by_volume
+from components.datasets.settings import by_volume
 from components.gpu_runtime import GpuRuntime
 from components.lost_nodes import LostNodes
 from components.namespace import Namespace
 from components.queues import Queue
 from components.queues.quota_return import QuotaReturn
 from components.queues.usage import Usage
-from components.streams.create import streams_of
+from components.streams.component import streams_of
 from components.teams import team as teams_team
 from components.volumes import teams as team_volumes
 from components.volumes.component import Volume

@@ -1,7 +1,7 @@
 """A program of `agents/` in the cluster: its code and image, its rights and egress, and the objects that run it."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -352,3 +352,35 @@ def _tmp(mib: int) -> Mount:
 
 def _reference(kind: str, name: pulumi.Input[str]) -> "k8s.rbac.v1.RoleRefArgsDict":
     return {"api_group": "rbac.authorization.k8s.io", "kind": kind, "name": name}
+
+
+@dataclass(frozen=True)
+class Volume:
+    """One claim."""
+
+    claim: str
+    path: str
+    pod_labels: Mapping[str, str]
+    """Labels of pods that mount it."""
+    read_only: bool = True
+    pod_annotations: Mapping[str, str] = field(default_factory=dict)
+    """Annotations of pods that mount it."""
+
+    @property
+    def mount(self) -> Mount:
+        """The claim in the pod."""
+        volume: k8s.core.v1.VolumeArgsDict = {
+            "name": self.claim,
+            "persistent_volume_claim": {"claim_name": self.claim, "read_only": self.read_only},
+        }
+        return Mount(volume, self.path, read_only=self.read_only)
+
+
+def pod_labels(volumes: Iterable[Volume]) -> dict[str, str]:
+    """Those of pods that mount all of them."""
+    return {key: value for volume in volumes for key, value in volume.pod_labels.items()}
+
+
+def pod_annotations(volumes: Iterable[Volume]) -> dict[str, str]:
+    """Those of pods that mount all of them."""
+    return {key: value for volume in volumes for key, value in volume.pod_annotations.items()}

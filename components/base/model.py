@@ -191,19 +191,6 @@ class OneOf:
         return core_schema.literal_schema(list(self.choices))
 
 
-_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
-
-
-def _time(value: str) -> str:
-    if not _TIME.fullmatch(value):
-        padded = ":".join(part.zfill(2) for part in value.split(":"))
-        refuse("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
-    return value
-
-
-TimeOfDay = Annotated[str, AfterValidator(_time)]
-"""A time of day, such as 02:00."""
-
 ARGUMENT_LIMIT = 120 * 1024
 """Bytes. Linux refuses arguments, and variables with their names, of 128 KiB or more."""
 

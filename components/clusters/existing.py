@@ -1,9 +1,10 @@
 """An existing cluster, such as kind, minikube or a cloud's, reached through a kubeconfig context."""
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import pulumi
 
@@ -11,8 +12,7 @@ from components import catalog
 from components.base.model import NonEmptyStr, OneOf
 from components.base.problems import Problem, did_you_mean
 from components.catalog import Cloud
-from components.clusters.connection import Connection, cluster_provider
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, Connection, cluster_provider
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
@@ -73,3 +73,16 @@ class Existing(ClusterArgs):
         path = str(Path(self.kubeconfig).expanduser()) if self.kubeconfig else None
         provider = cluster_provider(name, path, self.context, opts, context=self.context)
         return Connection(provider, pulumi.Output.from_input(path))
+
+
+CONTEXT_VARIABLE = "TENSORPLANE_CONTEXT"
+"""Environment variable with a context of the kubeconfig: deploy there instead of the stack's cluster."""
+
+
+def with_context(tree: Mapping[str, Any]) -> dict[str, Any]:
+    """The settings, with the cluster replaced by the context in the environment, if there is one.
+
+    This is the one place that reads `TENSORPLANE_CONTEXT`, which is what `make up CONTEXT=kind-dev` sets.
+    """
+    context = os.environ.get(CONTEXT_VARIABLE)
+    return {**tree, "cluster": {"kind": "existing", "context": context}} if context else dict(tree)

@@ -1,22 +1,85 @@
-"""Base settings of all kinds of clusters."""
+"""The interface of all kinds of clusters: base settings, what GPUs find there, the connection to a created one."""
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar
 
 import pulumi
 import pulumi_kubernetes as k8s
+from pydantic import AfterValidator
 
 from components import versions
 from components.base.family import Variant
+from components.base.model import refuse
 from components.base.problems import Key, Note, Problem
 from components.catalog import Cloud
-from components.clusters.connection import Connection, cluster_provider
 from components.clusters.effects import Effects
-from components.clusters.gpu_support import GpuSupport
 from components.node_groups.cluster_properties import ClusterProperties, NodeTraits
 from components.node_groups.shape import Shape
 from components.queues import topology
+
+
+@dataclass(frozen=True)
+class Connection:
+    """The connection to a created cluster."""
+
+    provider: "k8s.Provider"
+    kubeconfig: pulumi.Output[str | None]
+    native: Any = None
+
+
+def cluster_provider(
+    name: str,
+    kubeconfig: pulumi.Input[str | None],
+    cluster: pulumi.Input[str] | None,
+    opts: pulumi.ResourceOptions,
+    *,
+    context: str | None = None,
+) -> "k8s.Provider":
+    """The provider of all objects in a cluster. `cluster`: what identifies it, so that a changed kubeconfig, token or
+    certificate replaces nothing."""
+    return k8s.Provider(
+        name,
+        kubeconfig=kubeconfig,
+        context=context,
+        cluster_identifier=cluster,
+        # Immutable ConfigMaps are named by their content; others are there to be changed in place.
+        enable_config_map_mutable=True,
+        # `make up REFRESH=1` sets its variable, which the plugin reads as well. How one update writes is not state.
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["enablePatchForce"])),
+    )
+
+
+_TIME = re.compile(r"([01][0-9]|2[0-3]):[0-5][0-9]")
+
+
+def _time(value: str) -> str:
+    if not _TIME.fullmatch(value):
+        padded = ":".join(part.zfill(2) for part in value.split(":"))
+        refuse("a time of day as HH:MM, 00:00 to 23:59", padded if _TIME.fullmatch(padded) else "")
+    return value
+
+
+TimeOfDay = Annotated[str, AfterValidator(_time)]
+"""A time of day, such as 02:00."""
+
+
+@dataclass(frozen=True)
+class GpuSupport:
+    """Components that exist before a GPU runtime is installed."""
+
+    runtimes: tuple[str, ...]
+    """Supported kinds of GPU runtime, the default first."""
+    driver: bool = False
+    """Whether the node image has driver and container toolkit."""
+    left_to_operator: bool = False
+    """Whether node pools have an image without them if the GPU Operator is used, which installs its own."""
+    divided: bool = True
+    """Whether new nodes of a group with MIG are already partitioned."""
+    simulated: bool = False
+    """Whether the nodes with GPUs are simulated, so that discovery finds no GPUs."""
+
 
 NO_ZONE = "no zone"
 """Zone of nodes without a zone, which can only mount disks without a zone."""

@@ -1,5 +1,6 @@
 """Settings of a dataset."""
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
@@ -81,3 +82,11 @@ class DatasetArgs(Model):
         table = self.table.model_dump(mode="json") if self.table else None
         retention = self.retention.model_dump(mode="json") if self.retention else None
         return {"conflicts": self.conflicts, "table": table, "retention": retention}
+
+
+def by_volume(datasets: Mapping[str, DatasetArgs]) -> dict[str, dict[str, str]]:
+    """The folder of each dataset, from the root of its volume, by volume and dataset."""
+    found: dict[str, dict[str, str]] = {}
+    for name, args in datasets.items():
+        found.setdefault(args.volume, {})[name] = args.folder(name)
+    return found

@@ -6,11 +6,12 @@ from typing import Any, Literal
 import pulumi
 
 from components import versions
+from components.base.labels import GPU_PRESENT, PROMETHEUS_PORT, PROMETHEUS_SCRAPE
 from components.base.problems import Problem
 from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.controllers.component import Controller
-from components.gpu_runtime import GpuRuntimeArgs, dcgm, sharing
+from components.gpu_runtime import GpuRuntimeArgs, sharing
 from components.gpu_runtime.daemon_sets import Metrics, feature_discovery_values, tolerations
 from components.node_groups.fleet import Fleet
 
@@ -49,7 +50,7 @@ class Plugin(GpuRuntimeArgs):
         Controller(versions.DEVICE_PLUGIN, self.values(cluster.args, cluster.fleet), cluster=cluster, opts=opts)
         metrics = self.metrics or ("exporter" if real else "none")
         if metrics != "none":
-            values = dcgm.values(metrics, cluster.fleet, self.runtime_class)
+            values = dcgm_values(metrics, cluster.fleet, self.runtime_class)
             Controller(versions.DCGM_EXPORTER, values, cluster=cluster, opts=opts)
 
     def values(self, cluster: ClusterArgs, fleet: Fleet) -> dict[str, Any]:
@@ -72,3 +73,27 @@ class Plugin(GpuRuntimeArgs):
             "gfd": {"enabled": discover},
             **({"nfd": feature_discovery_values(fleet, unlabelled_nodes=cluster.catalog is None)} if discover else {}),
         }
+
+
+_PORT = 9400
+
+
+def dcgm_values(metrics: Metrics, fleet: Fleet, runtime_class: str | None) -> dict[str, Any]:
+    """Values of the chart of DCGM's exporter of GPU metrics.
+
+    Its ServiceMonitor fails to install without the Prometheus operator's CRDs.
+    """
+    annotations = {PROMETHEUS_SCRAPE: "true", PROMETHEUS_PORT: str(_PORT)}
+    return {
+        "image": {
+            "repository": versions.DCGM_EXPORTER.image,
+            "tag": versions.DCGM_EXPORTER.image_tag,
+            "pullPolicy": "IfNotPresent",
+        },
+        "tolerations": tolerations(fleet),
+        "nodeSelector": {GPU_PRESENT: "true"},
+        **({"runtimeClassName": runtime_class} if runtime_class else {}),
+        "serviceMonitor": {"enabled": metrics == "serviceMonitor"},
+        # With both, Prometheus would scrape twice.
+        **({"podAnnotations": annotations} if metrics == "exporter" else {}),
+    }

@@ -4,7 +4,7 @@ import pulumi
 
 from components.base import encrypted, outputs
 from components.base.labels import NO_ACCELERATOR
-from components.cost import groups
+from components.cost import estimate
 from components.node_groups.shape import Shape
 
 
@@ -36,5 +36,5 @@ def _facts(shape: Shape) -> outputs.NodeGroup:
         hourlyUsdMax=shape.hourly_usd_max,
         labels=dict(shape.labels),
         taints=[str(taint) for taint in shape.taints],
-        cost=groups.of(shape).plain(),
+        cost=estimate.of_group(shape).plain(),
     )

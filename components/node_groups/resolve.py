@@ -4,7 +4,7 @@ from components import catalog
 from components.base.problems import Problem
 from components.catalog import Accelerator, Machine
 from components.node_groups import labels, machines
-from components.node_groups.checks import group, sharing, sold
+from components.node_groups.checks import group
 from components.node_groups.checks import labels as label_checks
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.settings import Mig, Mps, NodeGroupArgs, TimeSlicing
@@ -23,9 +23,9 @@ def resolve(name: str, args: NodeGroupArgs, site: ClusterProperties) -> tuple[Sh
     found += [
         *problems,
         *more,
-        *sold.find_problems(path, args, fitting, site),
+        *group.sold(path, args, fitting, site),
         # Without a machine it is unknown what would be shared.
-        *(sharing.find_problems(path, args, accelerator, site) if accelerator or not (problems or more) else ()),
+        *(group.sharing(path, args, accelerator, site) if accelerator or not (problems or more) else ()),
         *group.capacity(path, args, site),
         *label_checks.taints(path, args, labels.own_taints(args, accelerator, site), site.traits.taint_domains),
     ]

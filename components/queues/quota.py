@@ -7,8 +7,7 @@ from typing import Any
 
 from components.base import quantities
 from components.catalog import GPU_RESOURCE
-from components.cost import quotas as cost
-from components.cost.estimate import Estimate
+from components.cost.estimate import Estimate, Part, of_quotas
 from components.node_groups.labels import CPU
 from components.queues.flavors import ANY, Flavor
 from components.queues.settings import ALONE, QueueArgs
@@ -115,10 +114,10 @@ def _with_gpus(flavor: Flavor, gpus: int) -> Amount:
 
 def estimate(queue: str, quotas: Iterable[Quota]) -> Estimate:
     """What the quotas of a queue cost per hour while jobs use all of them."""
-    return cost.of(
+    return of_quotas(
         queue,
         (
-            cost.Part(each.flavor.name, each.flavor.prices, astuple(each.guaranteed), astuple(each.borrowable))
+            Part(each.flavor.name, each.flavor.prices, astuple(each.guaranteed), astuple(each.borrowable))
             for each in quotas
         ),
     )

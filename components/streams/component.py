@@ -1,6 +1,6 @@
 """One stream: its topics in Kafka, and connections of its groups and producers."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pulumi
 import pulumi_kubernetes as k8s
@@ -10,6 +10,8 @@ from components.clusters.component import Cluster
 from components.namespace import Namespace
 from components.streams.broker import Request
 from components.streams.settings import StreamArgs
+from components.volumes.component import Volume
+from components.volumes.settings import VolumeArgs
 
 
 class Stream(pulumi.ComponentResource):
@@ -41,3 +43,32 @@ class Stream(pulumi.ComponentResource):
         broker.declare(request, pulumi.ResourceOptions(parent=self))
         made = outputs.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
         self.register_outputs(encrypted.concealed(dict(made)))
+
+
+def streams_of(
+    declared: Mapping[str, StreamArgs],
+    *,
+    cluster: Cluster,
+    namespace: Namespace,
+    settings: Mapping[str, VolumeArgs],
+    volumes: Mapping[str, Volume],
+    needed: Sequence[pulumi.Resource],
+    autoscaled: bool,
+    opts: pulumi.ResourceOptions,
+) -> dict[str, Stream]:
+    """`needed`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
+    for workloads."""
+    return {
+        name: Stream(
+            name,
+            args,
+            cluster=cluster,
+            namespace=namespace,
+            disk=volumes[args.volume].claim if args.volume else None,
+            retain=args.retained(settings),
+            needed=needed,
+            autoscaled=autoscaled,
+            opts=opts,
+        )
+        for name, args in declared.items()
+    }

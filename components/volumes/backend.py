@@ -1,7 +1,7 @@
 """The family of storage backends: what each declares, and how it creates a claim."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 import pulumi
@@ -16,8 +16,15 @@ from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.capabilities import CSI, AccessMode, Capabilities
-from components.volumes.pod_metadata import PodMetadata
 from components.volumes.snapshots.snapshot_class import SnapshotClass
+
+
+@dataclass(frozen=True)
+class PodMetadata:
+    """Labels and annotations of every pod that mounts a volume. Those of several volumes are merged."""
+
+    labels: Mapping[str, str] = field(default_factory=dict)
+    annotations: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from components.base import quantities
 from components.base.model import is_object_name
 from components.base.problems import Key, Note, Problem, caused_by_default, unknown_name
 from components.clusters.settings import ClusterArgs
-from components.volumes import capabilities, unique_names
+from components.volumes import capabilities, storage_class_per_volume
 from components.volumes.backend import Backend
 from components.volumes.capabilities import Capabilities
 from components.volumes.mirrors import checks, volsync
@@ -23,7 +23,7 @@ def find_problems(volumes: Mapping[str, VolumeArgs], declared: Declared, cluster
     """Every problem, one line each. `declared` maps volumes that failed validation to None."""
     yield from _paths(volumes)
     yield from snapshot_group.find_problems(volumes, set(declared), cluster)
-    yield from unique_names.find_problems(volumes, cluster)
+    yield from shared_names(volumes, cluster)
     yield from _together(volumes, cluster)
     for name, args in volumes.items():
         wrong = _of_volume(name, args, declared, cluster)
@@ -272,3 +272,27 @@ def _is_on(cluster: ClusterArgs, kind: str) -> bool:
 def _listed(kinds: list[str]) -> str:
     *others, last = kinds
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def shared_names(volumes: Mapping[str, VolumeArgs], cluster: ClusterArgs) -> Iterator[Problem]:
+    """One line for each name that two volumes would share."""
+    taken: dict[tuple[str, str], str] = {}
+    for name, args in volumes.items():
+        for what, made in _made(name, args, cluster):
+            if (other := taken.setdefault((what, made), name)) != name:
+                reason = f"its {what} would be {made}, as that of volume {other}; use another name"
+                yield Problem(("volumes", name), reason, given=(("volumes", other),))
+
+
+def _made(name: str, args: VolumeArgs, cluster: ClusterArgs) -> Iterator[tuple[str, str]]:
+    """Kinds and names of a volume's objects that can collide with those of another volume."""
+    backend = args.backend_on(cluster)
+    yield "claim", name
+    copied = args.mirror and args.mirror.to.by_volsync and backend.mirror_class
+    if copied:
+        yield "claim", volsync.claim_of_copy(name)
+    if backend.class_per_volume and backend.snapshot_class:
+        yield "StorageClass", name
+        if copied:
+            yield "StorageClass", storage_class_per_volume.copies(name)
+    yield from backend.makes(name, args)

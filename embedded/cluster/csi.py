@@ -15,7 +15,7 @@ from embedded.cluster import kubeconfig
 from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.nodes import NODE_NAME
 from embedded.cluster.pki import Leaf
-from embedded.csi import mirror_annotations
+from embedded.csi import contract
 from embedded.csi.contract import DRIVER, MIRROR
 from embedded.instance import Instance
 
@@ -187,7 +187,7 @@ _SAME = (
     "object.metadata.?ownerReferences == oldObject.metadata.?ownerReferences",
     # The provisioner and the resizer own the other annotations.
     *(
-        f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('{mirror_annotations.MIRROR}') || "
+        f"{one}.metadata.?annotations.orValue({{}}).all(key, key.startsWith('{contract.MIRROR_ANNOTATION}') || "
         f"{one}.metadata.annotations[key] == {other}.metadata.?annotations.orValue({{}})[?key].orValue(''))"
         for one, other in (("object", "oldObject"), ("oldObject", "object"))
     ),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from typing import TypeVar
 
 from google.protobuf.timestamp_pb2 import Timestamp
 from google.protobuf.wrappers_pb2 import Int64Value
@@ -11,10 +13,35 @@ from embedded.csi import refusal, requested, sizes
 from embedded.csi.contract import MIRROR, MIRROR_OF
 from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2
-from embedded.csi.pages import page
 from embedded.csi.records import Snapshot, Source, Volume
 from embedded.csi.requested import required
 from embedded.csi.store import Store, VolumeRecord
+
+_Record = TypeVar("_Record", Volume, Snapshot)
+_TOKEN = re.compile(r"(\d+)\.([a-z0-9-]+)")
+
+
+def page(found: Sequence[_Record], most: int, token: str) -> tuple[list[_Record], str]:
+    """The records after the token, and the next page's token. `most`: records of a page, 0 for all.
+
+    The oldest are first, so that new entries are on later pages.
+    """
+    if most < 0:
+        raise refusal.invalid(f"max_entries: {most} is negative; set 0 or more")
+    after = _parse(token) if token else (-1, "")
+    left = [record for record in found if (record.created, record.id) > after]
+    if not most or len(left) <= most:
+        return left, ""
+    last = left[most - 1]
+    return left[:most], f"{last.created}.{last.id}"
+
+
+def _parse(token: str) -> tuple[int, str]:
+    match = _TOKEN.fullmatch(token)
+    if not match:
+        raise refusal.busy(f"starting_token: {token!r} is not a token of this driver; start again without one")
+    return int(match[1]), match[2]
+
 
 _Rpc = csi_pb2.ControllerServiceCapability.RPC
 _CAPABILITIES = (

@@ -7,8 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from embedded.csi import capacity, refusal
-from embedded.csi.names import identifier
-from embedded.csi.records import Snapshot, Source, Volume
+from embedded.csi.records import Snapshot, Source, Volume, identifier
 from embedded.csi.sizes import SizeRange
 from embedded.csi.store import Origin, Store, VolumeRecord
 from embedded.csi.transfer import transfer

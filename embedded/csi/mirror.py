@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 from embedded.csi import capacity, records, watching
 from embedded.csi.lag import Lag, lags
-from embedded.csi.names import identifier
-from embedded.csi.records import Snapshot, Volume
+from embedded.csi.records import Snapshot, Volume, identifier
 from embedded.csi.store import Store
 from embedded.csi.transfer import transfer
 

@@ -6,9 +6,8 @@ import time
 
 from embedded.csi import watching
 from embedded.csi.api import Annotations, Api
-from embedded.csi.contract import DRIVER
+from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, DRIVER, EVERY_ANNOTATION, MIRROR_ANNOTATION
 from embedded.csi.lag import Lag
-from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 
 _AGAIN_SECONDS = 2.0
 _RARELY_SECONDS = 60.0
@@ -19,10 +18,10 @@ def said_of(lag: Lag) -> Annotations:
     """The annotations of one volume; None removes an annotation."""
     seconds, used = lag.volume.mirror_seconds, lag.copy.used if lag.copy else None
     return {
-        MIRROR: "mirror" if seconds else None,
-        EVERY: str(seconds) if seconds else None,
-        AT: lag.copied_at,
-        BYTES: None if used is None else str(used),
+        MIRROR_ANNOTATION: "mirror" if seconds else None,
+        EVERY_ANNOTATION: str(seconds) if seconds else None,
+        AT_ANNOTATION: lag.copied_at,
+        BYTES_ANNOTATION: None if used is None else str(used),
     }
 
 

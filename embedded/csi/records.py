@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -93,3 +95,24 @@ def snapshot(path: Path) -> Snapshot | None:
         return Snapshot(**json.loads(path.read_text()))
     except FileNotFoundError:
         return None
+
+
+_PLAIN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
+_KEPT = 40
+
+
+def identifier(name: str) -> str:
+    """The name itself if it is a valid file name, else its valid characters with a hash of the name.
+
+    Callers choose the name, so that a repeated call finds the result of the first.
+    """
+    if is_identifier(name):
+        return name
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_KEPT].strip("-")
+    digest = hashlib.sha256(name.encode()).hexdigest()[:16]
+    return f"{readable}-{digest}" if readable else digest
+
+
+def is_identifier(text: str) -> bool:
+    """Whether a text is a valid id: not a path, and not hidden."""
+    return _PLAIN.fullmatch(text) is not None

@@ -15,10 +15,9 @@ from google.protobuf.message_factory import GetMessageClass
 from embedded.csi.controller import Controller
 from embedded.csi.failover import Failover
 from embedded.csi.generated import csi_pb2, registration_pb2
-from embedded.csi.identity import Identity
+from embedded.csi.identity import Identity, Registration
 from embedded.csi.node import Node
 from embedded.csi.refusal import Refusal
-from embedded.csi.registration import Registration
 from embedded.csi.store import Store
 
 _THREADS = 8

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from embedded.csi import capacity, mounts, records, refusal, storage
-from embedded.csi.names import identifier, is_identifier
 from embedded.csi.path_locks import PathLocks
-from embedded.csi.records import Snapshot, Source, Volume
+from embedded.csi.records import Snapshot, Source, Volume, identifier, is_identifier
 from embedded.csi.sizes import SizeRange
 
 _Record = TypeVar("_Record", Volume, Snapshot)

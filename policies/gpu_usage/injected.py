@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
-from gpu_usage import accelerators, devices, expressions, multipliers, runtimes
+from gpu_usage import accelerators, devices, multipliers, runtimes
 from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, UnseenError, items, part, unknown
 
 # Types of a LimitRange's entries that are not about containers.
@@ -53,7 +55,7 @@ def _limit_range(manifest: Manifest) -> None:
 
 def _admission_policy(manifest: Manifest) -> None:
     spec = part(manifest.body, "spec")
-    if expressions.may_add_gpus(spec):
+    if may_add_gpus(spec):
         _mutation([part(spec, "matchConstraints", ("spec",))], "resourceRules")
 
 
@@ -100,3 +102,42 @@ _KINDS: Mapping[tuple[str, str], Callable[[Manifest], None]] = {
     ("kubevirt.io", "VirtualMachine"): _virtual_machine,
     ("pool.kubevirt.io", "VirtualMachinePool"): _virtual_machine,
 }
+
+
+# A name of an extended resource, also in a JSON pointer.
+_NAME = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:/|~1)[\w.-]+")
+_RESOURCES = re.compile(r"\b(resources|limits|requests)\b")
+_RUNTIME = re.compile(r"runtimeClassName")
+_OF_GPUS = re.compile(r"nvidia|gpu|habana|ascend", re.IGNORECASE)
+_PODS = re.compile(r"(/|\b)(replicas|parallelism|completions|maxReplicas|maxSurge)\b(\s*:|['\"])")
+_SHOWN = re.compile(
+    r"resourceClaims|overhead|VISIBLE_DEVICES|nvidia-container-devices|cdi\.k8s\.io|gpu-(fraction|memory)"
+)
+
+
+def may_add_gpus(spec: Mapping[str, Any]) -> bool:
+    """Whether a policy's mutations may give pods GPUs, or more pods to others; True if it shows none.
+
+    What an expression in CEL computes, no preview shows, but a field that it sets is named in it.
+    """
+    found = list(_expressions(spec))
+    return not found or _touches(" ".join(found))
+
+
+def _touches(expression: str) -> bool:
+    names = (each.replace("~1", "/") for each in _NAME.findall(expression))
+    named = any(map(accelerators.is_asked, names)) or "params" in expression
+    return bool(
+        (named and _RESOURCES.search(expression))
+        or (_RUNTIME.search(expression) and _OF_GPUS.search(expression))
+        or _PODS.search(expression)
+        or _SHOWN.search(expression)
+    )
+
+
+def _expressions(spec: Mapping[str, Any]) -> Iterator[str]:
+    for mutation in items(spec, "mutations", ("spec",)):
+        for key in ("applyConfiguration", "jsonPatch"):
+            yield str(part(mutation, key, ("spec", "mutations")).get("expression", ""))
+    for variable in items(spec, "variables", ("spec",)) if spec.get("mutations") else ():
+        yield str(variable.get("expression", ""))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from gpu_usage import describing, fractions, injected, most_pods, multipliers, mutations, pods_in, shown, spark
+from gpu_usage import fractions, injected, most_pods, multipliers, mutations, pods_in, shown, spark
 from gpu_usage.declared import NOTHING, Declared
 from gpu_usage.manifest import Manifest, UncountableError, UnseenError
 from gpu_usage.pods_in import Demand, Search
@@ -36,7 +36,7 @@ def count(manifest: Manifest, declared: Declared = NOTHING) -> int:
     if manifest.type in mutations.KINDS:
         _refuse_policy(manifest, declared)
         return 0
-    if describing.describes(manifest) or not _may_run_pods(manifest):
+    if describes(manifest) or not _may_run_pods(manifest):
         return 0
     shown.refuse(manifest.annotations, ("metadata", "annotations"))
     raised = replace(manifest, body=spark.with_all_executors(manifest))
@@ -111,3 +111,26 @@ def _decoded(value: str) -> str:
         return base64.b64decode(value, validate=True).decode()
     except (binascii.Error, ValueError):
         return ""
+
+
+_DESCRIBING = frozenset(
+    {
+        *(("kueue.x-k8s.io", kind) for kind in ("ClusterQueue", "Cohort", "LocalQueue", "ResourceFlavor", "Topology")),
+        *(("karpenter.sh", kind) for kind in ("NodePool", "NodeClaim", "NodeOverlay")),
+        *(("resource.k8s.io", kind) for kind in ("DeviceClass", "ResourceSlice")),
+        *(("scheduling.run.ai", "Queue"), ("scheduling.volcano.sh", "Queue"), ("scheduling.koordinator.sh", "Device")),
+        *((f"scheduling.{group}", "PodGroup") for group in ("run.ai", "volcano.sh", "x-k8s.io", "sigs.k8s.io")),
+        *((f"scheduling.{group}", "ElasticQuota") for group in ("x-k8s.io", "sigs.k8s.io")),
+        *(("quota.koordinator.sh", "ElasticQuotaProfile"), ("nfd.k8s-sigs.io", "NodeFeatureRule")),
+        *(("cloud.google.com", "ComputeClass"), ("topology.node.k8s.io", "NodeResourceTopology")),
+        *(("policies.kyverno.io", kind) for kind in ("ValidatingPolicy", "ImageValidatingPolicy", "DeletingPolicy")),
+    }
+)
+"""Kinds of operators that describe machines, queues and rules for others. What they hold, nobody requests by them."""
+_DESCRIBING_GROUPS = re.compile(r"(constraints|templates|config)\.gatekeeper\.sh|slo\.koordinator\.sh|descheduler")
+"""Of which every kind is one: rules of Gatekeeper, thresholds."""
+
+
+def describes(manifest: Manifest) -> bool:
+    """Whether the object only describes."""
+    return manifest.type in _DESCRIBING or _DESCRIBING_GROUPS.fullmatch(manifest.group) is not None

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stack_view.finding import Finding
-from stack_view.rule import Config, Level, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Level, Rule, Severity, of_each
 from stack_view.view import Resource, View, known
 
 _USAGE = "tensorplane:index:Usage"

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import flag, number
 from stack_view.view import Resource, View, at, known, maps
 

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping
 
 from gpu_usage import embedded
 from stack_view import amounts, node_groups
-from stack_view.finding import Finding
 from stack_view.node_groups import Group
-from stack_view.rule import Config, Rule, Severity
+from stack_view.rule import Config, Finding, Rule, Severity
 from stack_view.schemas import Schema, counts, number
 from stack_view.view import Resource, View
 

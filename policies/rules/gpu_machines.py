@@ -8,8 +8,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, UncountableError
 from stack_view import cloud_groups, machines, node_groups
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Resource, View, at, known, maps
 

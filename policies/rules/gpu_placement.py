@@ -9,9 +9,8 @@ from typing import Any
 from gpu_usage import accelerators
 from gpu_usage.manifest import part
 from stack_view import node_groups, placement, pods
-from stack_view.finding import Finding
 from stack_view.node_groups import Group, Taint
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
 from stack_view.view import Resource, View, at, known, maps
 

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 
 from gpu_usage.usage import Usage
 from stack_view import amounts
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity
+from stack_view.rule import Config, Finding, Rule, Severity
 from stack_view.schemas import counts
 from stack_view.view import Resource, View
 

@@ -10,8 +10,7 @@ from gpu_usage.manifest import UncountableError
 from gpu_usage.usage import Usage
 from stack_view import amounts, attribution
 from stack_view.attribution import Owners
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity
+from stack_view.rule import Config, Finding, Rule, Severity
 from stack_view.schemas import Schema, counts
 from stack_view.view import Resource, View
 

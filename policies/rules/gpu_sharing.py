@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from stack_view import node_groups, placement, pods
-from stack_view.finding import Finding
 from stack_view.node_groups import Group
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.view import Resource, View, at, maps
 
 _SHARED = (

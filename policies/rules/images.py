@@ -8,8 +8,7 @@ from fnmatch import fnmatchcase
 
 from gpu_usage.manifest import UNKNOWN
 from stack_view import pods
-from stack_view.finding import Finding
-from stack_view.rule import Config, Level, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Level, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Resource, View, at
 

@@ -9,8 +9,7 @@ from typing import Any
 from gpu_usage import embedded
 from gpu_usage.manifest import Manifest
 from stack_view import registered
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import EXEMPT, words
 from stack_view.view import Resource, View, at, known, maps
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.view import Resource, View, at, known, maps
 
 _TEMPLATE = "aws:ec2/launchTemplate:LaunchTemplate"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity
+from stack_view.rule import Config, Finding, Rule, Severity
 from stack_view.view import Resource, View
 
 _REMEDY = "run `make preview STACK={stack}`, or set PULUMI_LEGACY_PROVIDER_PREVIEW=1, as `. .venv/bin/activate` does"

@@ -7,9 +7,8 @@ from fnmatch import fnmatchcase
 
 from gpu_usage import accelerators
 from stack_view import argo, node_groups, placement, pods
-from stack_view.finding import Finding
 from stack_view.node_groups import Taint
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Resource, View, at, known, maps
 

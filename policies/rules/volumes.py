@@ -7,8 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, Manifest
-from stack_view.finding import Finding
-from stack_view.rule import Config, Rule, Severity, of_each
+from stack_view.rule import Config, Finding, Rule, Severity, of_each
 from stack_view.schemas import words
 from stack_view.view import Resource, View, at, known
 

@@ -10,7 +10,7 @@ from typing import Any
 from gpu_usage.manifest import UncountableError, whole_number
 
 from stack_view import cloud_groups
-from stack_view.finding import Finding
+from stack_view.rule import Finding
 from stack_view.view import Resource, View, known
 
 _OURS = "tensorplane:index:NodeGroup"

@@ -11,8 +11,19 @@ from typing import Any
 from gpu_usage import facts_version
 from gpu_usage.manifest import UncountableError
 
-from stack_view.finding import Finding
 from stack_view.view import Resource, View
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One fault of one resource, or of the stack."""
+
+    problem: str
+    """What was found, and what is allowed."""
+    remedy: str
+    """What to change."""
+    size: float = 0
+    """What decides which findings are named if there are many: GPUs, dollars. 0 if they are alike."""
 
 
 class Severity(StrEnum):

@@ -12,7 +12,7 @@ from cli.commands.volumes import leftovers, objects
 from embedded.cluster import csi, kubeconfig
 from embedded.cluster.node_paths import NodePaths
 from embedded.csi.api import Api
-from embedded.csi.mirror_annotations import AT, MIRROR
+from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 from tests.storage import kubectl
 from tests.storage.claims import CLAIMS, Claims
 from tests.support.waiting import eventually
@@ -57,8 +57,8 @@ def test_the_driver_changes_what_it_says_of_mirrors_and_nothing_else(claims: Cla
         return False
 
     eventually(is_refused)  # the policy is in force a moment after the cluster's start
-    driver.annotate(volume, {AT: "2026-11-21T16:00:00Z"})
-    driver.annotate(volume, {AT: None})
+    driver.annotate(volume, {AT_ANNOTATION: "2026-11-21T16:00:00Z"})
+    driver.annotate(volume, {AT_ANNOTATION: None})
     for other in ("another.example", None):
         with pytest.raises(urllib.error.HTTPError) as refused:
             driver.annotate(volume, {"pv.kubernetes.io/provisioned-by": other})
@@ -71,7 +71,7 @@ def mirrored(claims: Claims, volume: str) -> None:
 
     def is_copied(found: dict[str, Any]) -> bool:
         said = found["metadata"].get("annotations", {})
-        return MIRROR in said and said.get(AT, "") > now
+        return MIRROR_ANNOTATION in said and said.get(AT_ANNOTATION, "") > now
 
     claims.until(f"/api/v1/persistentvolumes/{volume}", is_copied)
 

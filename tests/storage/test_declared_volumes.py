@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from kubernetes import client, config
 
-from embedded.csi.mirror_annotations import AT, MIRROR
+from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 from tests.storage.claims import Claims
 from tests.storage.declared import UNRETAINED, Declared, pulumi
 from tests.support.waiting import eventually
@@ -56,8 +56,8 @@ def test_a_scheduled_snapshot_is_restored_and_a_volume_cloned_and_mirrored(path:
     assert path.read("models") == "second"
     # A mirror that is turned on copies at once.
     volume = f"/api/v1/persistentvolumes/{path.volume('models')}"
-    said = path.claims.until(volume, lambda found: found["metadata"]["annotations"].get(AT, "") > written)
-    assert said["metadata"]["annotations"][MIRROR] == "mirror"
+    said = path.claims.until(volume, lambda found: found["metadata"]["annotations"].get(AT_ANNOTATION, "") > written)
+    assert said["metadata"]["annotations"][MIRROR_ANNOTATION] == "mirror"
     eventually(lambda: "second" in path.claims.copied("file"))
 
 

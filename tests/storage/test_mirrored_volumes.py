@@ -19,7 +19,7 @@ from core.step import Step
 from embedded import cluster
 from embedded.cluster import csi, pool, stopping
 from embedded.cluster.node_paths import NodePaths
-from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
+from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, EVERY_ANNOTATION, MIRROR_ANNOTATION
 from embedded.instance import Instance
 from tests.cluster import shell
 from tests.storage.claims import PODS, Claims
@@ -104,10 +104,12 @@ def write(stack: Declared, name: str, text: str) -> str:
 def wait_for_a_copy(stack: Declared, name: str, written: str) -> None:
     """The volume says that it has a copy of a later second than the last write: within one, either may be the first."""
     path = f"/api/v1/persistentvolumes/{stack.volume(name)}"
-    said = stack.claims.until(path, lambda found: found["metadata"].get("annotations", {}).get(AT, "") > written)
+    said = stack.claims.until(
+        path, lambda found: found["metadata"].get("annotations", {}).get(AT_ANNOTATION, "") > written
+    )
     annotations = said["metadata"]["annotations"]
-    assert (annotations[MIRROR], annotations[EVERY]) == ("mirror", "60")
-    assert int(annotations[BYTES]) > 0
+    assert (annotations[MIRROR_ANNOTATION], annotations[EVERY_ANNOTATION]) == ("mirror", "60")
+    assert int(annotations[BYTES_ANNOTATION]) > 0
 
 
 def lose_the_pool(claims: Claims) -> None:

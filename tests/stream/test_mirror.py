@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 
+from components.streams.base_settings import MirrorArgs
 from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
-from components.streams.mirror import MirrorArgs
 from core.step import Step
 from tests.stream import broker as broker_process
 from tests.stream import mirror_maker

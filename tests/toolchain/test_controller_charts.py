@@ -12,8 +12,7 @@ import yaml
 from components import versions
 from components.controllers import argo_workflows, gateway, keda, prometheus
 from components.controllers.prometheus import PrometheusArgs
-from components.gateway_class import GATEWAY_CLASS
-from components.versions import Chart
+from components.versions import GATEWAY_CLASS, Chart
 from core.step import Step
 from images import add_ons
 from tests.support import charts

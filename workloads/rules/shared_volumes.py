@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from components.base.problems import Key, Problem
 from components.clusters.settings import NO_ZONE, ClusterArgs
-from components.node_groups import node_capacity
+from components.node_groups import node_size
 from components.node_groups.fleet import Fleet
 from components.node_groups.shape import Shape
 from components.queues.capacity import PodSet
@@ -57,7 +57,7 @@ def _apart(own: Pods, fleet: Fleet, remedy: str) -> str:
         return f"{' and '.join(pods.role for pods in own)} pods run on different node groups; {remedy}"
     if any(pods.resources != own[0].resources for pods in own):
         return f"no node has room for all of them; {remedy}, or use larger nodes"
-    most = max(node_capacity.how_many(own[0].resources, one, at_most=count) for one in groups)
+    most = max(node_size.how_many(own[0].resources, one, at_most=count) for one in groups)
     return f"a node has room for {most} of them; {remedy}, or use larger nodes"
 
 
@@ -70,10 +70,10 @@ def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:
 
 def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
     """Whether one node has room for all of these pods, or its size is unknown."""
-    if any(node_capacity.runs_on_real_node(pods.resources, _groups_of(pods, fleet)) for pods in pod_sets):
+    if any(node_size.runs_on_real_node(pods.resources, _groups_of(pods, fleet)) for pods in pod_sets):
         return True
     asked = [(pods.resources, pods.count) for pods in pod_sets]
-    return any(node_capacity.holds(asked, shape) for shape in _taking(pod_sets, fleet))
+    return any(node_size.holds(asked, shape) for shape in _taking(pod_sets, fleet))
 
 
 def _taking(pod_sets: Pods, fleet: Fleet) -> list[Shape]:

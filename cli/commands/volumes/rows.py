@@ -11,7 +11,7 @@ from agents.snapshots.manifest import REASON, VOLUME
 from cli.api_values import Object, moment
 from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
-from embedded.csi.mirror_annotations import AT, MIRROR
+from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 
 _SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
 
@@ -151,8 +151,8 @@ def _mirror(
 ) -> Mirror | None:
     """The mirror according to the driver or VolSync; else to the settings, with a command that shows its lag."""
     annotations = ((volume or {}).get("metadata", {}).get("annotations")) or {}
-    if MIRROR in annotations:
-        return Mirror(annotations[MIRROR], moment(annotations.get(AT)))
+    if MIRROR_ANNOTATION in annotations:
+        return Mirror(annotations[MIRROR_ANNOTATION], moment(annotations.get(AT_ANNOTATION)))
     wanted = (declared or {}).get("mirror") or {}
     to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
     for one in objects.replications:

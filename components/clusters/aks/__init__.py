@@ -8,9 +8,8 @@ import pulumi
 from components.base.problems import Key, Problem
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
-from components.clusters.check_groups import missing_groups
-from components.clusters.connection import Connection
-from components.clusters.settings import NO_ZONE
+from components.clusters.settings import NO_ZONE, Connection
+from components.node_groups.checks.fleet import missing_groups
 from components.node_groups.shape import Shape
 
 

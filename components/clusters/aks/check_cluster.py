@@ -9,8 +9,8 @@ import pulumi
 from components import catalog, versions
 from components.base.model import is_name
 from components.base.problems import Problem, did_you_mean
-from components.clusters import allowed_cidrs, cloud_tags, offered_versions
-from components.clusters.aks.object_ids import EXAMPLE, is_object_id
+from components.clusters import allowed_cidrs, cloud_tags
+from components.clusters.aks.check_members import EXAMPLE, is_object_id
 from components.clusters.aks.settings import AksSettings
 
 _SDK = "pulumi_azure_native"
@@ -72,7 +72,7 @@ def _versions(args: AksSettings) -> Iterator[Problem]:
     if control is None or nodes is None:
         return
     for key, value, number in (("version", args.version, control), ("nodeVersion", args.node_version, nodes)):
-        if value and (wrong := offered_versions.problem(versions.OFFERED_BY_AKS, number)):
+        if value and (wrong := versions.offered_problem(versions.OFFERED_BY_AKS, number)):
             yield Problem(("cluster", key), f"{value} {wrong}")
             return
     given = (("cluster", "version"),)

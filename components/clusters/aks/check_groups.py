@@ -7,8 +7,7 @@ from components import catalog
 from components.base.problems import Problem, did_you_mean
 from components.catalog import Accelerator, Machine
 from components.clusters.aks.check_cluster import ZONES
-from components.clusters.aks.pool_name import pool_name
-from components.clusters.aks.pool_properties import fit_for_system, mig_slices, system_group
+from components.clusters.aks.pool_properties import fit_for_system, mig_slices, pool_name, system_group
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.node_groups.settings import Mig

@@ -1,10 +1,21 @@
 """Checks of teams' members on AKS, which knows Entra's groups by object id and users by user principal name."""
 
 import re
+import uuid
 from collections.abc import Iterator, Mapping
 
 from components.base.problems import Key, Problem
-from components.clusters.aks.object_ids import EXAMPLE, is_object_id
+
+EXAMPLE = "3f2504e0-4f89-41d3-9a0c-0305e82c3301"
+
+
+def is_object_id(value: str) -> bool:
+    """Whether this is an object id of Entra's groups, users and service principals, in either case."""
+    try:
+        return str(uuid.UUID(value)) == value.lower()
+    except ValueError:
+        return False
+
 
 _PRINCIPAL_NAME = re.compile(r"[^\s@]+@[^\s@]+\.[^\s@]+")
 

@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 import pulumi
-from pulumi_azure_native import containerservice, managedidentity
+from pulumi_azure_native import containerservice, managedidentity, monitor, operationalinsights
 
 from components.clusters.aks import pool_properties as pool
 from components.clusters.aks.addresses import dns_address
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.encryption import Encryption
 from components.clusters.aks.network import Nodes
-from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.pool_properties import pool_name
 from components.clusters.aks.settings import AksSettings
 from components.clusters.aks.zones import zones_of
 from components.node_groups.shape import Shape
@@ -129,3 +129,52 @@ def _lifecycle(args: AksSettings) -> dict[str, Any]:
         "auto_upgrade_profile": {"upgrade_channel": args.upgrades, "node_os_upgrade_channel": "SecurityPatch"},
         "auto_scaler_profile": {"expander": "least-waste", "balance_similar_node_groups": "true"},
     }
+
+
+# The audit log of changes; the one that includes reads is many times as large.
+_LOGS = ("kube-audit-admin", "guard", "kube-apiserver", "kube-controller-manager", "cluster-autoscaler")
+
+
+def logs(context: Context, cluster: containerservice.ManagedCluster) -> None:
+    """Send the logs to the cluster's own Log Analytics workspace."""
+    workspace = operationalinsights.Workspace(
+        f"{context.name}-logs",
+        sku={"name": "PerGB2018"},
+        retention_in_days=context.args.log_retention_days,
+        opts=context.opts,
+        **context.common,
+    )
+    monitor.DiagnosticSetting(
+        f"{context.name}-logs",
+        name="tensorplane",
+        resource_uri=cluster.id,
+        workspace_id=workspace.id,
+        log_analytics_destination_type="Dedicated",
+        logs=[{"category": category, "enabled": True} for category in _LOGS],
+        opts=context.opts,
+    )
+
+
+# AKS' names of the windows' purposes.
+_WINDOWS = {"upgrades": "aksManagedAutoUpgradeSchedule", "node-os": "aksManagedNodeOSUpgradeSchedule"}
+
+
+def maintenance_windows(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
+    """One weekly window for both."""
+    wanted = context.args.maintenance
+    return [
+        containerservice.MaintenanceConfiguration(
+            f"{context.name}-{suffix}",
+            resource_group_name=context.group.name,
+            resource_name_=cluster.name,
+            config_name=name,
+            maintenance_window={
+                "schedule": {"weekly": {"day_of_week": wanted.day, "interval_weeks": 1}},
+                "start_time": wanted.start,
+                "duration_hours": wanted.hours,
+                "utc_offset": "+00:00",
+            },
+            opts=context.opts,
+        )
+        for suffix, name in _WINDOWS.items()
+    ]

@@ -6,13 +6,13 @@ import pulumi
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, resources
 
-from components.clusters.aks import access, audit, control_plane, encryption, kubeconfig, maintenance, network, roles
+from components.clusters.aks import access, control_plane, encryption, kubeconfig, network
 from components.clusters.aks.context import Context, tags
 from components.clusters.aks.native import Native
 from components.clusters.aks.node_pools import node_pool
 from components.clusters.aks.pool_properties import system_group
 from components.clusters.aks.settings import AksSettings
-from components.clusters.connection import Connection, cluster_provider
+from components.clusters.settings import Connection, cluster_provider
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 
@@ -22,7 +22,7 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
     context, provider = _context(args, name, opts)
     who = access.control_plane(context)
     nodes = network.nodes(context)
-    join = access.grant(context, "subnet", roles.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
+    join = access.grant(context, "subnet", access.NETWORK_CONTRIBUTOR, nodes.subnet, who.principal_id)
     key = encryption.etcd(context, who)
     system = system_group(groups, args.system_group)
     if system is None:
@@ -32,8 +32,8 @@ def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pul
         )
     rights = [join, *access.reservations(context, who, groups.values())]
     cluster = control_plane.cluster(context, who, nodes, key, system, rights)
-    audit.logs(context, cluster)
-    settled = [*maintenance.windows(context, cluster), *_admins(context, cluster)]
+    control_plane.logs(context, cluster)
+    settled = [*control_plane.maintenance_windows(context, cluster), *_admins(context, cluster)]
     pools = _pools(context, cluster, nodes, groups, system)
     config = kubeconfig.of(context, cluster, settled)
     # After the node groups, so that destroying the stack deletes the objects inside while there are nodes to run the
@@ -59,7 +59,7 @@ def _context(args: AksSettings, name: str, opts: pulumi.ResourceOptions) -> tupl
 
 def _admins(context: Context, cluster: containerservice.ManagedCluster) -> list[pulumi.Resource]:
     return [
-        access.grant(context, f"admin-{name}", roles.CLUSTER_ADMIN, cluster.id, group, "Group")
+        access.grant(context, f"admin-{name}", access.CLUSTER_ADMIN, cluster.id, group, "Group")
         for name, group in context.args.admins.items()
     ]
 

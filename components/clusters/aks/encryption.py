@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_azure_native import authorization, keyvault, managedidentity
 
-from components.clusters.aks import roles
+from components.clusters.aks import access
 from components.clusters.aks.access import grant
 from components.clusters.aks.context import Context
 
@@ -45,7 +45,7 @@ def etcd(context: Context, identity: managedidentity.UserAssignedIdentity) -> En
         properties={"kty": "RSA", "key_size": 2048},
         opts=context.protected,
     )
-    use = grant(context, "etcd-key", roles.KEY_VAULT_CRYPTO_USER, vault.id, identity.principal_id)
+    use = grant(context, "etcd-key", access.KEY_VAULT_CRYPTO_USER, vault.id, identity.principal_id)
     ready: list[pulumi.Resource] = [key, use]
     if context.args.deletion_protection:
         # On the vault, because a lock on the cluster would prevent the replacement of agent pools.

@@ -7,9 +7,9 @@ auth/providers/azure).
 
 from collections.abc import Mapping, Sequence
 
-from components.clusters.aks import access, roles
+from components.clusters.aks import access
+from components.clusters.aks.check_members import is_object_id
 from components.clusters.aks.native import Native
-from components.clusters.aks.object_ids import is_object_id
 
 
 def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:
@@ -18,5 +18,5 @@ def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:
     for member in sorted({one for members in teams.values() for one in members}):
         kind, _, name = member.partition(":")
         if is_object_id(name):
-            who = native.context, f"member-{name}", roles.CLUSTER_USER, native.cluster.id, name
+            who = native.context, f"member-{name}", access.CLUSTER_USER, native.cluster.id, name
             access.grant(*who, "Group" if kind == "group" else "User")

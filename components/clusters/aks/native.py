@@ -1,12 +1,27 @@
-"""Attributes of an AKS cluster for volumes that create resources in Azure."""
+"""What volumes that create resources in Azure need: attributes of an AKS cluster, and names within Azure's limits."""
 
+import re
 from dataclasses import dataclass
 
 import pulumi_azure_native as azure
 from pulumi_azure_native import containerservice, managedidentity, resources
 
+from components.base.names import digest, shorten
 from components.clusters.aks.context import Context
 from components.clusters.aks.network import Nodes
+
+_HASHED = 8
+
+
+def short_name(name: str, limit: int) -> str:
+    """The name, shortened with a hash suffix if it exceeds the limit."""
+    return shorten(name, limit, _HASHED)
+
+
+def alphanumeric(name: str, unique: str, limit: int) -> str:
+    """Name of a storage account: a prefix without dashes, and a hash of the unique name."""
+    plain = re.sub(r"[^a-z0-9]", "", name)
+    return plain[: limit - _HASHED] + digest(unique, _HASHED)
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from pulumi_azure_native import containerservice
 from components.clusters.aks.context import Context
 from components.clusters.aks.control_plane import pool_properties
 from components.clusters.aks.network import Nodes
-from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.pool_properties import pool_name
 from components.node_groups.component import NodeGroup
 
 # Immutable properties that the SDK does not know (besides machine and MIG profile); a change replaces the pool.

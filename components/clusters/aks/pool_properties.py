@@ -3,8 +3,22 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from components.base.names import digest
 from components.node_groups.settings import Mig
 from components.node_groups.shape import Shape
+
+NAME_LIMIT = 12
+"""AKS allows at most as many lower-case letters and digits."""
+_HASHED = 4
+
+
+def pool_name(group: str) -> str:
+    """The group's name without dashes, shortened with a hash if it is too long."""
+    plain = group.replace("-", "")
+    if len(plain) <= NAME_LIMIT:
+        return plain
+    return plain[: NAME_LIMIT - _HASHED] + digest(group, _HASHED)
+
 
 Mode = Literal["System", "User"]
 

@@ -6,14 +6,13 @@ from typing import Annotated, ClassVar, Literal
 import pulumi
 from pydantic import Field
 
-from components.base.model import Line, Model, Name, NonEmptyStr, TimeOfDay, Zones
+from components.base.model import Line, Model, Name, NonEmptyStr, Zones
 from components.catalog import Cloud
 from components.catalog import zones as known_zones
 from components.clusters.aks.addresses import DEFAULT_CIDR
 from components.clusters.aks.effects import EFFECTS
 from components.clusters.effects import Effects
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.taint import Taint
 

@@ -6,11 +6,11 @@ from typing import Any, Literal
 import pulumi
 
 from components.base.problems import Key, Problem, without_implied
-from components.clusters.check_groups import missing_groups
-from components.clusters.connection import Connection
 from components.clusters.eks import principals
 from components.clusters.eks.settings import EksSettings
 from components.clusters.eks.zones import zones_of
+from components.clusters.settings import Connection
+from components.node_groups.checks.fleet import missing_groups
 from components.node_groups.shape import Shape
 
 

@@ -6,7 +6,6 @@ import pulumi
 import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
-from components.clusters.connection import Connection
 from components.clusters.eks import (
     access,
     addons,
@@ -26,6 +25,7 @@ from components.clusters.eks.network import Subnets
 from components.clusters.eks.node_pools import Surroundings, managed_group
 from components.clusters.eks.placement import is_system, uses_efa
 from components.clusters.eks.settings import EksSettings
+from components.clusters.settings import Connection
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 

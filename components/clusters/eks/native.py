@@ -1,4 +1,4 @@
-"""Attributes of an EKS cluster for volumes that create resources in AWS."""
+"""What volumes that create resources in AWS need: attributes of an EKS cluster, and names within AWS' limits."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,9 +6,18 @@ from dataclasses import dataclass
 import pulumi
 import pulumi_aws as aws
 
+from components.base.names import shorten
 from components.clusters.eks.context import Context
 from components.clusters.eks.network import Subnets
 from components.clusters.eks.roles import GrantedRole
+
+_LIMIT = 40
+"""Length of a name: a vault may have 50 characters and a bucket 63, with suffixes for roles and Pulumi."""
+
+
+def short_name(name: str) -> str:
+    """The name, shortened with a hash suffix if it exceeds the limit."""
+    return shorten(name, _LIMIT)
 
 
 @dataclass(frozen=True)

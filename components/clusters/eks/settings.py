@@ -14,8 +14,7 @@ from components.clusters.effects import Effects
 from components.clusters.eks import placement
 from components.clusters.eks.addresses import DEFAULT_CIDR
 from components.clusters.eks.effects import EFFECTS
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.shape import Shape
 

@@ -11,14 +11,12 @@ from pydantic import Field
 
 from components import versions
 from components.base.problems import Problem
-from components.clusters.connection import Connection, cluster_provider
 from components.clusters.embedded import simulated_nodes
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
-from components.gateway_class import GATEWAY_CLASS
+from components.clusters.settings import ClusterArgs, Connection, GpuSupport, cluster_provider
 from components.node_groups.cluster_properties import NodeTraits
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
+from components.versions import GATEWAY_CLASS
 
 NODE = "tensorplane"
 """Name of the cluster's first node that runs pods. It belongs to no node group; further ones are NODE-2 and so on."""

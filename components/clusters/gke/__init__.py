@@ -6,10 +6,10 @@ from typing import Any, Literal
 import pulumi
 
 from components.base.problems import Key, Note, Problem
-from components.clusters.check_groups import missing_groups
-from components.clusters.connection import Connection
 from components.clusters.gke.settings import GkeSettings
 from components.clusters.gke.zones import zones_of
+from components.clusters.settings import Connection
+from components.node_groups.checks.fleet import missing_groups
 from components.node_groups.shape import Shape
 
 
@@ -23,14 +23,7 @@ class Gke(GkeSettings):
 
     def check(self, groups: Mapping[str, Shape]) -> Iterator[Problem]:
         # Imported here, because a stack on another cloud does not need it.
-        from components.clusters.gke import (
-            check_cluster,
-            check_groups,
-            check_members,
-            check_network,
-            check_rental,
-            check_versions,
-        )
+        from components.clusters.gke import check_cluster, check_groups, check_members, check_network, check_versions
 
         yield from check_cluster.find_problems(self)
         yield from check_members.of_domain(self)
@@ -38,12 +31,12 @@ class Gke(GkeSettings):
         yield from check_versions.find_problems(self, groups)
         yield from missing_groups(groups)
         yield from check_groups.find_problems(self, groups)
-        yield from check_rental.find_problems(groups)
+        yield from check_groups.rental_problems(groups)
 
     def notes(self, groups: Mapping[str, Shape]) -> Iterator[Note]:
-        from components.clusters.gke import notes
+        from components.clusters.gke import check_groups
 
-        yield from notes.notes(self, groups)
+        yield from check_groups.notes(self, groups)
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
         from components.clusters.gke import create

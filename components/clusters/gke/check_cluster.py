@@ -7,7 +7,6 @@ import pulumi
 
 from components import catalog, versions
 from components.base.problems import Problem, did_you_mean
-from components.clusters import offered_versions
 from components.clusters.gke.settings import GkeSettings
 
 NAME_LIMIT = 40
@@ -87,7 +86,7 @@ def _version(args: GkeSettings) -> Iterator[Problem]:
     elif int(match[1]) < OLDEST_MINOR:
         reason = f"{args.version} has no JobSet metrics; use 1.{OLDEST_MINOR} or newer"
         yield Problem(("cluster", "version"), reason)
-    elif newer := offered_versions.too_new(versions.OFFERED_BY_GKE, int(match[1])):
+    elif newer := versions.too_new(versions.OFFERED_BY_GKE, int(match[1])):
         yield Problem(("cluster", "version"), f"{args.version} {newer}")
     elif args.lustre and int(match[1]) < _OLDEST_LUSTRE:
         reason = f"nodes of {args.version} cannot load Lustre's kernel modules; use 1.{_OLDEST_LUSTRE} or newer"

@@ -1,13 +1,13 @@
-"""Checks of node groups that are specific to GKE."""
+"""Checks of node groups that are specific to GKE, and notes about them."""
 
 import re
 from collections.abc import Iterator, Mapping
 
 from components import catalog
-from components.base.problems import Problem, did_you_mean
+from components.base.problems import Note, Problem, did_you_mean
 from components.clusters.gke import slices
 from components.clusters.gke.settings import GkeSettings
-from components.clusters.gke.zones import one_zone, zones_of
+from components.clusters.gke.zones import begin, has_gpudirect, one_zone, zones_of
 from components.node_groups.settings import Mig, TimeSlicing
 from components.node_groups.shape import Shape
 
@@ -141,3 +141,58 @@ def _automatic(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
             yield Problem((*path, key), "is not supported by provisioner automatic; set provisioner: group")
     if args.topology:
         yield Problem((*path, "topology"), "is not supported by provisioner automatic; set provisioner: group")
+
+
+def notes(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Note]:
+    """Every note."""
+    for name, shape in groups.items():
+        zones, each = begin(shape, args)
+        nodes = each * len(zones)
+        if zones and nodes < shape.args.min and slices.machines(shape) == 1:
+            found = (
+                f"the group starts with {nodes} nodes, because GKE starts equally many in each of its "
+                f"{len(zones)} zones"
+            )
+            rest = "GKE adds the others when pods need them, and keeps them"
+            yield Note(
+                ("nodeGroups", name, "min"),
+                f"{found}; {rest}. List zones that divide {shape.args.min} evenly to start all of them",
+            )
+        if has_gpudirect(shape, args) and shape.args.max > 1:
+            # Google's NCCL plugins for both come from the node and run privileged (docs.cloud.google.com:
+            # ai-hypercomputer gke-ai-hypercompute-custom, kubernetes-engine gpu-bandwidth-gpudirect-tcpx).
+            reason = "GPUDirect requires privileged pods, which the namespaces of this stack do not allow"
+            yield Note(
+                ("nodeGroups", name), f"{reason}; jobs of this stack use TCP (docs/gke.md describes the alternatives)"
+            )
+
+
+# cloud.google.com/compute/docs/accelerator-optimized-machines, the notes of each series. Flex-start, for
+# at most a week, is omitted, because node groups are permanent.
+_RENTED: Mapping[str, tuple[str, ...]] = {
+    "a3-highgpu-1g": ("spot",),
+    "a3-highgpu-2g": ("spot",),
+    "a3-highgpu-4g": ("spot",),
+    "a3-ultragpu-8g": ("spot", "reserved"),
+    "a4-highgpu-8g": ("spot", "reserved"),
+    "a4x-highgpu-4g": ("reserved",),
+}
+_NEEDED = {"spot": "spot: true", "reserved": "a reservation in `reserved`"}
+
+
+def rental_problems(groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """A problem for each group whose machines are not available with its consumption option: Google's newest ones are
+    not sold on demand, and some not as spot or not reserved."""
+    for name, shape in groups.items():
+        ways = _RENTED.get(shape.machine.name) if shape.machine else None
+        asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
+        if ways and shape.machine and asked not in ways:
+            key = "reserved" if asked == "reserved" else "spot"
+            options = " or ".join(_NEEDED[way] for way in ways)
+            yield Problem(
+                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}"
+            )
+
+
+def _as(way: str) -> str:
+    return "as spot" if way == "spot" else way

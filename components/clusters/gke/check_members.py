@@ -1,10 +1,37 @@
-"""Checks of teams' members on GKE, and of the domain of their groups."""
+"""Checks of teams' members on GKE, and of the domain of their groups.
 
+Google names members by e-mail address, or as identities of a workforce pool.
+"""
+
+import re
 from collections.abc import Iterator, Mapping
 
 from components.base.problems import Key, Problem
-from components.clusters.gke import identities
 from components.clusters.gke.settings import GkeSettings
+
+DOMAIN = re.compile(r"[a-z0-9-]+(\.[a-z0-9-]+)+")
+_EMAIL = re.compile(rf"[^\s@:/A-Z]+@{DOMAIN.pattern}")
+_FEDERATED = re.compile(r"user:principal://\S+|group:principalSet://\S+")
+_SERVICE_ACCOUNT = re.compile(r"\S+@\S+\.gserviceaccount\.com")
+
+
+def is_email(name: str) -> bool:
+    """Whether this is an e-mail address as GKE and IAM write it, in lower case."""
+    return _EMAIL.fullmatch(name) is not None
+
+
+def is_federated(member: str) -> bool:
+    """Whether this is an identity of a workforce pool: `user:principal://…` or `group:principalSet://…`."""
+    return _FEDERATED.fullmatch(member) is not None
+
+
+def in_iam(member: str) -> str:
+    """IAM's name of a member, `group:NAME` or `user:NAME`."""
+    name = member.partition(":")[2]
+    if is_federated(member):
+        return name
+    return f"serviceAccount:{name}" if _SERVICE_ACCOUNT.fullmatch(name) else member
+
 
 _DOMAIN = ("cluster", "groupsDomain")
 
@@ -14,11 +41,11 @@ def find_problems(args: GkeSettings, members: Mapping[Key, str]) -> Iterator[Pro
     groups: dict[Key, str] = {}
     for path, member in members.items():
         kind, _, name = member.partition(":")
-        if identities.is_federated(member):
+        if is_federated(member):
             continue
-        if not identities.is_email(name):
+        if not is_email(name):
             lower = name.lower()
-            near = f" (did you mean {kind}:{lower}?)" if identities.is_email(lower) else ""
+            near = f" (did you mean {kind}:{lower}?)" if is_email(lower) else ""
             reason = f"{name!r} is not an e-mail address in lower case, by which GKE knows users and groups"
             yield Problem(path, f"{reason}; use one such as {kind}:vision@example.com{near}")
         elif kind == "group":
@@ -42,7 +69,7 @@ def _of_domain(args: GkeSettings, groups: Mapping[Key, str]) -> Iterator[Problem
 
 def of_domain(args: GkeSettings) -> Iterator[Problem]:
     """Problems of the domain itself."""
-    if args.groups_domain is not None and not identities.DOMAIN.fullmatch(args.groups_domain):
+    if args.groups_domain is not None and not DOMAIN.fullmatch(args.groups_domain):
         meant = args.groups_domain.rpartition("@")[2].lower()
-        near = f" (did you mean {meant}?)" if identities.DOMAIN.fullmatch(meant) else ""
+        near = f" (did you mean {meant}?)" if DOMAIN.fullmatch(meant) else ""
         yield Problem(_DOMAIN, f"{args.groups_domain!r} is not a domain; use one such as example.com{near}")

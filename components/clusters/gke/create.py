@@ -5,7 +5,6 @@ from collections.abc import Mapping
 import pulumi
 import pulumi_gcp as gcp
 
-from components.clusters.connection import Connection, cluster_provider
 from components.clusters.gke import (
     access,
     control_plane,
@@ -18,6 +17,7 @@ from components.clusters.gke import (
 )
 from components.clusters.gke.native import Native
 from components.clusters.gke.settings import GkeSettings
+from components.clusters.settings import Connection, cluster_provider
 from components.node_groups.component import NodeGroup
 from components.node_groups.shape import Shape
 

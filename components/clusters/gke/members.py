@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 import pulumi
 from pulumi_gcp import projects
 
-from components.clusters.gke import identities
+from components.clusters.gke import check_members
 from components.clusters.gke.native import Native
 
 _ROLE = "roles/container.clusterViewer"
@@ -13,7 +13,7 @@ _ROLE = "roles/container.clusterViewer"
 
 def grants(native: Native, teams: Mapping[str, Sequence[str]]) -> None:
     """A role in the project for each member, whatever the number of teams. `teams`: members, by group."""
-    for member in sorted({identities.in_iam(one) for members in teams.values() for one in members}):
+    for member in sorted({check_members.in_iam(one) for members in teams.values() for one in members}):
         projects.IAMMember(
             f"member-{member}",
             project=native.args.project,

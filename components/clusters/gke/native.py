@@ -1,12 +1,20 @@
-"""Attributes of a GKE cluster for volumes that create resources in Google Cloud."""
+"""What volumes that create resources in Google Cloud need: attributes of a GKE cluster, and names within its limits."""
 
 from dataclasses import dataclass
 
 import pulumi
 import pulumi_gcp as gcp
 
+from components.base.names import shorten
 from components.clusters.gke.network import Network
 from components.clusters.gke.settings import GkeSettings
+
+_HASHED = 6
+
+
+def short_name(name: str, limit: int) -> str:
+    """The name, shortened with a hash suffix if it exceeds the limit."""
+    return shorten(name, limit, _HASHED)
 
 
 @dataclass(frozen=True)

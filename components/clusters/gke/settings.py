@@ -8,12 +8,11 @@ from pydantic import Field
 
 from components import catalog
 from components.base.labels import HOSTNAME, ZONE
-from components.base.model import Line, Model, NonEmptyStr, TimeOfDay, Zones
+from components.base.model import Line, Model, NonEmptyStr, Zones
 from components.catalog import GPU_RESOURCE, TPU_RESOURCE, Cloud
 from components.clusters.effects import Effects
 from components.clusters.gke.effects import EFFECTS
-from components.clusters.gpu_support import GpuSupport
-from components.clusters.settings import ClusterArgs
+from components.clusters.settings import ClusterArgs, GpuSupport, TimeOfDay
 from components.node_groups.cluster_properties import NodeTraits
 
 _USUAL_ZONES = 3

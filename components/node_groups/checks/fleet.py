@@ -71,3 +71,13 @@ def _system_pods(groups: Mapping[str, Shape]) -> Iterator[Problem]:
 
 def _keeps_pods_out(shape: Shape) -> bool:
     return any(keeps_out(taint) for taint in shape.taints)
+
+
+def missing_groups(groups: Mapping[str, Shape]) -> Iterator[Problem]:
+    """A new cluster without node groups: its system pods, such as DNS, have no nodes.
+
+    Groups that cannot run system pods are reported by the checks of the fleet.
+    """
+    if not groups:
+        reason = "missing; declare a node group for the cluster's own pods, such as cpu: {machine: …, min: 2, max: 3}"
+        yield Problem(("nodeGroups",), reason, given=(("nodeGroups",),))

@@ -1,11 +1,13 @@
-"""Checks of one node group: contradictions, and settings that the kind of cluster does not support."""
+"""Checks of one node group: contradictions, what its cluster or accelerator does not support, machines not sold."""
 
 from collections.abc import Iterator
 
+from components import catalog
 from components.base.labels import LABEL_VALUE_LIMIT, is_label_value
-from components.base.problems import Key, Problem
+from components.base.problems import Key, Problem, did_you_mean
+from components.catalog import Accelerator, Machine
 from components.node_groups.cluster_properties import ClusterProperties
-from components.node_groups.settings import NodeGroupArgs
+from components.node_groups.settings import Mig, Mps, NodeGroupArgs
 from components.node_groups.shape import Shape
 
 _BY_KIND = (("cluster", "kind"),)
@@ -47,3 +49,59 @@ def name(path: Key, shape: Shape) -> Iterator[Problem]:
         room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
         reason = f"flavor {shape.flavor} exceeds the {LABEL_VALUE_LIMIT} characters of a label"
         yield Problem(path, f"{reason}; use a name of at most {room} characters")
+
+
+_MPS_CLIENTS_OF_OLD = 16
+"""Maximum number of pods that can share an older GPU by MPS."""
+
+
+def sharing(
+    path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties
+) -> Iterator[Problem]:
+    sharing, where = args.sharing, (*path, "sharing")
+    if sharing is None:
+        return
+    if accelerator is None or accelerator.kind != "gpu":
+        yield Problem(where, "only GPUs can be shared; set accelerator to a GPU, or remove sharing")
+    elif isinstance(sharing, Mig):
+        if not accelerator.mig:
+            able = [other.name for other in catalog.ACCELERATORS.values() if other.mig]
+            yield Problem(
+                where, f"{accelerator.name} does not support MIG; use kind timeSlicing, or one of {', '.join(able)}"
+            )
+        elif sharing.profile not in accelerator.mig:
+            near = did_you_mean(sharing.profile, accelerator.mig)
+            reason = f"{accelerator.name} has no profile {sharing.profile}"
+            yield Problem((*where, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
+    elif isinstance(sharing, Mps):
+        old = float(accelerator.compute_capability or 0) < site.traits.mps_of_old_gpus
+        if not accelerator.mps:
+            yield Problem(where, f"{accelerator.name} does not support MPS; use kind timeSlicing")
+        elif old and sharing.replicas > _MPS_CLIENTS_OF_OLD:
+            reason = f"by MPS at most {_MPS_CLIENTS_OF_OLD} pods can share a {accelerator.name}"
+            yield Problem((*where, "replicas"), f"{reason}; set replicas to {_MPS_CLIENTS_OF_OLD} or less")
+
+
+def sold(path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: ClusterProperties) -> Iterator[Problem]:
+    if site.cloud is None or site.region is None:
+        return
+    known = catalog.zones(site.cloud, site.region)
+    for zone in args.zones if known else ():
+        if zone not in known:
+            reason = f"{site.region} has no zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}"
+            yield Problem((*path, "zones"), reason)
+    if not machines:
+        return
+    key = (*path, "machine" if args.machine else "accelerator")
+    name = machines[0].name
+    selling = catalog.sold(site.cloud, machines[0], site.region)
+    if selling == ():
+        others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, machines[0], r)]
+        elsewhere = f"; it is sold in {', '.join(others[:6])}" if others else ""
+        yield Problem(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
+    elif selling:
+        for zone in args.zones:
+            if zone in known and zone not in selling:
+                yield Problem(
+                    (*path, "zones"), f"{name} is not sold in zone {zone}; it is sold in {', '.join(selling)}"
+                )

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from components.base.model import Resources
 from components.base.problems import Key, Problem
 from components.node_groups import node_size
-from components.node_groups.node_capacity import how_many, is_chosen_by_cloud, runs_on_real_node
+from components.node_groups.node_size import how_many, is_chosen_by_cloud, runs_on_real_node
 from components.node_groups.shape import Shape
 
 

@@ -16,7 +16,7 @@ from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Backend, Request
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.capabilities import CSI, Capabilities
-from components.volumes.clouds import google_key
+from components.volumes.clouds import google
 
 _DRIVER = "pd.csi.storage.gke.io"
 _HYPERDISK, _READ_ONLY = "hyperdisk-balanced", "hyperdisk-ml"
@@ -76,7 +76,7 @@ class PersistentDisk(Backend):
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.find_problems(args, cluster)
         if self.kms_key:
-            yield from google_key.find_problems(self.kms_key, "kmsKey", str(cluster.catalog_region))
+            yield from google.key_problems(self.kms_key, "kmsKey", str(cluster.catalog_region))
         if self.type == _READ_ONLY:
             yield from self._ml(args.size_gib)
         elif self.type == _HYPERDISK and self.throughput_mib and self.throughput_mib > _FASTEST:

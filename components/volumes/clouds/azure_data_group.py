@@ -6,7 +6,7 @@ import pulumi
 from pulumi_azure_native import resources
 
 from components.clusters.aks.context import Context, tags
-from components.clusters.aks.names import short
+from components.clusters.aks.native import short_name
 from components.volumes.base_settings import VolumeSettings
 
 _NAME = 82
@@ -24,7 +24,7 @@ def made(
     """The group. `leave`: Pulumi never deletes it, because it has resources outside of its state, such as snapshots."""
     # Pulumi's suffix keeps the name unique if an earlier group was left.
     return resources.ResourceGroup(
-        short(f"{context.args.cluster_name}-{kind.lower()}", _NAME),
+        short_name(f"{context.args.cluster_name}-{kind.lower()}", _NAME),
         location=region or context.args.region,
         tags=tags(context.args),
         opts=pulumi.ResourceOptions.merge(

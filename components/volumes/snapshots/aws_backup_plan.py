@@ -4,8 +4,9 @@ import pulumi
 import pulumi_aws as aws
 
 from components.base import cron
-from components.clusters.eks import names, roles
+from components.clusters.eks import roles
 from components.clusters.eks.context import Context
+from components.clusters.eks.native import short_name
 from components.volumes.snapshots.settings import SnapshotsArgs
 
 _SECONDS_OF_A_DAY = 24 * 3600
@@ -24,7 +25,7 @@ def plan(
 
     The vault is never deleted, because AWS refuses that while it has backups; the backups expire.
     """
-    short = names.of(name)
+    short = short_name(name)
     stays = pulumi.ResourceOptions.merge(kept, pulumi.ResourceOptions(retain_on_delete=True))
     # Pulumi's suffix keeps the name unique if an earlier vault was left.
     vault = aws.backup.Vault(short, kms_key_arn=kms_key, opts=stays)

@@ -20,7 +20,7 @@ from embedded.cluster.node_paths import NodePaths, of_nodes
 from embedded.cluster.node_volumes import ReadOnlyStore
 from embedded.cluster.nodes import MOST, Node
 from embedded.cluster.processes import Alive
-from embedded.csi.names import identifier
+from embedded.csi.records import identifier
 from embedded.csi.refusal import Refusal
 from embedded.instance import Instance
 

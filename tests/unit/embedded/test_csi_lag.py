@@ -9,9 +9,8 @@ import pytest
 
 from embedded.csi import metrics, published
 from embedded.csi.api import Annotations, Api
-from embedded.csi.contract import DRIVER
+from embedded.csi.contract import AT_ANNOTATION, BYTES_ANNOTATION, DRIVER, EVERY_ANNOTATION, MIRROR_ANNOTATION
 from embedded.csi.lag import Lag
-from embedded.csi.mirror_annotations import AT, BYTES, EVERY, MIRROR
 from embedded.csi.published import Published
 from embedded.csi.records import Snapshot, Volume
 
@@ -78,15 +77,15 @@ def test_a_volume_says_how_old_its_copy_is_and_the_server_is_asked_only_for_news
         told.say([Lag(VOLUME, COPY)])
     assert api.asked == 1
     assert api.found[0]["metadata"]["annotations"] == {
-        MIRROR: "mirror",
-        EVERY: "60",
-        AT: "2023-11-14T22:13:20Z",
-        BYTES: "4096",
+        MIRROR_ANNOTATION: "mirror",
+        EVERY_ANNOTATION: "60",
+        AT_ANNOTATION: "2023-11-14T22:13:20Z",
+        BYTES_ANNOTATION: "4096",
     }
     assert not api.found[1]["metadata"].get("annotations")
     told.say([Lag(Volume("pvc-1", "pvc-1", 1, 0), COPY)])
     assert api.asked == 2
-    assert api.found[0]["metadata"]["annotations"][MIRROR] is None
+    assert api.found[0]["metadata"]["annotations"][MIRROR_ANNOTATION] is None
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     told.say([Lag(VOLUME, COPY), Lag(OFF, None)])
     assert api.asked == 4, "an object that is yet to come is looked for again"

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from embedded.csi import pages, pool, requested
+from embedded.csi import controller, pool, requested
 from embedded.csi.contract import MIRROR
 from embedded.csi.generated import csi_pb2
-from embedded.csi.names import identifier, is_identifier
 from embedded.csi.path_locks import PathLocks
-from embedded.csi.records import Snapshot
+from embedded.csi.records import Snapshot, identifier, is_identifier
 from embedded.csi.refusal import Refusal
 from embedded.csi.sizes import SizeRange
 
@@ -39,7 +38,7 @@ def test_pages_hold_everything_once(moments: set[int], most: int) -> None:
     found = [Snapshot(f"s{moment}", "", 0, moment, "v") for moment in sorted(moments)]
     token, seen, pages_read = "", [], 0
     while pages_read == 0 or token:
-        some, token = pages.page(found, most, token)
+        some, token = controller.page(found, most, token)
         seen += some
         pages_read += 1
         assert len(some) <= most
@@ -48,11 +47,11 @@ def test_pages_hold_everything_once(moments: set[int], most: int) -> None:
 
 def test_a_page_continues_after_the_last_one_even_if_its_end_was_deleted() -> None:
     first, second, third, later = (Snapshot(f"s{n}", "", 0, n, "v") for n in range(4))
-    some, token = pages.page([first, second, third], 2, "")
+    some, token = controller.page([first, second, third], 2, "")
     assert some == [first, second]
-    assert pages.page([third, later], 0, token) == ([third, later], "")
+    assert controller.page([third, later], 0, token) == ([third, later], "")
     with pytest.raises(Refusal, match="start again"):
-        pages.page([first], 0, "nonsense")
+        controller.page([first], 0, "nonsense")
 
 
 def test_the_second_of_two_calls_is_told_to_retry() -> None:

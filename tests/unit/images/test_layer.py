@@ -14,7 +14,7 @@ import zstandard
 from core.paths import cache
 from core.scratch import scratch
 from core.step import Step
-from images import elf
+from images import wheels
 from images.layer import Layer, Recipe, pack
 
 
@@ -24,7 +24,7 @@ def _own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _recipe(make: Callable[[Path, Step], None], *inputs: str) -> Recipe:
-    return Recipe("thing", make, sources=("elf.py",), inputs=inputs)
+    return Recipe("thing", make, sources=("wheels.py",), inputs=inputs)
 
 
 def _fill(root: Path, step: Step) -> None:
@@ -140,13 +140,13 @@ def test_a_stripped_library_still_loads_and_other_files_stay(tmp_path: Path) -> 
     library = tmp_path / "library.so"
     shutil.copyfile(_ctypes.__file__, library)
     before = library.stat().st_size
-    dropped = elf.strip(library)
+    dropped = wheels.strip_symbols(library)
     assert dropped > 0
     assert library.stat().st_size == before - dropped
     assert ctypes.CDLL(str(library)).PyInit__ctypes
-    assert elf.strip(library) == 0, "nothing more to drop"
+    assert wheels.strip_symbols(library) == 0, "nothing more to drop"
 
     script = tmp_path / "libc.so"
     script.write_text("GROUP ( libc.so.6 )")
-    assert elf.strip(script) == 0
+    assert wheels.strip_symbols(script) == 0
     assert script.read_text() == "GROUP ( libc.so.6 )"

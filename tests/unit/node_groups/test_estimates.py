@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from components.base.price import NodePrice, Usd
 from components.clusters.eks import Eks
-from components.cost import difference, groups, pods, quotas
-from components.cost.estimate import BORROWED, EXPECTED, HOUR, MAX, MIN, MONTH, OWNED, RUN, Estimate, registered
-from components.cost.quotas import Part
+from components.cost import difference, estimate, pods
+from components.cost.estimate import BORROWED, EXPECTED, HOUR, MAX, MIN, MONTH, OWNED, RUN, Estimate, Part, registered
 from components.node_groups import fleet
 from components.node_groups.settings import NodeGroupArgs
 from components.node_groups.shape import Shape
@@ -43,7 +42,7 @@ def _usd(one: Estimate, figure: str) -> float:
 
 
 def test_a_group_costs_between_its_minimum_and_its_maximum(shapes: dict[str, Shape]) -> None:
-    one, each = groups.of(shapes["average"]), shapes["average"].hourly_usd
+    one, each = estimate.of_group(shapes["average"]), shapes["average"].hourly_usd
     assert each
     assert _usd(one, MIN) == pytest.approx(2 * each)
     assert _usd(one, EXPECTED) == pytest.approx(2.5 * each)
@@ -53,21 +52,21 @@ def test_a_group_costs_between_its_minimum_and_its_maximum(shapes: dict[str, Sha
 
 
 def test_a_group_of_fixed_size_costs_the_same_always(shapes: dict[str, Shape]) -> None:
-    one = groups.of(shapes["fixed"])
+    one = estimate.of_group(shapes["fixed"])
     assert _usd(one, MIN) == _usd(one, EXPECTED) == _usd(one, MAX)
 
 
 def test_without_an_average_the_month_is_unknown_and_says_so(shapes: dict[str, Shape]) -> None:
-    one = groups.of(shapes["cpu"])
+    one = estimate.of_group(shapes["cpu"])
     assert one.figures[EXPECTED] is one.figures[MONTH] is None
     assert one.missing == "the average number of nodes is not declared; set nodeGroups.*.expected"
 
 
 def test_an_unknown_price_is_never_zero(shapes: dict[str, Shape]) -> None:
-    one = groups.of(shapes["unpriced"])
+    one = estimate.of_group(shapes["unpriced"])
     assert set(one.figures.values()) == {None}
     assert one.missing == "the catalog has no on-demand price of m8i.8xlarge in us-west-2"
-    summed = difference.total([groups.of(shape) for shape in shapes.values()], MAX)
+    summed = difference.total([estimate.of_group(shape) for shape in shapes.values()], MAX)
     assert summed.excluded == ("unpriced",)
 
 
@@ -85,7 +84,7 @@ _GPU_NODE, _CPU_NODE = NodePrice(40, 192, 2048, 8), NodePrice(0.4, 8, 32)
 
 
 def test_a_queue_owns_shares_of_nodes_and_may_borrow_others() -> None:
-    one = quotas.of(
+    one = estimate.of_quotas(
         "research",
         [
             Part("cpu", [_CPU_NODE], (4, 32, 0), (0, 0, 0)),
@@ -98,7 +97,9 @@ def test_a_queue_owns_shares_of_nodes_and_may_borrow_others() -> None:
 
 
 def test_a_queue_of_a_flavor_without_price_is_unknown() -> None:
-    one = quotas.of("research", [Part("t4", [], (4, 16, 1), (0, 0, 0)), Part("idle", [], (0, 0, 0), (0, 0, 0))])
+    one = estimate.of_quotas(
+        "research", [Part("t4", [], (4, 16, 1), (0, 0, 0)), Part("idle", [], (0, 0, 0), (0, 0, 0))]
+    )
     assert one.figures[OWNED] is None
     assert one.figures[BORROWED] == Usd(0, 0)
     assert one.missing == "the price of flavor t4 is unknown"

@@ -24,7 +24,6 @@ FILES = frozenset(
     for name in (
         *("__init__", "settings", "check_cluster", "check_groups", "check_network", "create", "native", "network"),
         *("addresses", "zones", "control_plane", "node_pools", "effects", "access", "encryption", "kubeconfig"),
-        "names",
     )
 )
 """What each cloud has, under the same name."""
@@ -159,7 +158,7 @@ from typing import ClassVar, Literal
 
 from components.base.problems import Problem
 from components.clusters.settings import ClusterArgs
-from components.clusters.gpu_support import GpuSupport
+from components.clusters.settings import GpuSupport
 from components.node_groups.shape import Shape
 from components.node_groups.taint import Taint
 from components.node_groups.cluster_properties import NodeTraits

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components.agent.volume import Volume
+from components.agent.agent import Volume
 from components.base.labels import NAME
 from workloads.family import Platform
 from workloads.model_server.canary import controller

@@ -6,7 +6,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from components.base.family import Variant
 from components.base.model import Line, Model, Name, NonEmptyStr, ObjectName, is_object_name, refuse
-from components.gateway_class import GATEWAY_CLASS
+from components.versions import GATEWAY_CLASS
 
 
 class ClientArgs(Model):

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components.agent.volume import Volume
+from components.agent.agent import Volume
 from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.steps import agent
 from workloads.pods import pod

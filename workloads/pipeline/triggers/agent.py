@@ -8,8 +8,7 @@ import pulumi
 import pulumi_kubernetes as k8s
 
 from components.agent import lease as agent_lease
-from components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights
-from components.agent.volume import Volume, pod_labels
+from components.agent.agent import TO_API_SERVER, Agent, Mount, Resources, Rights, Volume, pod_labels
 from components.base.labels import labels
 from components.base.names import digest
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pulumi
 
-from components.agent.volume import Volume
+from components.agent.agent import Volume
 from workloads.pipeline.manifest import PipelineContext
 from workloads.pipeline.settings import PipelineSettings
 from workloads.pipeline.triggers import agent

@@ -12,12 +12,11 @@ from components.base.model import Name
 from components.base.problems import Key, Problem
 from components.streams import traffic
 from components.streams.access import Access
-from components.streams.base_settings import StreamSettings
+from components.streams.base_settings import MIRROR, MirrorArgs, StreamSettings
 from components.streams.broker import Request, StreamBroker
 from components.streams.brokers.strimzi.mirror_maker import mirror_maker_spec
 from components.streams.brokers.strimzi.spec import TLS_PORT, BrokersArgs, kafka_spec, node_pool_spec
 from components.streams.clients import mirror_spec, reader_spec, writer_spec
-from components.streams.mirror import MIRROR, MirrorArgs
 
 _CLUSTER = "strimzi.io/cluster"
 _USER_LIMIT = 64  # limit of a certificate's common name (RFC 5280, ub-common-name)

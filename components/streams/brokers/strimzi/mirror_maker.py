@@ -6,8 +6,8 @@ from typing import Any
 
 from components import versions
 from components.base import value_types
+from components.streams.base_settings import MirrorArgs
 from components.streams.brokers.strimzi.spec import CONTAINER, POD
-from components.streams.mirror import MirrorArgs
 
 # The same topic names on both sides, for failover.
 _SAME_NAMES = {"replication.policy.class": "org.apache.kafka.connect.mirror.IdentityReplicationPolicy"}

@@ -5,9 +5,8 @@ from collections.abc import Mapping, Sequence
 import pulumi
 import pulumi_kubernetes as k8s
 
-from components.clusters.aks import access, roles
-from components.clusters.aks.names import short
-from components.clusters.aks.native import Native
+from components.clusters.aks import access
+from components.clusters.aks.native import Native, short_name
 from components.clusters.component import Cluster
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Request
@@ -25,10 +24,10 @@ def group(cluster: Cluster, volumes: Mapping[str, VolumeSettings]) -> Sequence[p
     native: Native = cluster.native
     made = azure_data_group.made(native.context, _KIND, protect=azure_data_group.retained(volumes.values()), leave=True)
     who = native.identity.principal_id
-    rights = [access.grant(native.context, "disks", roles.CONTRIBUTOR, made.id, who)]
+    rights = [access.grant(native.context, "disks", access.CONTRIBUTOR, made.id, who)]
     sets = {args.backend.encryption_set for args in volumes.values() if isinstance(args.backend, AzureDiskSettings)}
     rights += [
-        access.grant(native.context, f"disk-key-{short(key.rsplit('/', 1)[-1], _NAME)}", roles.READER, key, who)
+        access.grant(native.context, f"disk-key-{short_name(key.rsplit('/', 1)[-1], _NAME)}", access.READER, key, who)
         for key in sorted(filter(None, sets))
     ]
     return [made, *rights]

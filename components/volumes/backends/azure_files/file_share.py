@@ -6,10 +6,9 @@ import pulumi
 import pulumi_kubernetes as k8s
 from pulumi_azure_native import network, privatedns, storage
 
-from components.clusters.aks import access, roles
+from components.clusters.aks import access
 from components.clusters.aks.context import tags
-from components.clusters.aks.names import alphanumeric
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, alphanumeric
 from components.volumes import storage_class_per_volume
 from components.volumes.backend import Request
 from components.volumes.backends.azure_files.settings import DRIVER, AzureFilesSettings
@@ -30,8 +29,8 @@ def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pu
     rights = [
         access.grant(context, f"files-{use}", role, group.id, who)
         for use, role in (
-            ("shares", roles.STORAGE_ACCOUNT_CONTRIBUTOR),
-            ("restore", roles.STORAGE_FILE_DATA_PRIVILEGED_CONTRIBUTOR),
+            ("shares", access.STORAGE_ACCOUNT_CONTRIBUTOR),
+            ("restore", access.STORAGE_FILE_DATA_PRIVILEGED_CONTRIBUTOR),
         )
     ]
     own = [args.backend for args in volumes.values() if isinstance(args.backend, AzureFilesSettings)]

@@ -11,8 +11,7 @@ from components.base.quantities import GIB_PER_TIB
 from components.clusters.aks import network
 from components.clusters.aks.addresses import DEFAULT_CIDR, lustre_subnet
 from components.clusters.aks.context import tags
-from components.clusters.aks.names import short
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, short_name
 from components.clusters.component import Cluster
 from components.controllers.component import Controller
 from components.volumes import static
@@ -110,7 +109,7 @@ def _file_system(
     fixed = pulumi.ResourceOptions(depends_on=list(request.installed), replace_on_changes=list(_FIXED))
     return storagecache.AmlFilesystem(
         name,
-        aml_filesystem_name=short(name, _NAME),
+        aml_filesystem_name=short_name(name, _NAME),
         resource_group_name=group,
         location=cluster.region,
         sku={"name": f"AMLFS-Durable-Premium-{args.mbps_per_tib}"},

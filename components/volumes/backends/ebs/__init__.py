@@ -15,8 +15,8 @@ from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Backend, Request
 from components.volumes.base_settings import VolumeSettings
 from components.volumes.capabilities import CSI, Capabilities
-from components.volumes.clouds import kms_key
-from components.volumes.clouds.kms_key import KmsKey
+from components.volumes.clouds import aws
+from components.volumes.clouds.aws import KmsKey
 
 _DRIVER = "ebs.csi.aws.com"
 _IOPS_PER_GIB = 500
@@ -58,7 +58,7 @@ class Ebs(Backend):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.find_problems(args, cluster)
-        yield from kms_key.find_problems(self.kms_key, cluster)
+        yield from aws.key_problems(self.kms_key, cluster)
         most = max(_IOPS_WITHOUT_A_FEE, _IOPS_PER_GIB * args.size_gib)
         if self.iops > most:
             yield Problem(

@@ -14,7 +14,7 @@ from components.volumes import zones
 from components.volumes.backend import Request
 from components.volumes.backends.efs.settings import EfsSettings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import aws_region, kms_key
+from components.volumes.clouds import aws
 from components.volumes.snapshots import aws_backup
 
 
@@ -25,14 +25,14 @@ class Efs(EfsSettings):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.find_problems(args, cluster, at_most=1)
-        yield from kms_key.find_problems(self.kms_key, cluster)
+        yield from aws.key_problems(self.kms_key, cluster)
         if args.source is not None and args.source.snapshot is not None:
             reason = (
                 "AWS Backup restores into a file system, with `aws backup start-restore-job`, not into a new volume"
             )
             yield Problem(("from", "snapshot"), reason)
-        yield from aws_region.of_mirror(args, cluster)
-        yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
+        yield from aws.mirror_region_problems(args, cluster)
+        yield from aws.mirror_key_problems(args, cluster, self.kms_key, self.mirror_kms_key)
         if args.mirror and args.mirror.every and args.mirror.to.region:
             yield Problem(("mirror", "every"), f"is {args.mirror.every}, but EFS replicates continuously; remove it")
         yield from aws_backup.find_problems(args.snapshots)

@@ -4,7 +4,7 @@ from typing import ClassVar
 
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.clouds.kms_key import KmsKey
+from components.volumes.clouds.aws import KmsKey
 
 
 class EfsSettings(Backend):

@@ -13,7 +13,7 @@ from components.volumes import storage_class_per_volume, zones
 from components.volumes.backend import Request
 from components.volumes.backends.filestore.settings import DRIVER, FilestoreSettings, Tier
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import another_region, copy_name
+from components.volumes.clouds import copy_name, google
 
 # The driver's name of the tier, and its minimum and maximum in GiB (Filestore, "Service tiers").
 _TIERS: Mapping[Tier, tuple[str, int, int]] = {
@@ -50,7 +50,7 @@ class Filestore(FilestoreSettings):
             yield Problem(("backend", "network"), reason)
         if self.tier in _NEWER:
             yield from self._step(args)
-            yield from another_region.find_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            yield from google.mirror_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
         elif self.kms_key:
             reason = f"is not supported by tier {self.tier}; set tier {' or '.join(_NEWER)}"
             yield Problem(("backend", "kmsKey"), reason, given=(("backend", "tier"),))

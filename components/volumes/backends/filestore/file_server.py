@@ -9,8 +9,7 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from components import catalog
-from components.clusters.gke import names
-from components.clusters.gke.native import Native
+from components.clusters.gke.native import Native, short_name
 from components.clusters.gke.settings import GkeSettings
 from components.volumes import static
 from components.volumes.backend import Request
@@ -90,4 +89,4 @@ def _zone(request: Request, cluster: GkeSettings) -> str:
 
 
 def _id(name: str, cluster: GkeSettings) -> str:
-    return names.short(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
+    return short_name(f"{cluster.cluster_name}-{name}", _ID_LIMIT)

@@ -15,7 +15,7 @@ from components.volumes import zones
 from components.volumes.backend import Request
 from components.volumes.backends.fsx_lustre.settings import SMALLEST, FsxLustreSettings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import kms_key
+from components.volumes.clouds import aws
 from components.volumes.snapshots import aws_backup
 
 _STEP = 2400
@@ -29,7 +29,7 @@ class FsxLustre(FsxLustreSettings):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from zones.find_problems(args, cluster, at_most=1)
-        yield from kms_key.find_problems(self.kms_key, cluster)
+        yield from aws.key_problems(self.kms_key, cluster)
         yield from aws_backup.find_problems(args.snapshots)
         yield from _size(args.size_gib)
         yield from self._scratch()

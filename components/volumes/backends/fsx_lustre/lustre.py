@@ -8,7 +8,6 @@ from components.base.labels import ZONE
 from components.clusters.eks.native import Native
 from components.volumes import static
 from components.volumes.backend import Request
-from components.volumes.backends.fsx_lustre import lustre_ports
 from components.volumes.backends.fsx_lustre.settings import FsxLustreSettings, Repository
 from components.volumes.snapshots import aws_backup_plan
 
@@ -40,7 +39,7 @@ def _file_system(
     placement, source = request.args.placement, request.args.source
     zone = placement.zones[0] if placement else native.context.args.subnet_zones[0]
     persistent = args.deployment == "persistent"
-    group, rules = lustre_ports.security_group(name, native, kept)
+    group, rules = security_group(name, native, kept)
     return aws.fsx.LustreFileSystem(
         name,
         subnet_ids=native.subnets.by_zone[zone],
@@ -111,3 +110,46 @@ def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core
         }
         where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
     return where
+
+
+_PORTS = ((988, 988), (1018, 1023))
+"""LNet's ports. FSx requires them in both directions, between its servers and between servers and clients."""
+
+_Rule = aws.vpc.SecurityGroupIngressRule | aws.vpc.SecurityGroupEgressRule
+
+
+def security_group(
+    name: str, native: Native, opts: pulumi.ResourceOptions
+) -> tuple[aws.ec2.SecurityGroup, list[pulumi.Resource]]:
+    """The security group and its rules, with the protection of the file system."""
+    group = aws.ec2.SecurityGroup(
+        f"{name}-lustre",
+        description=f"FSx for Lustre file system {name}: its servers and the nodes of the cluster",
+        vpc_id=native.cluster.vpc_config.vpc_id,
+        opts=opts,
+    )
+    nodes = native.security_group
+
+    def rule(kind: type[_Rule], suffix: str, of: pulumi.Input[str], other: pulumi.Input[str]) -> list[pulumi.Resource]:
+        return [
+            kind(
+                f"{name}-lustre-{suffix}-{low}",
+                security_group_id=of,
+                referenced_security_group_id=other,
+                ip_protocol="tcp",
+                from_port=low,
+                to_port=high,
+                opts=opts,
+            )
+            for low, high in _PORTS
+        ]
+
+    ingress, egress = aws.vpc.SecurityGroupIngressRule, aws.vpc.SecurityGroupEgressRule
+    return group, [
+        *rule(ingress, "from-servers", group.id, group.id),
+        *rule(egress, "to-servers", group.id, group.id),
+        *rule(ingress, "from-nodes", group.id, nodes),
+        *rule(egress, "to-nodes", group.id, nodes),
+        # Servers connect to clients to revoke locks.
+        *rule(ingress, "calls-back", nodes, group.id),
+    ]

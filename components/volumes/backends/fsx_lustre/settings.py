@@ -8,7 +8,7 @@ from components.base.model import Model, RelativePath
 from components.base.value_types import BucketName
 from components.volumes.backend import Backend
 from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.clouds.kms_key import KmsKey
+from components.volumes.clouds.aws import KmsKey
 
 SMALLEST = 1200
 

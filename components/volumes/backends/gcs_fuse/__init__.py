@@ -15,7 +15,7 @@ from components.volumes import members
 from components.volumes.backend import Request
 from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import another_region, copy_name
+from components.volumes.clouds import copy_name, google
 
 _HOUR = 3600
 
@@ -46,7 +46,7 @@ class GcsFuse(GcsFuseSettings):
                     f"is not supported for the existing bucket {self.bucket}; remove mirror, or bucket to create one",
                 )
         else:
-            yield from another_region.find_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
+            yield from google.mirror_problems(args, cluster, key=self.kms_key, copy_key=self.mirror_kms_key)
             if self.hierarchical is not None:
                 yield Problem(
                     ("backend", "hierarchical"), "applies to an existing bucket only; set bucket, or remove it"

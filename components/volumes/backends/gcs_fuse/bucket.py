@@ -7,11 +7,10 @@ import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
 
 from components.base import pod_security, quantities
-from components.clusters.gke import names
-from components.clusters.gke.native import Native
+from components.clusters.gke import access
+from components.clusters.gke.native import Native, short_name
 from components.volumes import members, static
 from components.volumes.backend import Request
-from components.volumes.backends.gcs_fuse import bucket_mirror
 from components.volumes.backends.gcs_fuse.settings import EVERYBODY, GcsFuseSettings
 
 _UNDELETE_SECONDS = 7 * 24 * 3600
@@ -38,7 +37,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
             # Not protected, so that `mirror` can be removed; the copy is kept.
             stays = pulumi.ResourceOptions(parent=opts.parent, retain_on_delete=opts.retain_on_delete)
             copy = create(f"{name}-mirror", request, region, args.mirror_kms_key, stays)
-            bucket_mirror.follow(name, request, made, copy, unprotected)
+            follow(name, request, made, copy, unprotected)
     rights = _rights(name, bucket, request, unprotected)
     options, attributes = list(_OPTIONS), {}
     if args.prefix:
@@ -65,7 +64,7 @@ def create(
     """A private bucket with soft delete."""
     native: Native = request.cluster.native
     return gcp.storage.Bucket(
-        names.short(name, _NAME_LIMIT),
+        short_name(name, _NAME_LIMIT),
         location=region.upper() if region else None,
         uniform_bucket_level_access=True,
         public_access_prevention="enforced",
@@ -107,3 +106,50 @@ def _members(request: Request) -> Iterator[tuple[str, str, pulumi.Output[str]]]:
     for account in sorted(writers | set(members.accounts(args.readers))):
         role = _WRITER if writes and account in writers else _READER
         yield account, role, pulumi.Output.format("principal://{0}/subject/ns/{1}/sa/{2}", pool, namespace, account)
+
+
+_HOURLY = 3600
+# A schedule that started in the past first runs within a day.
+_LONG_AGO: gcp.storage.TransferJobScheduleScheduleStartDateArgsDict = {"year": 2026, "month": 1, "day": 1}
+# Roles of Storage Transfer on the source, and on the mirror, which has a hierarchical namespace.
+_READS = ("roles/storage.objectViewer", "roles/storage.legacyBucketReader")
+_WRITES = ("roles/storage.objectUser", "roles/storage.legacyBucketReader")
+
+
+def follow(
+    name: str,
+    request: Request,
+    bucket: gcp.storage.Bucket,
+    copy: gcp.storage.Bucket,
+    opts: pulumi.ResourceOptions,
+) -> None:
+    """The transfer job, and the permissions of the Storage Transfer service agent."""
+    native: Native = request.cluster.native
+    api = access.switched_on(name, "storagetransfer", opts)
+    # The lookup creates the service agent if the project has none; no resource does.
+    agent = gcp.storage.get_transfer_project_service_account_output(
+        project=native.cluster.project,
+        opts=pulumi.InvokeOutputOptions(parent=opts.parent, provider=native.provider, depends_on=[api]),
+    )
+    rights = [
+        gcp.storage.BucketIAMMember(
+            f"{name}-{side}-{role.rpartition('.')[2]}", bucket=of.name, role=role, member=agent.member, opts=opts
+        )
+        for side, of, roles in (("source", bucket, _READS), ("mirror", copy, _WRITES))
+        for role in roles
+    ]
+    every = (request.args.mirror.every_seconds if request.args.mirror else None) or _HOURLY
+    gcp.storage.TransferJob(
+        f"{name}-mirror",
+        description=f"Mirror of tensorplane's volume {request.name}",
+        project=native.cluster.project,
+        schedule={"schedule_start_date": _LONG_AGO, "repeat_interval": f"{every}s"},
+        transfer_spec={
+            "gcs_data_source": {"bucket_name": bucket.name},
+            "gcs_data_sink": {"bucket_name": copy.name},
+            "transfer_options": {"overwrite_when": "DIFFERENT", "delete_objects_unique_in_sink": True},
+        },
+        # Failed copies are written to the project's log, for alerts.
+        logging_config={"log_actions": ["COPY", "DELETE"], "log_action_states": ["FAILED"]},
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=rights)),
+    )

@@ -6,9 +6,8 @@ from typing import Annotated, ClassVar
 from pydantic import AfterValidator
 
 from components.base.model import NonEmptyStr, RelativePath, refuse
-from components.volumes.backend import Backend
+from components.volumes.backend import Backend, PodMetadata
 from components.volumes.capabilities import AccessMode, Capabilities
-from components.volumes.pod_metadata import PodMetadata
 
 REACHES = "tensorplane.dev/reaches"
 """Label of the pods that a NetworkPolicy allows to reach the service in its value."""

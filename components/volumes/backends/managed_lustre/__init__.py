@@ -14,7 +14,7 @@ from components.volumes import zones
 from components.volumes.backend import Request
 from components.volumes.backends.managed_lustre.settings import STEPS, ManagedLustreSettings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import google_key
+from components.volumes.clouds import google
 
 
 class ManagedLustre(ManagedLustreSettings):
@@ -42,7 +42,7 @@ class ManagedLustre(ManagedLustreSettings):
             reason = "managedLustre requires a driver on the nodes; set cluster.lustre: true"
             yield Problem(("backend",), reason, given=(("cluster", "lustre"),))
         if self.kms_key and cluster.catalog_region:
-            yield from google_key.find_problems(self.kms_key, "kmsKey", cluster.catalog_region)
+            yield from google.key_problems(self.kms_key, "kmsKey", cluster.catalog_region)
         if cluster.existing_network and self.network is None:
             reason = "missing, but the cluster uses an existing network; set projects/PROJECT/global/networks/NAME"
             yield Problem(("backend", "network"), reason)
@@ -51,9 +51,9 @@ class ManagedLustre(ManagedLustreSettings):
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
         # Imported here, because the SDK of Google Cloud is only needed on its own clusters.
-        from components.volumes.backends.managed_lustre import lustre_network
+        from components.volumes.backends.managed_lustre import lustre
 
-        return lustre_network.connect(cluster)
+        return lustre.connect(cluster)
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
         from components.volumes.backends.managed_lustre import lustre

@@ -1,13 +1,17 @@
-"""One Managed Lustre file system and its claim."""
+"""One Managed Lustre file system and its claim, and how nodes reach it."""
+
+from collections.abc import Sequence
 
 import pulumi
 import pulumi_gcp as gcp
 import pulumi_kubernetes as k8s
+from pulumi_gcp import compute, servicenetworking
 
 from components.base.labels import ZONE
 from components.base.names import digest
-from components.clusters.gke import names
-from components.clusters.gke.native import Native
+from components.clusters.component import Cluster
+from components.clusters.gke import access
+from components.clusters.gke.native import Native, short_name
 from components.volumes import static
 from components.volumes.backend import Request
 from components.volumes.backends.managed_lustre.settings import ManagedLustreSettings
@@ -29,7 +33,7 @@ def claim(
     assert request.args.placement is not None  # noqa: S101  # for mypy: `check` refuses it
     zone = request.args.placement.zones[0]
     name = f"{request.namespace.plain_name}-{request.name}"
-    short = names.short(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
+    short = short_name(f"{cluster.cluster_name}-{name}", _ID_LIMIT)
     made = gcp.lustre.Instance(
         name,
         instance_id=short,
@@ -61,3 +65,46 @@ def claim(
 def filesystem(instance: str) -> str:
     """Lustre's name of it. A node cannot mount two of the same name (the driver's docs/troubleshooting.md)."""
     return f"v{digest(instance, _FILESYSTEM_LIMIT - 1)}"
+
+
+_PREFIX_LENGTH = 20
+"""As in Google's guide (GKE, "Access Managed Lustre"). Google picks a free range of this size."""
+_LNET = "988"
+
+
+def connect(cluster: Cluster) -> Sequence[pulumi.Resource]:
+    """Private services access and a firewall rule for the servers. An existing network must have both."""
+    native: Native = cluster.native
+    inside = pulumi.ResourceOptions(parent=cluster, provider=native.provider)
+    api = access.switched_on(cluster.name, "lustre", inside)
+    if native.args.network.existing:
+        return [api]
+    name = f"{cluster.name}-services"
+    joins = access.switched_on(cluster.name, "servicenetworking", inside)
+    addresses = compute.GlobalAddress(
+        name,
+        purpose="VPC_PEERING",
+        address_type="INTERNAL",
+        prefix_length=_PREFIX_LENGTH,
+        network=native.network.network,
+        opts=inside,
+    )
+    connection = servicenetworking.Connection(
+        name,
+        network=native.network.network,
+        service="servicenetworking.googleapis.com",
+        reserved_peering_ranges=[addresses.name],
+        # Google refuses to delete it until days after the last service was deleted.
+        deletion_policy="ABANDON",
+        opts=pulumi.ResourceOptions.merge(inside, pulumi.ResourceOptions(depends_on=[joins])),
+    )
+    firewall = compute.Firewall(
+        f"{cluster.name}-lustre",
+        network=native.network.network,
+        description=f"Servers of Managed Lustre to the nodes of the GKE cluster {cluster.name}",
+        direction="INGRESS",
+        source_ranges=[pulumi.Output.format("{0}/{1}", addresses.address, addresses.prefix_length)],
+        allows=[{"protocol": "tcp", "ports": [_LNET]}],
+        opts=inside,
+    )
+    return [api, connection, firewall]

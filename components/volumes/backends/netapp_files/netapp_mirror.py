@@ -5,10 +5,9 @@ from collections.abc import Mapping
 import pulumi
 from pulumi_azure_native import managedidentity, netapp, resources
 
-from components.clusters.aks import access, roles
+from components.clusters.aks import access
 from components.clusters.aks.context import tags
-from components.clusters.aks.names import short
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, short_name
 from components.volumes.backend import Request
 from components.volumes.backends.netapp_files import netapp_pool
 from components.volumes.backends.netapp_files.settings import NetappFilesSettings
@@ -46,7 +45,7 @@ def mirror(
     group = azure_data_group.made(context, f"netapp-{name}", protect=False, leave=request.args.retain, region=region)
     account = netapp.Account(
         name,
-        account_name=short(name, _NAME),
+        account_name=short_name(name, _NAME),
         resource_group_name=group.name,
         location=region,
         tags=tags(context.args),
@@ -121,7 +120,7 @@ def _approve(
     unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
     who = managedidentity.UserAssignedIdentity(name, opts=unprotected, **context.common)
     rights = [
-        access.grant(context, f"{name}-{use}", roles.CONTRIBUTOR, volume.id, who.principal_id)
+        access.grant(context, f"{name}-{use}", access.CONTRIBUTOR, volume.id, who.principal_id)
         for use, volume in volumes.items()
     ]
     resources.AzureCliScript(

@@ -11,8 +11,7 @@ from pulumi_azure_native import netapp
 from components.base.quantities import GIB
 from components.clusters.aks.addresses import DEFAULT_CIDR, nodes_subnet
 from components.clusters.aks.context import tags
-from components.clusters.aks.names import short
-from components.clusters.aks.native import Native
+from components.clusters.aks.native import Native, short_name
 from components.volumes import static
 from components.volumes.backend import Request
 from components.volumes.backends.netapp_files import netapp_mirror, netapp_pool
@@ -50,7 +49,7 @@ def claim(
 
 def name_of(request: Request, volume: str | None = None) -> str:
     """Name of a volume in Azure; this one's by default."""
-    return short(f"{request.namespace.plain_name}-{volume or request.name}", _NAME)
+    return short_name(f"{request.namespace.plain_name}-{volume or request.name}", _NAME)
 
 
 def export_policy(version: str, clients: Sequence[str]) -> netapp.VolumePropertiesExportPolicyArgsDict:
@@ -152,7 +151,7 @@ def _origin(
     origin = name_of(request, source.volume)
     taken = netapp.CapacityPoolSnapshot(
         f"{request.namespace.plain_name}-{request.name}-origin",
-        snapshot_name=short(f"for-{request.name}", _NAME),
+        snapshot_name=short_name(f"for-{request.name}", _NAME),
         # Waits for the origin, whose claim depends on it.
         volume_name=pulumi.Output.from_input(request.source["name"]).apply(lambda _: origin),
         pool_name=args.service_level,

@@ -11,12 +11,13 @@ from components.clusters.component import Cluster
 from components.clusters.settings import ClusterArgs
 from components.namespace import Namespace
 from components.volumes.backend import Request
+from components.volumes.backends.s3 import bucket_rights
 from components.volumes.backends.s3.settings import S3Settings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import aws_region, bucket_rights, copy_name, kms_key
+from components.volumes.clouds import aws, copy_name
 
 _LIKE_A_NEW_ONE = "b" * 48
-"""A name of the maximum length of new buckets: see components/clusters/eks/names.py."""
+"""A name of the maximum length of new buckets: see components/clusters/eks/native.py."""
 IN_TIME = "15m"
 """The interval of S3's Replication Time Control."""
 
@@ -33,7 +34,7 @@ class S3(S3Settings):
 
     def check(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         yield from self._bucket(args)
-        yield from aws_region.of_mirror(args, cluster)
+        yield from aws.mirror_region_problems(args, cluster)
         yield from self._keys(args, cluster)
         if self.cache_class and not args.cache:
             reason = "is set but cache is not; set cache.sizeGib, or remove it"
@@ -53,7 +54,7 @@ class S3(S3Settings):
                 yield Problem(("backend", "region"), reason)
             return
         if self.region is not None:
-            yield from aws_region.find_problems(self.region, ("backend", "region"))
+            yield from aws.region_problems(self.region, ("backend", "region"))
         given = (("backend", "bucket"),)
         if self.keep_replaced_days is not None:
             reason = f"applies to a new bucket only; remove it, and configure bucket {self.bucket} itself"
@@ -67,7 +68,7 @@ class S3(S3Settings):
 
     def _keys(self, args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
         if self.kms_key and (region := self.region or cluster.catalog_region):
-            yield from kms_key.elsewhere(self.kms_key, region, "kmsKey")
+            yield from aws.elsewhere(self.kms_key, region, "kmsKey")
         mirrored = args.mirror is not None and args.mirror.to.region is not None
         if self.bucket and mirrored:
             return  # reported by another check
@@ -77,7 +78,7 @@ class S3(S3Settings):
             )
             yield Problem(("backend", "mirrorKmsKey"), reason)
         else:
-            yield from kms_key.of_mirror(args, cluster, self.kms_key, self.mirror_kms_key)
+            yield from aws.mirror_key_problems(args, cluster, self.kms_key, self.mirror_kms_key)
 
     @classmethod
     def check_together(cls, volumes: Mapping[str, VolumeSettings], cluster: ClusterArgs) -> Iterator[Problem]:

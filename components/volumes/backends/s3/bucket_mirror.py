@@ -3,8 +3,9 @@
 import pulumi
 import pulumi_aws as aws
 
-from components.clusters.eks import names, roles
+from components.clusters.eks import roles
 from components.clusters.eks.context import Context
+from components.clusters.eks.native import short_name
 from components.volumes.backends.s3 import bucket
 from components.volumes.backends.s3.bucket import Bucket
 from components.volumes.backends.s3.settings import S3Settings
@@ -24,7 +25,7 @@ def mirror(
     opts: pulumi.ResourceOptions,
 ) -> None:
     """Create the copy and the replication. If `mirror` is removed, replication ends and the copy is kept."""
-    key = f"{names.of(name)}-mirror"
+    key = f"{short_name(name)}-mirror"
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=opts.provider)
     stays = pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(retain_on_delete=True))
     copy = bucket.make(

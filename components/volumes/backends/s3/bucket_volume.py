@@ -7,14 +7,13 @@ import pulumi_aws as aws
 import pulumi_kubernetes as k8s
 
 from components.base import pod_security, quantities
-from components.clusters.eks import addons, names
-from components.clusters.eks.native import Native
+from components.clusters.eks import addons
+from components.clusters.eks.native import Native, short_name
 from components.volumes import static
 from components.volumes.backend import Request
-from components.volumes.backends.s3 import bucket, bucket_mirror
+from components.volumes.backends.s3 import bucket, bucket_mirror, bucket_rights
 from components.volumes.backends.s3.settings import S3Settings
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import bucket_rights
 
 
 def driver(native: Native) -> Sequence[pulumi.Resource]:
@@ -57,7 +56,7 @@ def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOpt
     context = request.cluster.native.context
     asked = request.args.mirror
     made = bucket.make(
-        names.of(name),
+        short_name(name),
         name,
         kept,
         kms_key=args.kms_key,

@@ -12,7 +12,7 @@ import pytest
 
 from components import catalog
 from components.clusters.aks import Aks, pool_properties
-from components.clusters.aks.pool_name import pool_name
+from components.clusters.aks.pool_properties import pool_name
 from components.clusters.aks.zones import zones_of
 from components.node_groups.cluster_properties import ClusterProperties
 from components.node_groups.resolve import resolve

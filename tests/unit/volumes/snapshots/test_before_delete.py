@@ -9,8 +9,8 @@ import pulumi
 import pytest
 
 from components.volumes.backends import embedded
-from components.volumes.snapshots import before_delete, cluster_snapshots
-from components.volumes.snapshots.cluster_snapshots import Snapshots, class_that_retains
+from components.volumes.snapshots import before_delete
+from components.volumes.snapshots.before_delete import Snapshots, class_that_retains
 from core.errors import UNREACHABLE, ApiError
 from core.kube import Kube
 from tests.support.rendering import Registered, run
@@ -148,7 +148,7 @@ def test_a_cluster_that_cannot_be_asked_is_no_reason_to_delete_and_the_way_out_i
 
 def test_a_cluster_that_is_not_known_is_not_the_one_of_kubectl() -> None:
     with pytest.raises(RuntimeError, match="its cluster is not known"):
-        cluster_snapshots.of(None, None)
+        before_delete.snapshots_of(None, None)
 
 
 def test_the_class_has_what_the_drivers_own_class_says() -> None:

@@ -1,4 +1,4 @@
-"""Customer-managed KMS keys of volumes on AWS."""
+"""Regions and customer-managed KMS keys in settings of volumes on AWS, and of their mirrors."""
 
 import re
 from collections.abc import Iterator
@@ -6,10 +6,32 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
+from components import catalog
 from components.base.model import refuse
-from components.base.problems import Problem
+from components.base.problems import Key, Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
+
+_MIRROR = ("mirror", "to", "region")
+
+
+def region_problems(region: str, path: Key) -> Iterator[Problem]:
+    """A region that AWS does not have."""
+    known = catalog.regions("eks")
+    if known and region not in known:
+        yield Problem(
+            path, f"unknown region {region!r}; choose one of {', '.join(sorted(known))}{did_you_mean(region, known)}"
+        )
+
+
+def mirror_region_problems(args: VolumeSettings, cluster: ClusterArgs) -> Iterator[Problem]:
+    """Problems of a mirror's region. Paths are relative to the volume."""
+    region = args.mirror.to.region if args.mirror else None
+    if region and region == cluster.catalog_region:
+        yield Problem(_MIRROR, f"{region} is the region of the volume itself; choose another region")
+    elif region:
+        yield from region_problems(region, _MIRROR)
+
 
 _ARN = re.compile(r"arn:aws[a-z-]*:kms:([a-z0-9-]+):\d{12}:key/[A-Za-z0-9-]+")
 
@@ -25,13 +47,13 @@ KmsKey = Annotated[str, AfterValidator(_arn)]
 """ARN of a KMS key."""
 
 
-def find_problems(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
+def key_problems(key: KmsKey | None, cluster: ClusterArgs) -> Iterator[Problem]:
     """Problem of a key in another region than the volume. Paths are relative to the volume."""
     if key and cluster.catalog_region:
         yield from elsewhere(key, cluster.catalog_region, "kmsKey")
 
 
-def of_mirror(
+def mirror_key_problems(
     args: VolumeSettings, cluster: ClusterArgs, key: KmsKey | None, copy_key: KmsKey | None
 ) -> Iterator[Problem]:
     """Problems of the key of a copy in another region. Paths are relative to the volume."""

@@ -1,20 +1,34 @@
-"""Checks of a mirror's region on Google Cloud, and of the keys of the volume and its copy."""
+"""Customer-managed Cloud KMS keys of volumes on Google Cloud, and the region of a mirror."""
 
+import re
 from collections.abc import Iterator
 
 from components import catalog
 from components.base.problems import Problem, did_you_mean
 from components.clusters.settings import ClusterArgs
 from components.volumes.base_settings import VolumeSettings
-from components.volumes.clouds import google_key
+
+_KEY = re.compile(r"projects/[^/]+/locations/([^/]+)/keyRings/[^/]+/cryptoKeys/[^/]+")
 
 
-def find_problems(
+def key_problems(key: str, setting: str, region: str) -> Iterator[Problem]:
+    """Problem of an invalid key, or of one in another region than the data. Paths are relative to the volume."""
+    match = _KEY.fullmatch(key)
+    if match is None:
+        remedy = f"use projects/PROJECT/locations/{region}/keyRings/RING/cryptoKeys/KEY"
+        yield Problem(("backend", setting), f"{key!r} is not the id of a Cloud KMS key; {remedy}")
+    elif match[1] != region:
+        yield Problem(
+            ("backend", setting), f"the key is in {match[1]}, but the data is in {region}; use a key of {region}"
+        )
+
+
+def mirror_problems(
     args: VolumeSettings, cluster: ClusterArgs, *, key: str | None, copy_key: str | None
 ) -> Iterator[Problem]:
     """Problems of the region and of both keys. Paths are relative to the volume."""
     if key and cluster.catalog_region:
-        yield from google_key.find_problems(key, "kmsKey", cluster.catalog_region)
+        yield from key_problems(key, "kmsKey", cluster.catalog_region)
     region = args.mirror.to.region if args.mirror else None
     if region is None:
         if copy_key:
@@ -30,7 +44,7 @@ def find_problems(
             ("mirror", "to", "region"), f"unknown region {region!r}; choose one of {', '.join(sorted(regions))}{near}"
         )
     elif copy_key:
-        yield from google_key.find_problems(copy_key, "mirrorKmsKey", region)
+        yield from key_problems(copy_key, "mirrorKmsKey", region)
     elif key:
         # Refused, because the copy would silently use a Google-managed key.
         reason = f"missing, but kmsKey is set and works in its own region only; set a key for the copy in {region}"

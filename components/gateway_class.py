@@ -1,3 +1,0 @@
-"""The GatewayClass of the Traefik that a stack installs."""
-
-GATEWAY_CLASS = "traefik"
