@@ -96,7 +96,7 @@ class ElectedLeader(Leader):
         self.lease.server = replace(given, seconds=self.timing.answer_timeout)
 
     def begin(self) -> None:
-        """Wait until this pod holds the Lease, and keep it until the process ends. For the main thread."""
+        """Waits until this pod holds the Lease, and keeps it until the process ends. For the main thread."""
         signal.signal(signal.SIGTERM, lambda *_: self._stops.set())
         self._take()
         self._reconciled_at, self._succeeded_at = self.lease.clock(), self.lease.now()
@@ -203,7 +203,7 @@ class ElectedLeader(Leader):
 
 
 def wait_to_lead(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Leader:
-    """Wait until this process leads. Without a Lease in its environment, it leads at once.
+    """Waits until this process leads. Without a Lease in its environment, it leads at once.
 
     `watch`: called between two tries to take the Lease. It may read, and change nothing.
     """

@@ -57,7 +57,7 @@ class ConfigMapState:
         return str((found.get("data") or {}).get(self.key, ""))
 
     def write(self, text: str) -> None:
-        """Write the state. Raises OSError if another controller, which is then in charge, has changed it since."""
+        """Writes the state. Raises OSError if another controller, which is then in charge, has changed it since."""
         body = {"metadata": {"resourceVersion": self._version}, "data": {self.key: text}}
         self._version = self.server.send("PATCH", self._path, body)["metadata"]["resourceVersion"]
 

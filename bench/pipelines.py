@@ -118,7 +118,7 @@ class Deployed:
         return self.run(commit) or {}
 
     def made(self, commit: str, stage: str, seconds: float) -> None:
-        """Wait until the run that begins with a commit has committed what a stage makes."""
+        """Waits until the run that begins with a commit has committed what a stage makes."""
 
         def is_made() -> bool:
             steps = nodes(self.run(commit) or {}).values()

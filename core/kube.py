@@ -152,11 +152,11 @@ class Kube:
             time.sleep(_RETRY_SECONDS)
 
     def patch(self, path: str, patch: Any, content_type: str = MERGE_PATCH) -> Object:
-        """Change one object; the object as it is then."""
+        """Changes one object; the object as it is then."""
         return self.json("PATCH", path, body=patch, content_type=content_type, subject=f"PATCH {path}")
 
     def delete(self, path: str, **query: str) -> None:
-        """Delete one object; no error if it does not exist."""
+        """Deletes one object; no error if it does not exist."""
         try:
             self.request("DELETE", path, query, subject=f"DELETE {path}")
         except ApiError as error:

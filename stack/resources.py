@@ -37,7 +37,7 @@ from workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
-    """Create the stack's resources and return its outputs. Notes appear as warnings of the preview or update."""
+    """Creates the stack's resources and returns its outputs. Notes appear as warnings of the preview or update."""
     config = resolved.config
     encrypted.keep(resolved.secret_words)
     for note in checks.notes(resolved):

@@ -40,7 +40,7 @@ def snapshot_directory(info: Any) -> str:
 
 
 def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -> str:
-    """Register the directory for mirroring, take a snapshot for the mirror to send, delete the oldest beyond `keep`.
+    """Registers the directory for mirroring, takes a snapshot for the mirror to send, deletes the oldest beyond `keep`.
 
     Returns the directory. Every step can be repeated, so the next run completes one that was interrupted.
     """

@@ -37,7 +37,7 @@ class Evictions:
     _slow_at: float | None = None
 
     def reconcile(self, nodes: Mapping[str, Node], lost: Collection[str], now: float) -> None:
-        """Act on all nodes once. Nodes that are `lost` answer no eviction."""
+        """Acts on all nodes once. Nodes that are `lost` answer no eviction."""
         self._reported = {uid: at for uid, at in self._reported.items() if now - at < _REPORTED_SECONDS}
         reached = {name: node for name, node in nodes.items() if name not in lost}
         for name, node in reached.items():
@@ -56,7 +56,7 @@ class Evictions:
         return self._slow_at is None or now - self._slow_at >= _SLOW_SECONDS
 
     def _leave(self, name: str, node: Node, now: float) -> None:
-        """Evict all pods, and keep new ones off the node."""
+        """Evicts all pods, and keeps new ones off the node."""
         if node.announced and not node.has(leaving.TAINT):
             self.cluster.taint(name, node, leaving.TAINT, node.announced.words)
         for pod in self.cluster.pods(name):
@@ -107,7 +107,7 @@ class Evictions:
             self._move(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
 
     def _report_evicted(self, pod: Pod, name: str, node: Node, now: float) -> None:
-        """Report a pod that somebody else evicts."""
+        """Reports a pod that somebody else evicts."""
         if node.announced and is_evicted(pod) and not stays(pod):
             self._report(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
 

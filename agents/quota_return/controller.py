@@ -18,7 +18,7 @@ from agents.quota_return.state import Delays
 def reconcile(
     server: ApiServer, namespaces: Sequence[str], now: datetime, delays: Delays, *, nodes_are_added: bool = True
 ) -> None:
-    """Check all Workloads once. Their annotations hold the state."""
+    """Checks all Workloads once. Their annotations hold the state."""
     found = _list_workloads(server, namespaces)
     late: dict[str, list[Object]] = {}
     for namespace, workloads in found.items():
@@ -89,5 +89,5 @@ def _patch(server: ApiServer, workload: Object, change: Object) -> None:
 
 
 def print_error(line: str) -> None:
-    """Print a line to stderr."""
+    """Prints a line to stderr."""
     print(line, file=sys.stderr, flush=True)

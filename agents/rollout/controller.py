@@ -64,7 +64,7 @@ class Controller:
         self._reporter = DecisionReporter(self.cluster.create_event, self.log)
 
     def reconcile(self) -> None:
-        """Make at most one decision, and apply it. Raises OSError if the cluster does not answer."""
+        """Makes at most one decision, and applies it. Raises OSError if the cluster does not answer."""
         state = self.cluster.read_state()
         found = self.cluster.list_pods()
         observed = self._observe(state, found)
@@ -129,7 +129,7 @@ class Controller:
         return made
 
     def _measure_accuracy(self, file: Path, server: Server, candidate: int) -> None:
-        """Measure the accuracy. Without an answer, the gate waits until the deadline, and tries less and less often."""
+        """Measures the accuracy. Without an answer, the gate waits until the deadline and tries less and less often."""
         try:
             self._accuracy[candidate] = metrics.accuracy(file, server, candidate)
         except (OSError, ValueError) as error:

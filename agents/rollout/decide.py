@@ -95,7 +95,7 @@ def _decide(rollout: Rollout, state: RolloutState, observed: Observed) -> Rollou
 
 
 def _without_returned(state: RolloutState, observed: Observed) -> RolloutState:
-    """Forget reports of versions that are back on the volume: if one vanishes again, it is reported again."""
+    """Forgets reports of versions that are back on the volume: if one vanishes again, it is reported again."""
     reported = {
         version: why
         for version, why in state.reported.items()

@@ -91,7 +91,7 @@ def record_path(folder: Path, server: str) -> Path:
 
 
 def append_to_record(file: Path, decisions: Sequence[RolloutDecision]) -> None:
-    """Append the decisions that the record does not have, whole lines at a time. Raises OSError."""
+    """Appends the decisions that the record does not have, whole lines at a time. Raises OSError."""
     lines = file.read_text().splitlines() if file.exists() else []
     known = {number for line in lines if (number := _number(line)) is not None}
     if missing := [each for each in decisions if each.number not in known]:

@@ -28,7 +28,7 @@ def name_and_reason(volume: str, job: str, now: datetime) -> tuple[str, str]:
 
 
 def run(snapshots: VolumeSnapshots, arguments: argparse.Namespace, job: str) -> None:
-    """Take a snapshot, wait until it is ready, then delete expired ones. SystemExit if too many are still not ready."""
+    """Takes a snapshot, waits until it is ready, deletes expired ones. SystemExit if too many are still not ready."""
     name, reason = name_and_reason(arguments.volume, job, datetime.now(UTC))
     if reason == SCHEDULE:
         _check_driver(snapshots.taken_on_schedule(arguments.volume), name, arguments.keep)

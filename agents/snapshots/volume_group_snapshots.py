@@ -22,7 +22,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
     """The VolumeGroupSnapshots of a namespace. A group's name stands where a volume's would."""
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
-        """Create a snapshot of every claim with the group's label."""
+        """Creates a snapshot of every claim with the group's label."""
         labels = {manifest.VOLUME_GROUP: volume, manifest.REASON: reason, **manifest.PART_OF}
         wanted = {
             "apiVersion": f"{API_GROUP}/v1",
@@ -40,7 +40,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         return is_ready(self.server.send("GET", f"{self._groups}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
-        """Label the snapshots that the controller created: their names do not tell the volume."""
+        """Labels the snapshots that the controller created: their names do not tell the volume."""
         for member in self._members(name):
             source = member["spec"]["source"].get("persistentVolumeClaimName")
             labels = {
@@ -63,7 +63,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         return bool(names) and any(member["metadata"]["name"] in names for member in self._members(old.name))
 
     def delete(self, old: Snapshot) -> None:
-        """Delete a group's snapshot and its bytes: first every content gets the policy `Delete`."""
+        """Deletes a group's snapshot and its bytes: first every content gets the policy `Delete`."""
         for member in self._members(old.name):
             self._release(member)
         if old.content:

@@ -25,7 +25,7 @@ class VolumeSnapshots:
     server: ApiServer = field(default_factory=ApiServer)
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
-        """Create a snapshot. An existing one of this name is the same snapshot."""
+        """Creates a snapshot. An existing one of this name is the same snapshot."""
         self._create(self._snapshots, manifest.snapshot(name, volume, snapshot_class, reason))
 
     def is_ready(self, name: str) -> bool:
@@ -33,7 +33,7 @@ class VolumeSnapshots:
         return is_ready(self.server.send("GET", f"{self._snapshots}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
-        """Complete a snapshot that is ready."""
+        """Completes a snapshot that is ready."""
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The volume's scheduled snapshots, without those that are being deleted."""
@@ -46,7 +46,7 @@ class VolumeSnapshots:
         return old.name in names
 
     def delete(self, old: Snapshot) -> None:
-        """Delete a snapshot and its bytes, which the class retains until the content says `Delete`."""
+        """Deletes a snapshot and its bytes, which the class retains until the content says `Delete`."""
         if old.content:
             with tolerate(NOT_FOUND):
                 self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", DELETE_CONTENT)

@@ -21,7 +21,7 @@ _TOGETHER_SECONDS = 0.05
 
 
 def main(namespace: str, pipeline: str) -> None:
-    """Reconcile until the process is killed, which is safe at any moment."""
+    """Reconciles until the process is killed, which is safe at any moment."""
     leader = leader_election.wait_to_lead()
     cluster = Cluster(leader.server, namespace, pipeline)
     with ThreadPoolExecutor(_AT_ONCE) as pool, ThreadPoolExecutor(1) as watch:

@@ -22,7 +22,7 @@ _TOGETHER_SECONDS = 0.2
 
 
 def main(file: str, journal_file: str, namespace: str, name: str) -> None:
-    """Reconcile until the process is killed, which is safe at any moment, or until the sweep ends the process.
+    """Reconciles until the process is killed, which is safe at any moment, or until the sweep ends the process.
 
     Raises TakenOver once another controller runs the sweep.
     """

@@ -57,12 +57,12 @@ class Cluster:
         return sorted(each["metadata"]["name"] for each in found)
 
     def create(self, workflow: Mapping[str, Any]) -> None:
-        """Create a run unless it exists."""
+        """Creates a run unless it exists."""
         with tolerate(CONFLICT):
             self.server.send("POST", f"{self._argo}/workflows?fieldManager={MANAGER}", workflow)
 
     def create_event(self, decision: TriggerDecision) -> None:
-        """Create the decision's Event, unless it exists."""
+        """Creates the decision's Event, unless it exists."""
         made = events.event(
             {"name": f"{self.pipeline}.triggers-{decision.number}", "namespace": self.namespace},
             {"apiVersion": API, "kind": "WorkflowTemplate", "name": self.pipeline, "namespace": self.namespace},

@@ -20,7 +20,7 @@ _LABELS = {
 
 
 def reconcile(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
-    """Bring the usage of each namespace up to date. `home`: the namespace that has the ConfigMaps.
+    """Brings the usage of each namespace up to date. `home`: the namespace that has the ConfigMaps.
 
     Raises OSError if all are refused.
     """

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
-    """Delete the JobSet of a job that has not ended, and say what stays. A UserError if it has ended."""
+    """Deletes the JobSet of a job that has not ended, and says what stays. A UserError if it has ended."""
     from cli.access import Access
     from cli.training_jobs import find, jobset_api
     from core.errors import UserError
@@ -48,7 +48,7 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
 
 
 def delete(access: Access, job_set: Object) -> None:
-    """Delete the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
+    """Deletes the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
     from cli.training_jobs import cancelled, jobset_api
     from core.errors import UserError
 

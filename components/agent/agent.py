@@ -69,7 +69,7 @@ class Agent:
         resource_name: str | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        """Create what the pods share.
+        """Creates what the pods share.
 
         `program`: a folder of `agents/`. `name`: of the shared objects; `resource_name` is Pulumi's, the same by
         default. `component`: the label that selects the pods. Without `rights` the pods have no token; without `egress`
@@ -148,7 +148,7 @@ class Agent:
         needed: Sequence[pulumi.Resource] = (),
         replicas: int = 1,
     ) -> "k8s.apps.v1.Deployment":
-        """Run the pod at all times. It gets little time to stop: its state must be in the cluster.
+        """Runs the pod at all times. It gets little time to stop: its state must be in the cluster.
 
         `replicas`: how many pods, on different nodes if several can have them. Of a leased agent, one acts.
         """
@@ -185,7 +185,7 @@ class Agent:
         seconds: int,
         opts: pulumi.ResourceOptions,
     ) -> "k8s.batch.v1.CronJob":
-        """Run a pod on a schedule, in UTC. A failed run is retried twice, and a retry must accept what is done already.
+        """Runs a pod on a schedule, in UTC. A failed run is retried twice; a retry must accept what is done already.
 
         `name`: of the CronJob in the cluster. `subject`: its label `name`. `seconds`: the limit of a run.
         """
@@ -218,7 +218,7 @@ class Agent:
         pod_labels: Mapping[str, str],
         needed: Sequence[pulumi.Resource],
     ) -> "k8s.batch.v1.Job":
-        """Run a pod once. A Job is immutable: a new `name` runs it again."""
+        """Runs a pod once. A Job is immutable: a new `name` runs it again."""
         return k8s.batch.v1.Job(
             self._resource_name,
             metadata=self._metadata(name),

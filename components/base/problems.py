@@ -71,7 +71,7 @@ def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
 
 
 def stop(problems: Iterable[Problem | str]) -> None:
-    """End the program with every problem, a line each; return when there is none. Pulumi exits with 1, no traceback."""
+    """Ends the program with every problem, a line each; returns if there is none. Pulumi exits with 1, no traceback."""
     lines = dict.fromkeys(str(problem) for problem in problems)
     if lines:
         raise pulumi.RunError("\n".join(lines))
@@ -167,13 +167,13 @@ class KeySet:
             self.add(key)
 
     def add(self, key: Key) -> None:
-        """Add a key once."""
+        """Adds a key once."""
         self._keys[key] += 1
         for length in range(len(key) + 1):
             self._inside[key[:length]] += 1
 
     def remove(self, key: Key) -> None:
-        """Remove a key that was added, once."""
+        """Removes a key that was added, once."""
         self._keys[key] -= 1
         for length in range(len(key) + 1):
             self._inside[key[:length]] -= 1

@@ -27,7 +27,7 @@ _WINDOW = "1h"
 def declare(
     queues: Sequence[str], namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> pulumi.Resource:
-    """Create the dashboard as a ConfigMap. `namespaces`: those with LocalQueues of the stack."""
+    """Creates the dashboard as a ConfigMap. `namespaces`: those with LocalQueues of the stack."""
     return config_map("queues", of(namespace.plain_name, queues, namespaces), namespace, opts)
 
 

@@ -96,5 +96,5 @@ class StreamBroker(Variant, family=True):
         raise NotImplementedError
 
     def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
-        """Create the stream's resources, as children."""
+        """Creates the stream's resources, as children."""
         raise NotImplementedError

@@ -23,7 +23,7 @@ def volumes_of(
     datasets: Mapping[str, Mapping[str, str]],
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Volume]:
-    """Create the volumes of a stack and what they share. A clone is created after its origin.
+    """Creates the volumes of a stack and what they share. A clone is created after its origin.
 
     `movers`: what mirrors depend on, which is VolSync if the stack installs it. `datasets`: folders by volume and name.
     """

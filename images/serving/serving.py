@@ -60,7 +60,7 @@ class Serving:
         return cls(Models(loading), metrics, path)
 
     def begin(self, asked: flags.Flags, stop: threading.Event) -> None:
-        """Load the models, and follow their folders and the model config file."""
+        """Loads the models, and follows their folders and the model config file."""
         if file := asked.model_config_file:
             try:
                 served = configuration.read(file.read_text())

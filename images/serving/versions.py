@@ -97,7 +97,7 @@ class Versions:
         return self._labels[wanted.label]
 
     def change(self, served: Served) -> None:
-        """Serve other versions, or the same with other labels. A Refusal if a label's version is not available."""
+        """Serves other versions, or the same with other labels. A Refusal if a label's version is not available."""
         self.served = served
         self.poll()
         self._label(served.labels)
@@ -119,7 +119,7 @@ class Versions:
         self._labels = dict(labels)
 
     def poll(self) -> None:
-        """Load and unload versions according to the folder and the policy."""
+        """Loads and unloads versions according to the folder and the policy."""
         with self._polling:
             self._poll()
 
@@ -147,7 +147,7 @@ class Versions:
             log.info("no longer serving %s version %d", self.served.name, number)
 
     def unload(self) -> None:
-        """Serve nothing more."""
+        """Serves nothing more."""
         with self._polling:
             for number in self._serving:
                 self._statuses[number] = Status(State.END)

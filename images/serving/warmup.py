@@ -17,7 +17,7 @@ _MOST = 1000
 
 
 def run(version: Version, folder: Path) -> int:
-    """Answer them all; returns how many. Raises what a request raises, so that the version is not served."""
+    """Answers them all; returns how many. Raises what a request raises, so that the version is not served."""
     count = 0
     for record in _records(folder / _FILE):
         log = prediction_log_pb2.PredictionLog.FromString(record)

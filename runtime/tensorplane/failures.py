@@ -79,7 +79,7 @@ class Failures:
         self._path = folder / f"failure-{pod}.json"
 
     def count(self, failure: Failure) -> int:
-        """Record the failure, and return how often it has come in a row.
+        """Records the failure, and returns how often it has come in a row.
 
         1 if the folder cannot be written: without a record, restarts decide.
         """
@@ -95,7 +95,7 @@ class Failures:
         return times
 
     def forget(self) -> None:
-        """Forget them, because the command has succeeded."""
+        """Forgets them, because the command has succeeded."""
         with contextlib.suppress(OSError):
             self._path.unlink()
 

@@ -86,13 +86,13 @@ class _Launcher:
                 self._child.kill()  # it could not answer before its peers do, and nothing is lost
 
     def end(self, number: int) -> None:
-        """End the command that runs, as if the pod was asked to stop."""
+        """Ends the command that runs, as if the pod was asked to stop."""
         self.stopped = True
         if self._child:
             self._child.send_signal(number)
 
     def run(self, command: Sequence[str], steps: Path) -> Outcome:
-        """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
+        """Runs the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
         try:
             return self._without_gpus(command[0]) or self._run(command, steps)
         except OSError as error:
@@ -103,11 +103,11 @@ class _Launcher:
             return Outcome(EXIT_SAME, Reason(line.encode()), early=BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
-        """Run a command to its end. Returns its exit code and why it failed."""
+        """Runs a command to its end. Returns its exit code and why it failed."""
         return self._to_its_end(self._start(command, environment))
 
     def say(self, line: str) -> None:
-        """Print a line, which is kept as those of the command are."""
+        """Prints a line, which is kept as those of the command are."""
         _say(line)
         self._volume_log.write(f"tensorplane: {line}\n".encode())
 
@@ -126,7 +126,7 @@ class _Launcher:
         return code if code >= 0 else 128 - code, Reason.of(bytes(tail))
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
+        """Starts a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
         pipe = subprocess.PIPE
         child = self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0, **options)
         if self.stopped:
@@ -151,13 +151,13 @@ class _Launcher:
         return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
 
     def close(self, *, succeeded: bool) -> None:
-        """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
+        """Completes what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
         if succeeded:
             self._volume_log.write(SUCCEEDED)
         self._volume_log.close()
 
     def _relay(self, stream: IO[bytes], to: TextIO, tail: bytearray) -> None:
-        """Pass on what the command prints, and keep it; `tail`: its end."""
+        """Passes on what the command prints, and keeps it; `tail`: its end."""
         while chunk := stream.read(65536):
             to.buffer.write(chunk)
             to.buffer.flush()
@@ -235,7 +235,7 @@ def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:
 
 
 def _bar_former_gangs(then: OnSuccess | None) -> None:
-    """Keep what a gang before this one has not published yet from being published, as far as the settings say where.
+    """Keeps what a gang before this one has not published yet from being published, as far as the settings say where.
 
     Raises TakenOver if another gang has started meanwhile.
     """
@@ -260,7 +260,7 @@ def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callab
 
 
 def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
-    """Do what follows the command's success. EXIT_SAME if that fails: a restart would not help, and may train again."""
+    """Does what follows the command's success. EXIT_SAME if that fails: a restart does not help and may train again."""
     if then is None:
         return 0
     fault = ""
@@ -279,7 +279,7 @@ def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
 
 
 def _fault(launcher: _Launcher, then: OnSuccess) -> str:
-    """Do it once. Returns why it failed; empty if it did not."""
+    """Does it once. Returns why it failed; empty if it did not."""
     try:
         if then.command:
             code, reason = launcher.execute(then.command, then.environment())
@@ -346,7 +346,7 @@ def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outco
 
 
 def _leave() -> None:
-    """Leave what the job has published in the first pod's status."""
+    """Leaves what the job has published in the first pod's status."""
     if "MODEL_DIR" in os.environ and os.environ.get(INDEX, "0") == "0":
         termination_message.write(Path(os.environ["MODEL_DIR"]), lineage.run())
 

@@ -41,7 +41,7 @@ class Loop:
         self._advance = tf.function(self._steps)
 
     def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpointer, stop: StopRequest) -> None:
-        """Train, and return after the last step with its checkpoint saved. On SIGTERM: save, then SystemExit."""
+        """Trains, and returns after the last step with its checkpoint saved. On SIGTERM: saves, then SystemExit."""
         if self._place.servers:
             from tensorplane.parameter_server import training
 
@@ -93,7 +93,7 @@ class Loop:
 
 
 def _delete_later(iterators: list[Any]) -> None:
-    """Delete iterators without waiting for their end, as long as the program has something else to do.
+    """Deletes iterators without waiting for their end, as long as the program has something else to do.
 
     TensorFlow can miss that a pipeline's tuner is cancelled. The deletion then lasts until the tuner next wakes: about
     as long as the iterator has existed, at most a minute. The program's end waits for this thread: one that is inside

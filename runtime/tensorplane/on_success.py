@@ -54,7 +54,7 @@ class OnSuccess:
         return found
 
     def publish(self, environment: Mapping[str, str] = os.environ) -> int:
-        """Publish the newest version in MODEL_DIR, and return its number in the other folder.
+        """Publishes the newest version in MODEL_DIR, and returns its number in the other folder.
 
         Raises NoVersion if there is none, and UsageError if it is another run's.
         """

@@ -21,7 +21,7 @@ _FACTS = ("run", "code", "image", "data", "steps", "metrics")
 
 
 def write(base: Path, run: str | None, message: Path = MESSAGE) -> None:
-    """Write the newest version below `base` and its lineage, if `run` has published it."""
+    """Writes the newest version below `base` and its lineage, if `run` has published it."""
     facts = _facts(base, run)
     if not facts:
         return

@@ -49,7 +49,7 @@ class Pods:
 
     @classmethod
     def of(cls, serving: Serving, image: pulumi.Output[Any]) -> "Pods":
-        """Create what the pods need."""
+        """Creates what the pods need."""
         owner, platform, files = serving.owner, serving.platform, serving.files
         needed = [
             owner.service_account(),
@@ -61,14 +61,14 @@ class Pods:
         return cls(serving, image, needed)
 
     def stable(self) -> "k8s.apps.v1.Deployment":
-        """Create the Deployment of all pods, of a canary's others."""
+        """Creates the Deployment of all pods, of a canary's others."""
         args = self.serving.args
         replicas = max(1, args.scaling.min) if args.scaling else args.replicas
         pod_labels = STABLE_LABELS if args.tried_by_route else {}
         return self._deployment(_Track(self.serving.owner.name, replicas, self.serving.files, {}, pod_labels))
 
     def try_versions(self, stable: "k8s.apps.v1.Deployment", routes: Sequence[pulumi.Resource]) -> None:
-        """Create the canary with its model config file, and the controller that writes both files and scales both
+        """Creates the canary with its model config file, and the controller that writes both files and scales both
         Deployments. `routes`: what it divides requests with. Does nothing for a server without a canary."""
         serving, owner, files = self.serving, self.serving.owner, self.serving.files
         if serving.rollout is None or files is None:

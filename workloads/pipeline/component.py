@@ -263,8 +263,8 @@ def _of_jobs(pipeline: Owner, args: PipelineArgs) -> Iterator[pulumi.Resource]:
 
 
 def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
-    """Stop where variables are encrypted: they would be readable in the WorkflowTemplate, and those of a program in the
-    provenance of each version, too, which stays."""
+    """Stops where variables are encrypted: they would be readable in the WorkflowTemplate, and those of a program in
+    the provenance of each version, too, which stays."""
     found = []
     for name, stage in args.stages.items():
         where = (*at, "stages", name)

@@ -145,25 +145,25 @@ class Owner:
         )
 
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow traffic between the pods."""
+        """Allows traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))
 
     def allow_egress(self, destinations: Sequence[Destination]) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to these addresses."""
+        """Allows connections of the pods to these addresses."""
         return self._policy(objects.allow_egress(self.identity, destinations))
 
     def allow_clients(
         self, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
     ) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
+        """Allows clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
         return self._policy(objects.allow_clients(self.identity, ports, sources))
 
     def allow_servers(self, servers: Sequence[str], port: int) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to those of other workloads."""
+        """Allows connections of the pods to those of other workloads."""
         return self._policy(objects.allow_servers(self.identity, servers, port))
 
     def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to Kubernetes' API server."""
+        """Allows connections of the pods to Kubernetes' API server."""
         return self._policy(objects.allow_api_server(self.identity))
 
     def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":

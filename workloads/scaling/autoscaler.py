@@ -11,7 +11,7 @@ from workloads.scorer.settings import LagScalingArgs
 
 
 def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, needed: list[pulumi.Resource]) -> None:
-    """Create the autoscaler. `prometheus`: URL of the server with the metrics; `needed`: the Deployment, and the
+    """Creates the autoscaler. `prometheus`: URL of the server with the metrics; `needed`: the Deployment, and the
     controllers that the stack installs."""
     if scaling.by_metrics:
         custom(owner, manifests.by_metrics(owner.identity, scaling, prometheus), needed)
@@ -22,7 +22,7 @@ def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, needed: list[pu
 
 
 def declare_by_lag(owner: Owner, scaling: LagScalingArgs, lag: manifests.Lag, needed: list[pulumi.Resource]) -> None:
-    """Create the autoscaler of a scorer, as `declare` does for a server."""
+    """Creates the autoscaler of a scorer, as `declare` does for a server."""
     if username := manifests.username(owner.identity, lag):
         needed = [*needed, owner.config_map(username)]
     for made in manifests.by_lag(owner.identity, scaling, lag):

@@ -99,7 +99,7 @@ _RESTART_GANG: Mapping[str, Any] = {
 
 
 def _restart_pod(max_restarts: int) -> dict[str, Any]:
-    """Replace a failed pod with the same index and name; the other pods continue."""
+    """Replaces a failed pod with the same index and name; the other pods continue."""
     return {
         "backoffLimitPerIndex": max_restarts,
         # A pod that keeps failing restarts the gang. By default, its Job would wait for the other pods, which may only

@@ -90,7 +90,7 @@ def _stays(path: str, target: str) -> bool:
 
 
 def send(place: str, wanted: Iterable[Mapping[str, Any]], out: Any) -> None:
-    """Write these entries of a place as a tar stream."""
+    """Writes these entries of a place as a tar stream."""
     with tarfile.open(fileobj=out, mode="w|", bufsize=CHUNK) as tar:
         tar.copybufsize = CHUNK  # type: ignore[attr-defined]  # an argument of `open`, which mypy does not know
         for each in wanted:
@@ -120,7 +120,7 @@ def _send_file(tar: tarfile.TarFile, member: tarfile.TarInfo, place: str) -> Non
 
 
 def receive(root: str, path: str, stream: Any, done: Callable[[str], None] = lambda _: None) -> None:
-    """Write what a tar stream has to `path` below `root`. `done` is called with the name of each complete file."""
+    """Writes what a tar stream has to `path` below `root`. `done` is called with the name of each complete file."""
     with contextlib.closing(_Folders(root)) as folders, tarfile.open(fileobj=stream, mode="r|", bufsize=CHUNK) as tar:
         for member in tar:
             whole = posixpath.normpath(posixpath.join(path, member.name))

@@ -64,7 +64,7 @@ def run(
 
 @contextlib.contextmanager
 def _in_browser(url: str) -> Iterator[None]:
-    """Open the address in a browser. A page leads there: everybody on this machine sees the arguments of processes."""
+    """Opens the address in a browser. A page leads there: everybody on this machine sees the arguments of processes."""
     with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
         page = Path(folder) / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(url)}">')

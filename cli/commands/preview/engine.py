@@ -163,7 +163,7 @@ def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Itera
 
 
 def _compare(settings: StackSettings, target: Target) -> None:
-    """Raise the faults that only the cluster reveals. The engine reports those of the settings."""
+    """Raises the faults that only the cluster reveals. The engine reports those of the settings."""
     file = settings.source()
     if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
         return

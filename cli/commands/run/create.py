@@ -57,7 +57,7 @@ class Submitted:
 
 
 def submit(api: Kube, planned: Planned) -> Submitted:
-    """Create what is missing. Interrupted at any point and run again, it completes the same objects.
+    """Creates what is missing. Interrupted at any point and run again, it completes the same objects.
 
     The JobSet comes first: whatever else exists is deleted with it. Its pods wait for what they mount, which is there a
     moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A UserError

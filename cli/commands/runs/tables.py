@@ -35,7 +35,7 @@ STYLES = {
 
 
 def show(access: Access, pipeline: str | None, console: Console, *, everything: bool, as_json: bool) -> None:
-    """Ask the cluster, and print."""
+    """Asks the cluster, and prints."""
     query = {"labelSelector": f"{NAME}={pipeline}"} if pipeline else {}
     now = datetime.now(UTC)
     found = listing.list_runs(

@@ -71,7 +71,7 @@ def _volumes(objects: VolumeObjects, declared: Collection[str], refresh: str) ->
 
 
 def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
-    """Reserve the volume for its claim, or for one of another name if the claim has another volume now."""
+    """Reserves the volume for its claim, or for one of another name if the claim has another volume now."""
     spec = volume["spec"]
     claim = spec["claimRef"]
     wanted = f"{claim['name']}-before" if in_use else claim["name"]

@@ -66,7 +66,7 @@ def mirrors(
     namespace: Namespace,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Declare all mirrors of a stack that Ceph runs, and what they share."""
+    """Declares all mirrors of a stack that Ceph runs, and what they share."""
     ends = {
         name: (args.backend, args.mirror)
         for name, args in declared.items()

@@ -113,7 +113,7 @@ def mirrors(
     needed: Iterable[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the mirrors of a stack and what they share."""
+    """Creates the mirrors of a stack and what they share."""
     ends = {name: End(name, backends[name], volumes[name]) for name in declared if takes_part(name, declared)}
     if not ends:
         return

@@ -49,7 +49,7 @@ class Snapshots:
         return cast(str, csi["driver"]) if csi else ""
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
-        """Create a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
+        """Creates a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
         listed = self._api.get(_CLASSES)
         if listed is None:
             return False
@@ -72,7 +72,7 @@ class Snapshots:
         return "lost" if _LOST in ((status.get("error") or {}).get("message") or "") else "waiting"
 
     def give_up(self, namespace: str, name: str) -> None:
-        """Delete the snapshot, because Kubernetes keeps the claim while it is pending."""
+        """Deletes the snapshot, because Kubernetes keeps the claim while it is pending."""
         self._api.delete(f"{_snapshots_of(namespace)}/{name}")
 
 

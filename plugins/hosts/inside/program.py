@@ -26,7 +26,7 @@ _ENGINE_ENDED = "resource monitor shut down"
 
 
 def main() -> int:
-    """Configure the SDK, run the program to its end, and report a failure in one message."""
+    """Configures the SDK, runs the program to its end, and reports a failure in one message."""
     request = json.load(sys.stdin)
     here = str(Path(__file__).parent)
     sys.path[:] = [folder for folder in sys.path if folder != here]

@@ -91,7 +91,7 @@ class Checkpointer:
                 )
 
     def restore(self) -> int | None:
-        """Restore the newest checkpoint that all workers can read, and return its step; None if there is none.
+        """Restores the newest checkpoint that all workers can read, and returns its step; None if there is none.
 
         Raises OtherModel if objects have no counterpart in the checkpoint, or the reverse: the program has changed.
         """
@@ -146,7 +146,7 @@ class Checkpointer:
         return step + max(1, (self._next - step) // 2) if self._measured and step == self._last else self._next
 
     def save(self, step: int) -> None:
-        """Save the state of `step`: copy it now, write it on a thread. Raises the error of the former write, if any."""
+        """Saves the state of `step`: copies it now, writes it on a thread. Raises the former write's error, if any."""
         if self._measured:
             self._measured.save_begins(step)
         if self._files is not None:
@@ -182,13 +182,13 @@ class Checkpointer:
         return self._checkpoint
 
     def flush(self) -> None:
-        """Wait until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
+        """Waits until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
         if self._writing:
             writing, self._writing = self._writing, None
             writing.result()
 
     def close(self) -> None:
-        """Flush and end the thread."""
+        """Flushes and ends the thread."""
         try:
             self.flush()
         finally:
@@ -204,7 +204,7 @@ class Checkpointer:
         self._checkpoint.write(str(prefix))
 
     def _take_part(self) -> None:
-        """Read what the chief reads: some variables are collective operations."""
+        """Reads what the chief reads: some variables are collective operations."""
         with tempfile.TemporaryDirectory(prefix="checkpoint-") as scratch:
             self._write_at_once(Path(scratch) / "ckpt")
 
@@ -282,5 +282,5 @@ class Checkpoints(Checkpointer):
         super().__init__(folder, place, keep=keep, asynchronous=False, saved=saved, **state)
 
     def restore(self) -> bool:
-        """Restore the newest checkpoint. False if there is none."""
+        """Restores the newest checkpoint. False if there is none."""
         return super().restore() is not None

@@ -62,7 +62,7 @@ def stamps(folder: Path, settled: int | None) -> dict[str, Stamp]:
 
 
 def _relist(folder: Path, prefix: str, found: dict[str, _Listed]) -> None:
-    """List a folder again, with those that have come to it, and without those that have left it."""
+    """Lists a folder again, with those that have come to it, and without those that have left it."""
     if prefix not in found:  # it has left another one
         return
     before, found[prefix] = found[prefix], _listed(folder, prefix)

@@ -59,7 +59,7 @@ class Index:
         return cls(version, set(stamps))
 
     def write(self, path: Path, parts: Path) -> None:
-        """Write it to a file."""
+        """Writes it to a file."""
         durable.replace(path, _END.join([self.version or "", *sorted(self.stamps)]).encode(), parts)
 
 
@@ -134,7 +134,7 @@ def _readable(place: Path, path: str) -> BinaryIO:
 
 
 def _write_out(source: BinaryIO) -> None:
-    """Write a file that changed lately to the disk: then it gets another time if it changes again."""
+    """Writes a file that changed lately to the disk: then it gets another time if it changes again."""
     about = os.fstat(source.fileno())
     if max(about.st_mtime_ns, about.st_ctime_ns) > time.time_ns() - _UNWRITTEN_NS:
         with contextlib.suppress(OSError):  # nobody can write to it there, such as on a volume that is read-only

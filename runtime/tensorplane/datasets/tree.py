@@ -59,7 +59,7 @@ class Nodes(Protocol):
         """The content of a node. Raises Refused if it is not there."""
 
     def put(self, content: bytes) -> str:
-        """Keep a node: its id."""
+        """Keeps a node: its id."""
 
 
 class Conflict(Refused):

@@ -28,7 +28,7 @@ class Made(NamedTuple):
 
 
 def commit(stage: Stage, run: str) -> Made:
-    """Commit the results of a run, unless an earlier attempt has committed the same.
+    """Commits the results of a run, unless an earlier attempt has committed the same.
 
     Raises Refused if more items than the stage allows have no result, or two made different files of one name.
     """

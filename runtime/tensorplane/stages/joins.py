@@ -53,7 +53,7 @@ def left_out(stage: Stage, found: Mapping[str, Sequence[Part]], made: Iterable[I
 
 
 def _limit(stage: Stage, groups: Iterable[Mapping[str, Sequence[Part]]]) -> None:
-    """Refuse more combinations than MOST before any is made. A part with one partner is no combination."""
+    """Refuses more combinations than MOST before any is made. A part with one partner is no combination."""
     made = single = 0
     for each in groups:
         made += math.prod(map(len, each.values()))

@@ -70,7 +70,7 @@ class Plan:
         return {"parts": len(self.items), **{why: counts[why] for why in (UNCHANGED, FORMER, NEW, CHANGED)}}
 
     def write(self, path: Path, parts_folder: Path) -> None:
-        """Keep it for the steps that follow."""
+        """Keeps it for the steps that follow."""
         durable.replace(path, json.dumps(asdict(self)).encode(), parts_folder)
 
     @classmethod
@@ -135,7 +135,7 @@ def _of_older(stage: Stage, run: str) -> list[str]:
 
 
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
-    """Plan a run. `versions`: commits by the input's name.
+    """Plans a run. `versions`: commits by the input's name.
 
     Returns the items that need a pod: `item`, its number in the plan; `id`, which no other item has; and by the name of
     each input the folder with its files, from the root of the volume; with `shared_out`, `out`, that for its results.
@@ -203,7 +203,7 @@ def lease(stage: Stage, run: str, source: Input) -> str:
 
 
 def finish(stage: Stage, run: str) -> None:
-    """Remove what a run of the stage needed: folders of files, leases, the plan."""
+    """Removes what a run of the stage needed: folders of files, leases, the plan."""
     for root in {stage.root, *(each.root for each in stage.inputs)}:
         for pattern in (_of_run(stage, run, "*"), *_of_older(stage, run)):
             for path in root.glob(pattern):
@@ -216,7 +216,7 @@ def finish(stage: Stage, run: str) -> None:
 
 
 def _forget(stage: Stage, run: str) -> None:
-    """Remove what other runs of the stage have left that failed or were cancelled: what a job that does not resume has
+    """Removes what other runs of the stage have left that failed or were cancelled: what a job that does not resume has
     written, which may be large, and what is too old for its run to be started again. None of them goes on: Argo has one
     run of a pipeline at a time.
     """
@@ -274,7 +274,7 @@ def _outs(stage: Stage, run: str, ids: Mapping[int, str], planned: Sequence[Plan
 
 
 def _rename_older(stage: Stage, run: str, outs: Mapping[str, Path]) -> None:
-    """Give folders for results, by the keys of their items, the files of a try by an older tensorplane, whose folders
+    """Gives folders for results, by the keys of their items, the files of a try by an older tensorplane, whose folders
     have the numbers in its plan.
     """
     try:

@@ -29,7 +29,7 @@ def declare(
     deployments: Sequence[str],
     needed: Sequence[pulumi.Resource],
 ) -> None:
-    """Create the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
+    """Creates the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
     volumes = [
         _volume(references.mountable(volume, platform.settings), path, read_only=read_only)
         for volume, (path, read_only) in sorted(rollout.volumes().items())

@@ -45,7 +45,7 @@ def declare(
     needed: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the controller. `needed`: what it writes to."""
+    """Creates the controller. `needed`: what it writes to."""
     name = f"{request.server}{NAME_SUFFIX}"
     memory = k8s.core.v1.ConfigMap(
         f"{name}-kept",

@@ -42,7 +42,7 @@ def declare(
     needed: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the agent.
+    """Creates the agent.
 
     `image`: one with Python. `together`: labels of pods that must be on one node with it. `needed`: the library's
     ConfigMap, and what the volumes need.

@@ -13,7 +13,7 @@ from workloads.pods.owner import Owner
 
 
 def declare(owner: Owner, context: PipelineContext, *, needed: Sequence[pulumi.Resource]) -> None:
-    """Create the agent. `needed`: the ConfigMap of the library, and the volumes."""
+    """Creates the agent. `needed`: the ConfigMap of the library, and the volumes."""
     mounts = {(one := stored.mount(read_only=False)).claim: one for stored in context.datasets.values()}
     items: Any = context.library.items
     agent.declare(

@@ -31,7 +31,7 @@ def declare(
     needed: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the agent.
+    """Creates the agent.
 
     `description`: what the agent's `TriggerSpec.read` reads. `image`: one with Python. `needed`: the pipeline, and what
     the volumes need.

@@ -15,7 +15,7 @@ from workloads.pods.owner import Owner
 def declare(
     owner: Owner, settings: PipelineSettings, context: PipelineContext, *, needed: Sequence[pulumi.Resource]
 ) -> None:
-    """Create the agent. `needed`: the pipeline and its volumes."""
+    """Creates the agent. `needed`: the pipeline and its volumes."""
     volumes = {}
     for dataset in sorted({*(source.dataset for source in settings.sources.values()), *settings.writers}):
         mount = context.datasets[dataset].mount(read_only=True)

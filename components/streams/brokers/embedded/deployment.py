@@ -80,7 +80,7 @@ def properties(*, host: str, port: int, controller: int, address: str, data: str
 
 
 def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.StatefulSet":
-    """Create the broker. Pulumi waits until it is ready."""
+    """Creates the broker. Pulumi waits until it is ready."""
     name = service(request.name)
     settings = _settings(request, opts)
     front = k8s.core.v1.Service(
