@@ -32,7 +32,7 @@ def get_spec(api: Kube, namespace: str, server: str) -> RolloutSpec | None:
 def get_state(api: Kube, namespace: str, server: str) -> RolloutState | None:
     """The state of a server's rollouts; None without a canary, and before the first look of its controller."""
     text = _data(api, namespace, f"{server}{NAME_SUFFIX}").get(STATE_KEY)
-    return RolloutState.read(text) if text else None
+    return RolloutState.from_json(text) if text else None
 
 
 def describe_trial(api: Kube, namespace: str, server: str) -> str:

@@ -74,11 +74,11 @@ class Cluster:
 
     def read_state(self) -> RolloutState:
         """The state as the last reconcile left it."""
-        return RolloutState.read(self._state.read())
+        return RolloutState.from_json(self._state.read())
 
     def write_state(self, state: RolloutState) -> None:
         """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
-        self._state.write(state.text())
+        self._state.write(state.to_json())
 
     def get_track(self, *, canary: bool) -> Track:
         """A Deployment, without its pods."""

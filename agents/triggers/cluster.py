@@ -35,11 +35,11 @@ class Cluster:
 
     def read_state(self) -> TriggerState:
         """The state as the last reconcile left it."""
-        return TriggerState.read(self._state.read())
+        return TriggerState.from_json(self._state.read())
 
     def write_state(self, state: TriggerState) -> None:
         """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
-        self._state.write(state.text())
+        self._state.write(state.to_json())
 
     def find_template(self) -> Mapping[str, Any] | None:
         """The pipeline as deployed; None if it is not."""
