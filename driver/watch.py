@@ -113,7 +113,7 @@ def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
     if not (failed := _condition(job_set, "Failed")):
         return []
     pods = _pods(api, namespace, run)
-    lines = failures.first(pods) or ["its pods are deleted", str(failed.get("message", ""))]
+    lines = failures.first_failure(pods) or ["its pods are deleted", str(failed.get("message", ""))]
     again = failures.how_to_rerun(job_set, pods, command_lines.deploy(stack), command_lines.refresh(stack))
     return [f"training job {run} failed:", *(f"  {line}" for line in lines), f"  {again}"]
 

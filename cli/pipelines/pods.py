@@ -88,7 +88,7 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
 def unfinished_jobs(api: Kube, run: Object) -> list[Object]:
     """The JobSets of a run that have not ended."""
     stages = [stage for stage in workflow.stages(run) if _has_job(run, stage)]
-    return [one for stage in stages for one in job_sets(api, run, stage) if not jobset_api.ended(one)]
+    return [one for stage in stages for one in job_sets(api, run, stage) if not jobset_api.outcome(one)]
 
 
 def creates_jobs(api: Kube, run: Object) -> bool:

@@ -41,7 +41,7 @@ from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
 from tensorplane.volume_log import SUCCEEDED, VolumeLog  # noqa: E402
 
-EXIT_SAME = 78
+EXIT_NOT_RETRIED = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
 WRITES = "TENSORPLANE_WRITES"
 """Variable that is set in the role whose first pod writes the checkpoints."""
@@ -100,7 +100,7 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return Outcome(EXIT_SAME, Reason(line.encode()), early=BEFORE)
+            return Outcome(EXIT_NOT_RETRIED, Reason(line.encode()), early=BEFORE)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
         """Runs a command to its end. Returns its exit code and why it failed."""
@@ -189,7 +189,7 @@ class _Launcher:
 
 
 def main(arguments: Sequence[str], steps: Path) -> int:
-    """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_NOT_RETRIED."""
     with_ports = gang_ports.port_shift(os.environ)
     os.environ.update({name: with_ports(value) for name, value in os.environ.items()})
     arguments = [with_ports(each) for each in arguments]
@@ -246,7 +246,7 @@ def _bar_former_gangs(then: OnSuccess | None) -> None:
 
 
 def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:
-    """The exit code of the command; EXIT_SAME if the run's deadline ended it, or has passed before."""
+    """The exit code of the command; EXIT_NOT_RETRIED if the run's deadline ended it, or has passed before."""
     if deadline is None:
         return launched()
     if not deadline.passed:
@@ -256,11 +256,11 @@ def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callab
         if code == 0 or not deadline.passed:
             return code
     _say(f"{deadline.reason}; it is not started again")
-    return EXIT_SAME
+    return EXIT_NOT_RETRIED
 
 
 def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
-    """Does what follows the command's success. EXIT_SAME if that fails: a restart does not help and may train again."""
+    """Does what follows the command's success. EXIT_NOT_RETRIED if that fails: a restart may train again."""
     if then is None:
         return 0
     fault = ""
@@ -275,7 +275,7 @@ def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
     if launcher.stopped:
         return EXIT_SAVED
     _say(f"the command has succeeded, but onSuccess failed {on_success.MOST} times: {fault}")
-    return EXIT_SAME
+    return EXIT_NOT_RETRIED
 
 
 def _fault(launcher: _Launcher, then: OnSuccess) -> str:
@@ -305,7 +305,7 @@ def _is_back() -> bool:
 
 
 def _counted(ended: Outcome, folder: Path) -> int:
-    """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that.
+    """The exit code; EXIT_NOT_RETRIED if the run has failed in this way at this step before, and before that.
 
     `folder`: the run's, where this pod writes.
     """
@@ -323,11 +323,11 @@ def _counted(ended: Outcome, folder: Path) -> int:
         file=sys.stderr,
         flush=True,
     )
-    return EXIT_SAME
+    return EXIT_NOT_RETRIED
 
 
 def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outcome:
-    """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
+    """How the command ended; with EXIT_NOT_RETRIED if it failed early twice in the same way."""
     first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:
         return first.stopped if launcher.stopped else first
@@ -342,7 +342,7 @@ def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outco
     second = launcher.run(command, steps)
     if launcher.stopped:
         return second.stopped
-    return replace(second, code=EXIT_SAME) if second.is_like(first) else second
+    return replace(second, code=EXIT_NOT_RETRIED) if second.is_like(first) else second
 
 
 def _leave() -> None:

@@ -173,7 +173,7 @@ def _reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> Non
         return
     if status.why:
         console.print(Text(f"{stage.title}: {status.why}", style="bold red"), soft_wrap=True)
-    for line in failures.first(one.without_executor for one in _latest(chosen, LogsOptions())):
+    for line in failures.first_failure(one.without_executor for one in _latest(chosen, LogsOptions())):
         if not workflow.said_by_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 

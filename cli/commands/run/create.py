@@ -71,7 +71,7 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     if how in ("changed", "continued"):
         api.delete(path, propagationPolicy="Foreground")
         before = _settled(api, path)
-    manager = f"{jobset_api.MANAGER}-run-{planned.run}"
+    manager = f"{jobset_api.CLI_MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
     if how == "new":
         cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
@@ -88,9 +88,9 @@ def came(api: Kube, planned: Planned) -> Came:
 def check_none_runs(api: Kube, planned: Planned) -> None:
     """A UserError if another run of the same job has not ended."""
     about = planned.objects[0]["metadata"]
-    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.MANAGER}"
+    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.CLI_MANAGER}"
     for one in api.items(jobset_paths.in_namespace(about["namespace"]), labelSelector=labels):
-        if not jobset_api.ended(one):
+        if not jobset_api.outcome(one):
             raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
 
@@ -110,7 +110,7 @@ def _came(before: Object | None, planned: Planned) -> Came:
     if before is None:
         return "new"
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
-    if ended := jobset_api.ended(before):
+    if ended := jobset_api.outcome(before):
         return "continued" if ended == "failed" else "finished" if is_same else "changed"
     if is_same:
         return "there"

@@ -44,10 +44,10 @@ def answer(observed: Observed) -> Answer:
 
 def _ended_badly(observed: Observed) -> Iterator[str]:
     about = observed.job_set["metadata"]
-    yield from failures.first(observed.details.pods) or (failures.without_pods(observed.job_set),)
+    yield from failures.first_failure(observed.details.pods) or (failures.without_pods(observed.job_set),)
     yield from _restarts(observed)
-    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.MANAGER:
-        yield failures.AGAIN
+    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.CLI_MANAGER:
+        yield failures.HOW_TO_RERUN_SUBMITTED
     elif about["namespace"] == observed.objects.namespace and NAME in (about.get("labels") or {}):
         yield failures.how_to_rerun(observed.job_set, observed.details.pods, observed.deploy, observed.refresh)
     else:
