@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents.snapshots.manifest import MANUAL, SCHEDULE, name_of
+from agents.snapshots.manifest import MANUAL, SCHEDULE, snapshot_name
 from agents.snapshots.retention import Snapshot, expired, never_ready
 from agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
 from agents.snapshots.volume_snapshots import VolumeSnapshots
@@ -23,8 +23,8 @@ def name_and_reason(volume: str, job: str, now: datetime) -> tuple[str, str]:
     due = job.rpartition("-")[2]
     if job == f"snapshots-{volume}-{due}" and due.isdigit():
         moment = datetime.fromtimestamp(int(due) * _SECONDS_OF_A_MINUTE, UTC)
-        return name_of(volume, moment, SCHEDULE), SCHEDULE
-    return name_of(volume, now, MANUAL), MANUAL
+        return snapshot_name(volume, moment, SCHEDULE), SCHEDULE
+    return snapshot_name(volume, now, MANUAL), MANUAL
 
 
 def run(snapshots: VolumeSnapshots, arguments: argparse.Namespace, job: str) -> None:

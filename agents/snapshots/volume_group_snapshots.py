@@ -23,14 +23,14 @@ class VolumeGroupSnapshots(VolumeSnapshots):
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
         """Creates a snapshot of every claim with the group's label."""
-        labels = {manifest.VOLUME_GROUP: volume, manifest.REASON: reason, **manifest.PART_OF}
+        labels = {manifest.VOLUME_GROUP_LABEL: volume, manifest.REASON_LABEL: reason, **manifest.PART_OF_LABELS}
         wanted = {
             "apiVersion": f"{API_GROUP}/v1",
             "kind": "VolumeGroupSnapshot",
             "metadata": {"name": name, "labels": {**labels, "app.kubernetes.io/managed-by": "snapshotter"}},
             "spec": {
                 "volumeGroupSnapshotClassName": snapshot_class,
-                "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP: volume}}},
+                "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP_LABEL: volume}}},
             },
         }
         self._create(self._groups, wanted)
@@ -44,16 +44,16 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         for member in self._members(name):
             source = member["spec"]["source"].get("persistentVolumeClaimName")
             labels = {
-                manifest.VOLUME_GROUP: volume,
-                manifest.REASON: MEMBER,
-                **({manifest.VOLUME: source} if source else {}),
+                manifest.VOLUME_GROUP_LABEL: volume,
+                manifest.REASON_LABEL: MEMBER,
+                **({manifest.VOLUME_LABEL: source} if source else {}),
             }
-            change = {"metadata": {"labels": {**labels, **manifest.PART_OF}}}
+            change = {"metadata": {"labels": {**labels, **manifest.PART_OF_LABELS}}}
             self.server.send("PATCH", f"{self._snapshots}/{member['metadata']['name']}", change)
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The group's scheduled snapshots, without those that are being deleted."""
-        query = f"labelSelector={manifest.VOLUME_GROUP}%3D{volume},{manifest.REASON}%3D{manifest.SCHEDULE}"
+        query = f"labelSelector={manifest.VOLUME_GROUP_LABEL}%3D{volume},{manifest.REASON_LABEL}%3D{manifest.SCHEDULE}"
         items = self.server.send("GET", f"{self._groups}?{query}")["items"]
         found = [item for item in items if "deletionTimestamp" not in item["metadata"]]
         return [read_snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]

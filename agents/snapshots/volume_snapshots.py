@@ -9,10 +9,10 @@ from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer, tolerate
 from agents.snapshots import manifest
-from agents.snapshots.manifest import GROUP, REASON, SCHEDULE, VOLUME
+from agents.snapshots.manifest import API_GROUP, REASON_LABEL, SCHEDULE, VOLUME_LABEL
 from agents.snapshots.retention import Snapshot
 
-PATH = f"apis/{GROUP}/v1"
+PATH = f"apis/{API_GROUP}/v1"
 DELETE_CONTENT = {"spec": {"deletionPolicy": "Delete"}}
 """The change of a content by which its bytes are deleted with it."""
 
@@ -37,7 +37,7 @@ class VolumeSnapshots:
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The volume's scheduled snapshots, without those that are being deleted."""
-        query = f"labelSelector={VOLUME}%3D{volume},{REASON}%3D{SCHEDULE}"
+        query = f"labelSelector={VOLUME_LABEL}%3D{volume},{REASON_LABEL}%3D{SCHEDULE}"
         items = self.server.send("GET", f"{self._snapshots}?{query}")["items"]
         return [read_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 

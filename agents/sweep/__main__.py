@@ -17,7 +17,7 @@ from agents.sweep.study import Study
 
 _RESYNC_SECONDS = 1
 """Resync interval for reports in the trials' logs; changes of JobSets are observed at once."""
-_TOGETHER_SECONDS = 0.2
+_SETTLE_SECONDS = 0.2
 """Before a reconcile that follows a change, since a JobSet changes several times in a row."""
 
 
@@ -48,7 +48,7 @@ def main(file: str, journal_file: str, namespace: str, name: str) -> None:
                 is_idle = not controller.reconcile(trials)
             if is_idle:
                 cluster.wait(_RESYNC_SECONDS)
-                time.sleep(_TOGETHER_SECONDS)
+                time.sleep(_SETTLE_SECONDS)
         except OSError as error:
             # The API server or the volume; the next reconcile observes their new state.
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)

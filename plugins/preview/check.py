@@ -43,12 +43,12 @@ class InputProblem:
         return paths.render(self.path)
 
 
-def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
+def check_inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """All faults of the inputs of one resource. Unknown values count as correct."""
     return list(_object(values, arguments, (), name, hidden=False))
 
 
-def names(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
+def check_names(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """Unknown and missing names only, for values that arrive as JSON in strings (a provider's settings)."""
     known = properties.of(arguments)
     return [*_unknown(values, known, (), name), *_missing(values, known, (), name)]

@@ -32,7 +32,7 @@ from tensorplane.topic_id import TopicIds
 
 INPUT = "input"
 """Name of the stream in the variable STREAMS."""
-_AT_ONCE = 100
+_RECORDS_PER_CALL = 100
 _FETCHED_KIB = 16 * 1024
 """Records that the client reads ahead, in memory."""
 _PARTITIONS_SECONDS = 30.0
@@ -118,7 +118,7 @@ class Recorder:
                 self._add_partitions()
             if not self._waiting:
                 wait = min(POLL_SECONDS, window.seconds_left)
-                self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.free_records), wait))
+                self._waiting.extend(self._consumer.consume(min(_RECORDS_PER_CALL, window.free_records), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
                 if (end := kafka_consumer.end_of(message)) is not None:

@@ -22,7 +22,7 @@ from workloads.model_server import serving_config
 
 _SECONDS = 3.0
 """Between two looks at the metrics."""
-_AT_ONCE = 16
+_PARALLEL_REQUESTS = 16
 _SHORT = 20
 _NUMBERS = ("ready", "requests/s", "p50", "p99")
 _LEAST = ("p50", "labels", "requests/s", "p99")
@@ -71,7 +71,7 @@ def run(access: Access, target: str | None, console: Console, *, as_json: bool) 
 def ask(found: Sequence[tuple[Server, str]]) -> list[Row]:
     """The rows of these models."""
     by_name = {one.name: one for one, _ in found}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         versions = pool.map(lambda pair: _versions(*pair), found)
         looks = dict(zip(by_name, pool.map(_looks, by_name.values()), strict=True))
         return [

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agents.snapshots.manifest import REASON, VOLUME
+from agents.snapshots.manifest import REASON_LABEL, VOLUME_LABEL
 from cli.api_values import Object, moment
 from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
@@ -137,8 +137,8 @@ def _snapshot(one: Object) -> Snapshot:
     about, status = one["metadata"], one.get("status") or {}
     return Snapshot(
         name=about["name"],
-        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME, "-"),
-        reason=about.get("labels", {}).get(REASON, "-"),
+        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME_LABEL, "-"),
+        reason=about.get("labels", {}).get(REASON_LABEL, "-"),
         taken=moment(status.get("creationTime") or about["creationTimestamp"]),
         size=size_bytes(status.get("restoreSize")),
         ready=bool(status.get("readyToUse")),

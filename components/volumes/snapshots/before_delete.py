@@ -75,7 +75,7 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
         raise RuntimeError(
             f"volume {claim} is not deleted: it has no CSI driver that can take a snapshot. {_without(args)}"
         )
-    name = manifest.name_of(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
+    name = manifest.snapshot_name(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
     if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
         raise RuntimeError(
             f"volume {claim} is not deleted: the cluster does not have the VolumeSnapshot API. {_without(args)}"

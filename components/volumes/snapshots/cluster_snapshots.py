@@ -13,7 +13,7 @@ from core.errors import ApiError
 from core.kube import Kube
 
 _PREFIX = "tensorplane-before-change"
-_CLASSES = f"/apis/{manifest.GROUP}/v1/volumesnapshotclasses"
+_CLASSES = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 # CSI's error for a volume that the driver does not find. Some drivers also use it for other errors.
 _LOST = "code = NotFound"
@@ -59,7 +59,7 @@ class Snapshots:
         except ApiError as error:
             if not error.exists:
                 raise
-        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, by="pulumi")
+        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, managed_by="pulumi")
         self._api.create(_snapshots_of(namespace), taken)
         return True
 
@@ -77,7 +77,7 @@ class Snapshots:
 
 
 def _snapshots_of(namespace: str) -> str:
-    return f"/apis/{manifest.GROUP}/v1/namespaces/{namespace}/volumesnapshots"
+    return f"/apis/{manifest.API_GROUP}/v1/namespaces/{namespace}/volumesnapshots"
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]
     parameters = usable[0].get("parameters") or {} if usable else usual
     snapshot_class = SnapshotClass(driver, tuple(sorted(parameters.items())))
     return {
-        "apiVersion": f"{manifest.GROUP}/v1",
+        "apiVersion": f"{manifest.API_GROUP}/v1",
         "kind": "VolumeSnapshotClass",
-        "metadata": {"name": snapshot_class.name(_PREFIX), "labels": {**manifest.PART_OF}},
+        "metadata": {"name": snapshot_class.name(_PREFIX), "labels": {**manifest.PART_OF_LABELS}},
         "driver": driver,
         "deletionPolicy": "Retain",
         **({"parameters": dict(parameters)} if parameters else {}),

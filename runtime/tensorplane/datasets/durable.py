@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorplane.datasets.errors import Refused
 
 READ_ONLY = 0o444
-_AT_ONCE = 16
+_PARALLEL_SYNCS = 16
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -73,7 +73,7 @@ def sync(*folders: Path) -> None:
     if len(folders) == 1:
         _sync(folders[0])
     elif folders:
-        with ThreadPoolExecutor(min(len(folders), _AT_ONCE)) as pool:
+        with ThreadPoolExecutor(min(len(folders), _PARALLEL_SYNCS)) as pool:
             list(pool.map(_sync, folders))
 
 

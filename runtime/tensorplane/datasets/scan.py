@@ -28,7 +28,7 @@ from tensorplane.datasets.tree import File
 
 _TRIES = 3
 _THREADS = 16
-_AT_ONCE = 1000
+_FILES_PER_BATCH = 1000
 _TICK_NS = 50_000_000
 """Longer than the steps of a kernel's clock for files."""
 _OTHER_CLOCK_NS = 600 * 10**9
@@ -99,8 +99,8 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
 
     with ThreadPoolExecutor(_THREADS) as pool:
         # Not all at once: what waits for a thread takes more memory than what is known of a file.
-        for start in range(0, len(unread), _AT_ONCE):
-            list(pool.map(take, unread[start : start + _AT_ONCE]))
+        for start in range(0, len(unread), _FILES_PER_BATCH):
+            list(pool.map(take, unread[start : start + _FILES_PER_BATCH]))
     if faults:
         raise all_of(faults)
     before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}

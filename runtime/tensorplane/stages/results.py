@@ -20,7 +20,7 @@ from tensorplane.datasets.errors import Gone
 from tensorplane.datasets.store import Store, blob_name
 
 _PREFIX = 2
-_AT_ONCE = 16
+_PARALLEL_WRITES = 16
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ class Results:
         def note(about: str) -> None:
             durable.replace(self._made("inputs", about), keys[about].encode(), self._store.parts)
 
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_PARALLEL_WRITES) as pool:
             list(pool.map(note, keys))
 
     def _made(self, kind: str, name: str) -> Path:
