@@ -16,7 +16,7 @@ from agents.api import ApiServer
 from agents.ceph_mirror.ceph import Ceph, MirrorError, Subvolume, find_subvolume, write_configuration
 
 _ROOK = Path("/etc/rook")
-_OURS = re.compile(r"mirror-\d{8}-\d{4}")
+_OWN_SNAPSHOT_NAME = re.compile(r"mirror-\d{8}-\d{4}")
 _SECONDS_OF_A_MINUTE = 60
 
 
@@ -62,7 +62,7 @@ def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -
 def list_snapshots(ceph: Ceph, volume: Subvolume) -> set[str]:
     """The snapshots that earlier runs took, without those of the driver or of people."""
     found = ceph.query("fs", "subvolume", "snapshot", "ls", volume.file_system, volume.name, *volume.words)
-    return {one["name"] for one in found if _OURS.fullmatch(one["name"])}
+    return {one["name"] for one in found if _OWN_SNAPSHOT_NAME.fullmatch(one["name"])}
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:

@@ -84,7 +84,9 @@ def _patch(server: ApiServer, workload: Object, change: Object) -> None:
     annotations = change["metadata"]["annotations"]
     message = "active again"
     if not active:
-        message = f"quota returned, next try: {annotations[state.AGAIN] or 'none'}: {annotations[state.REASON]}"
+        message = (
+            f"quota returned, next try: {annotations[state.RETRY_AT] or 'none'}: {annotations[state.RETURN_REASON]}"
+        )
     print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
 
 

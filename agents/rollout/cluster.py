@@ -25,7 +25,7 @@ STATE_KEY = "rollout.json"
 _FILE = "models.config"
 _VERSION = "tensorplane.dev/version"
 """Annotation of a model config file and of the pods that have read it: the version, or `newest`."""
-_NEWEST = "newest"
+_NEWEST_VERSION = "newest"
 _PORT = 8501
 _MOST_RESTARTS = 3
 
@@ -170,7 +170,7 @@ class Cluster:
 
 def annotation(version: int | None) -> str:
     """The annotation of pods that read a model config file with this version."""
-    return str(version or _NEWEST)
+    return str(version or _NEWEST_VERSION)
 
 
 def _models(*, canary: bool) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_ANY = "-1"
+_ANY_SIZE = "-1"
 
 
 def find_difference(stable: Mapping[str, Any], canary: Mapping[str, Any]) -> str:
@@ -55,9 +55,9 @@ def _fits(old: list[str] | None, new: list[str] | None) -> bool:
         return True
     if old is None or len(old) != len(new):
         return False
-    return all(size in (was, _ANY) for was, size in zip(old, new, strict=True))
+    return all(size in (was, _ANY_SIZE) for was, size in zip(old, new, strict=True))
 
 
 def _text(tensor: Mapping[str, Any]) -> str:
     shape = _shape(tensor)
-    return "any" if shape is None else f"[{', '.join('any' if size == _ANY else size for size in shape)}]"
+    return "any" if shape is None else f"[{', '.join('any' if size == _ANY_SIZE else size for size in shape)}]"

@@ -20,7 +20,7 @@ from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.item_results import PendingResults
 
-TRIES = 4
+MOST_TRIES = 4
 """How often a step is tried that fails for a reason that may pass, such as a volume that does not answer."""
 _BETWEEN_SECONDS = 2.0
 
@@ -109,7 +109,7 @@ class Controller:
         else:
             traceback.print_exception(error, file=sys.stderr)
         self._failed[step.key] += 1
-        if self._failed[step.key] < TRIES:
+        if self._failed[step.key] < MOST_TRIES:
             self.pause(_BETWEEN_SECONDS)
             return False
         try:

@@ -13,7 +13,7 @@ from agents.sweep.decide import Job
 from agents.watch import WatchedList
 
 MANAGER = "tensorplane-sweep"
-_ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
+_STATE_OF_CONDITION = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
 
 
 @dataclass
@@ -82,5 +82,5 @@ def _state(job_set: Mapping[str, Any]) -> Job:
     if "deletionTimestamp" in job_set["metadata"]:
         return Job.ACTIVE
     conditions = job_set.get("status", {}).get("conditions", ())
-    ended = (_ENDED.get(each["type"]) for each in conditions if each["status"] == "True")
+    ended = (_STATE_OF_CONDITION.get(each["type"]) for each in conditions if each["status"] == "True")
     return next((state for state in ended if state), Job.ACTIVE)

@@ -20,7 +20,7 @@ from stack_file.nearest import did_you_mean as did_you_mean
 
 _LONGEST_KEY = 200
 _LONGEST_REASON = 2000
-_FEW = 3
+_MOST_SINGLE = 3
 """Up to this many equal problems get a line each."""
 T = TypeVar("T")
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_KEY + 1},}}")
@@ -245,10 +245,14 @@ def group_by(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
     alike: dict[Hashable, list[T]] = {}
     for one in found:
         alike.setdefault(key(one), []).append(one)
-    return [part for group in alike.values() for part in ([group] if len(group) > _FEW else [[one] for one in group])]
+    return [
+        part
+        for group in alike.values()
+        for part in ([group] if len(group) > _MOST_SINGLE else [[one] for one in group])
+    ]
 
 
 def also_affects(names: Sequence[str]) -> str:
     """The end of a line on a problem that these names have, too; empty if there are none."""
-    named = ", ".join(names) if len(names) <= _FEW + 1 else some(names, "and")
+    named = ", ".join(names) if len(names) <= _MOST_SINGLE + 1 else some(names, "and")
     return f"; also affects {named}" if names else ""

@@ -15,7 +15,7 @@ from stack_file.nearest import did_you_mean
 
 _ASSETS = frozenset({"Asset", "Archive"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
-_LISTED = 12
+_MOST_LISTED = 12
 _WORDS: dict[Any, str] = {
     str: "a string",
     int: "a whole number",
@@ -171,5 +171,5 @@ def _kind(value: Any, hidden: bool) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    more = len(values) - _LISTED
-    return ", ".join(map(str, values[:_LISTED])) + (f" and {more} more" if more > 0 else "")
+    more = len(values) - _MOST_LISTED
+    return ", ".join(map(str, values[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")

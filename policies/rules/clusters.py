@@ -14,14 +14,14 @@ _EKS = "aws:eks/cluster:Cluster"
 _GKE = "gcp:container/cluster:Cluster"
 _AKS = "azure-native:containerservice:ManagedCluster"
 _DIAGNOSTICS = "azure-native:monitor:DiagnosticSetting"
-_EVERYWHERE = frozenset({"0.0.0.0/0", "::/0"})
+_ALL_ADDRESSES = frozenset({"0.0.0.0/0", "::/0"})
 _AUDIT = ("kube-audit", "kube-audit-admin")
 _GKE_KEY = "gcp:kms/cryptoKey:CryptoKey"
 
 
 def _endpoint(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     open_to = _reached_from(seen)
-    if _EVERYWHERE & set(open_to):
+    if _ALL_ADDRESSES & set(open_to):
         remedy = "make its endpoint private, or list the networks of those who use it"
         yield Finding("its API server can be reached from every address", remedy)
     if seen.type == _EKS and at(seen.body, "vpcConfig", "endpointPrivateAccess") is not True:
@@ -33,13 +33,13 @@ def _reached_from(seen: Resource) -> list[Any]:
     """The networks that reach the API server. One that only the update knows is a resource's, not everywhere."""
     body = seen.body
     if seen.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
-        return list(known(body, "vpcConfig", "publicAccessCidrs") or _EVERYWHERE)
+        return list(known(body, "vpcConfig", "publicAccessCidrs") or _ALL_ADDRESSES)
     if seen.type == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
         listed = known(body, "masterAuthorizedNetworksConfig")
-        blocks = maps(listed, "cidrBlocks") if listed is not None else [{"cidrBlock": each} for each in _EVERYWHERE]
+        blocks = maps(listed, "cidrBlocks") if listed is not None else [{"cidrBlock": each} for each in _ALL_ADDRESSES]
         return [at(one, "cidrBlock") for one in blocks]
     if seen.type == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
-        return list(known(body, "apiServerAccessProfile", "authorizedIPRanges") or _EVERYWHERE)
+        return list(known(body, "apiServerAccessProfile", "authorizedIPRanges") or _ALL_ADDRESSES)
     return []
 
 

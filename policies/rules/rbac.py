@@ -14,7 +14,7 @@ from stack_view.view import Resource, View, at, known, maps
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = ((_GROUP, "Role"), (_GROUP, "ClusterRole"))
 _BINDINGS = ((_GROUP, "RoleBinding"), (_GROUP, "ClusterRoleBinding"))
-_EVERYONE = frozenset({"system:anonymous", "system:unauthenticated", "system:authenticated", "system:masters"})
+_WIDE_SUBJECTS = frozenset({"system:anonymous", "system:unauthenticated", "system:authenticated", "system:masters"})
 _ESCALATING = frozenset({"escalate", "bind", "impersonate"})
 _LISTS = ("verbs", "resources", "apiGroups", "nonResourceURLs")
 _BASIC = ("roles/owner", "roles/editor", "roles/viewer")
@@ -47,7 +47,7 @@ def _bindings(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     if known(seen.body, "roleRef", "name") == "cluster-admin":
         yield Finding("it grants cluster-admin", "bind a Role with the rights that its subjects use")
     for subject in maps(seen.body, "subjects"):
-        if at(subject, "name") in _EVERYONE:
+        if at(subject, "name") in _WIDE_SUBJECTS:
             yield Finding(f"it grants rights to {subject['name']}", "name the users, groups or service accounts")
 
 

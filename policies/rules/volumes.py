@@ -24,7 +24,7 @@ _SNAPSHOTS = frozenset(
         ),
     }
 )
-_OURS = "tensorplane:index:Volume"
+_VOLUME_COMPONENT = "tensorplane:index:Volume"
 _SCHEDULES = frozenset(
     {
         *("kubernetes:batch/v1:CronJob", "aws:backup/plan:Plan", "azure-native:netapp:SnapshotPolicy"),
@@ -40,9 +40,9 @@ _STORES = frozenset(
     }
 )
 _ENCRYPTED = ("aws:efs/fileSystem:FileSystem", "aws:ebs/volume:Volume")
-_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
-_BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
-_EVERYONE = ("allUsers", "allAuthenticatedUsers")
+_PUBLIC_ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
+_PUBLIC_ACCESS_SETTINGS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
+_PUBLIC_MEMBERS = ("allUsers", "allAuthenticatedUsers")
 
 
 def _claims(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
@@ -59,7 +59,9 @@ def _claims(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
 def _given_up(seen: Resource, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
     parent = seen.parent
-    return any(one.body.get("retain") is False for one in view.of(_OURS) if parent and one.urn == parent.urn)
+    return any(
+        one.body.get("retain") is False for one in view.of(_VOLUME_COMPONENT) if parent and one.urn == parent.urn
+    )
 
 
 def _retained(claim: Manifest, view: View) -> bool:
@@ -97,7 +99,7 @@ def _deletion_policy(manifest: Manifest) -> Any:
 
 def _snapshots(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     named = any(fnmatchcase(seen.name, each) for each in config["required"])
-    if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
+    if seen.type == _VOLUME_COMPONENT and named and not any(_is_schedule(one, seen) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
@@ -119,14 +121,14 @@ def _destroyed(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
 
 def _public(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
     body, remedy = seen.body, "close it, and give the readers rights of their own"
-    for key in _BLOCKS if seen.type == _BLOCK else ():
+    for key in _PUBLIC_ACCESS_SETTINGS if seen.type == _PUBLIC_ACCESS_BLOCK else ():
         if at(body, key) is not True:
             yield Finding(f"`{key}` is not true, so a policy or ACL may make the bucket public", "set it to true")
     if str(at(body, "acl")).startswith("public"):
         yield Finding("its ACL lets everyone read it", remedy)
     if seen.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
         yield Finding("it may be made public", "set `publicAccessPrevention: enforced`")
-    if seen.type.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
+    if seen.type.startswith("gcp:storage/") and at(body, "member") in _PUBLIC_MEMBERS:
         yield Finding(f"it grants rights to {body['member']}", remedy)
     if seen.type == "azure-native:storage:StorageAccount":
         if at(body, "allowBlobPublicAccess") is not False:

@@ -14,7 +14,7 @@ from stack_view import node_groups, placement, pods, registered
 from stack_view.node_groups import Group
 from stack_view.view import Resource, View, at, known
 
-NONE = "none"
+NO_GROUP = "none"
 """The group of what has no team, queue or named accelerator."""
 _NOTEBOOK = "tensorplane:index:Notebook"
 _QUEUE = "tensorplane:index:Queue"
@@ -70,7 +70,9 @@ def _namespace(one: Resource) -> str:
 def teams(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the teams of a resource's pods."""
     of_job = known(seen.body, "team") if seen.type in WORKLOADS else None
-    return dict.fromkeys((_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(seen)), gpus)
+    return dict.fromkeys(
+        (_team(owners, one, config["label"]) or of_job or NO_GROUP for one in owners.objects(seen)), gpus
+    )
 
 
 def _team(owners: Owners, one: Resource, label: str) -> str | None:
@@ -94,21 +96,21 @@ def priorities(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, A
     queues = {queue.name: queue for queue in owners.view.of(_QUEUE)}
     named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
     found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in named]
-    return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NONE for queue in found), gpus)
+    return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NO_GROUP for queue in found), gpus)
 
 
 def accelerators(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the accelerators that a resource's pods may get."""
     if seen.type in WORKLOADS:
         return _registered(seen, lambda request: request["accelerators"])
-    return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}, gpus)
+    return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NO_GROUP}, gpus)
 
 
 def _registered(workload: Resource, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:
     """GPUs by the groups of the requests that a workload registers."""
     found: Counter[str] = Counter()
     for request in registered.of(workload, "requests"):
-        for group in [*filter(None, groups(request))] or [NONE]:
+        for group in [*filter(None, groups(request))] or [NO_GROUP]:
             found[group] += int(request["gpus"])
     return found
 
@@ -118,7 +120,9 @@ def _accelerators(owners: Owners, pod: pods.Pod) -> set[str]:
     if having:
         return {each.accelerator for each in having if placement.selects(pod.spec, each, owners.groups)}
     wanted = known(pod.spec, "nodeSelector") or {}
-    return {_plain(wanted[key], f"{pod.dotted_path}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {NONE}
+    return {_plain(wanted[key], f"{pod.dotted_path}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {
+        NO_GROUP
+    }
 
 
 def _plain(value: Any, key: str) -> str:

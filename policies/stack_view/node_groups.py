@@ -13,7 +13,7 @@ from stack_view import cloud_groups
 from stack_view.finding import Finding
 from stack_view.view import Resource, View, known
 
-_OURS = "tensorplane:index:NodeGroup"
+_NODE_GROUP_COMPONENT = "tensorplane:index:NodeGroup"
 # Taints of these effects keep pods out; PreferNoSchedule does not.
 _KEEPS_OUT = ("NoSchedule", "NoExecute")
 
@@ -52,7 +52,7 @@ class Group:
     @property
     def is_of_cloud(self) -> bool:
         """Whether a program makes it in a cloud, beside tensorplane's components."""
-        return self.seen.type != _OURS
+        return self.seen.type != _NODE_GROUP_COMPONENT
 
     @property
     def machines(self) -> list[str]:
@@ -64,7 +64,7 @@ def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Re
     """The groups, and the resources that may be groups with accelerators but do not tell how many."""
     for seen in view.all:
         try:
-            if seen.type == _OURS:
+            if seen.type == _NODE_GROUP_COMPONENT:
                 yield _ours(seen)
             elif (read := cloud_groups.reader(seen)) and not is_owned(seen):
                 yield _of_cloud(seen, read(seen.body, machines))

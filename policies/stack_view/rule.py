@@ -37,7 +37,7 @@ Config = Mapping[str, Any]
 Each = Callable[[Resource, View, Config], Iterable[Finding]]
 Whole = Callable[[View, Config], Iterable[tuple[Resource | None, Finding]]]
 
-NAMED = 5
+MOST_NAMED = 5
 """Findings that are named if there are more."""
 
 
@@ -98,10 +98,13 @@ def reported(view: View, found: list[tuple[Resource | None, Finding]]) -> Iterat
     """Each finding of a resource, or the largest and the number of the others; then those of the stack."""
     single = [(seen, finding) for seen, finding in found if seen]
     single.sort(key=lambda one: (-one[1].size, one[0].who))
-    is_long = len(single) > NAMED + 1
-    for seen, finding in single[:NAMED] if is_long else single:
+    is_long = len(single) > MOST_NAMED + 1
+    for seen, finding in single[:MOST_NAMED] if is_long else single:
         yield f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn
     if is_long:
-        yield f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn
+        yield (
+            f"and {len(single) - MOST_NAMED} more; repair the same in all, of which {MOST_NAMED} are named here",
+            view.urn,
+        )
     for finding in (finding for seen, finding in found if seen is None):
         yield f"{finding.problem}; {finding.remedy}", view.urn

@@ -27,8 +27,8 @@ from urllib.parse import urlsplit
 
 GRAPHS = ("saved_model.pb", "saved_model.pbtxt")
 """A folder with one of these is a SavedModel."""
-_TRIES, _FIRST_WAIT_SECONDS, _READ_SECONDS = 5, 1.0, 60.0
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_MOST_TRIES, _FIRST_WAIT_SECONDS, _READ_SECONDS = 5, 1.0, 60.0
+_RETRYABLE_STATUSES = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses after which a later request may succeed."""
 _CHUNK = 1 << 20
 _DEEPEST = 2
@@ -114,14 +114,14 @@ def download(url: str, target: Path, authorization: str = "", *, verified: bool 
     """Downloads a file, with a few tries. Raises NoModelError. `verified`: whether its digest is checked, so that a
     redirect from https to http does no harm."""
     wait = _FIRST_WAIT_SECONDS
-    for attempt in range(1, _TRIES + 1):
+    for attempt in range(1, _MOST_TRIES + 1):
         try:
             _download(url, target, authorization, verified=verified)
         except urllib.error.HTTPError as refused:
-            if refused.code not in _AGAIN or attempt == _TRIES:
+            if refused.code not in _RETRYABLE_STATUSES or attempt == _MOST_TRIES:
                 raise NoModelError(f"the server answers {refused.code} {refused.reason}") from None
         except (OSError, http.client.HTTPException) as error:
-            if attempt == _TRIES:
+            if attempt == _MOST_TRIES:
                 raise NoModelError(f"cannot be downloaded: {getattr(error, 'reason', error)}") from None
         else:
             return

@@ -16,7 +16,7 @@ import signal
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-MOST = 3
+MOST_FAILURES = 3
 """The failure that ends the job. Two may be an accident."""
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 """Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
@@ -107,7 +107,7 @@ class Failures:
         return found if isinstance(found, dict) else {}
 
 
-BEFORE, SOON = "before its first step", "within two minutes of its start"
+BEFORE_FIRST_STEP, SOON_AFTER_START = "before its first step", "within two minutes of its start"
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals with which the command's own machine code ends it."""
 # Errors of peers and storage that may be temporary: restarts are for them.

@@ -32,7 +32,7 @@ sys.path.insert(0, _LIBRARY)
 
 from tensorplane import gang_ports, gpus, lineage, on_success, progress_deadline, step_record, termination_message  # noqa: E402
 from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_ours  # noqa: E402
-from tensorplane.failures import BEFORE, MOST, SOON, Failure, Failures, Outcome, Reason  # noqa: E402  # noqa: E402
+from tensorplane.failures import BEFORE_FIRST_STEP, MOST_FAILURES, SOON_AFTER_START, Failure, Failures, Outcome, Reason  # noqa: E402  # noqa: E402
 from tensorplane.job_files import enter_copy  # noqa: E402
 from tensorplane.model_versions import fence_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
@@ -100,7 +100,7 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return Outcome(EXIT_NOT_RETRIED, Reason(line.encode()), early=BEFORE)
+            return Outcome(EXIT_NOT_RETRIED, Reason(line.encode()), early=BEFORE_FIRST_STEP)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
         """Runs a command to its end. Returns its exit code and why it failed."""
@@ -142,13 +142,13 @@ class _Launcher:
         child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
         line, errors = child.communicate()
         if self.stopped:
-            return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
+            return Outcome(EXIT_SAVED, Reason(), early=BEFORE_FIRST_STEP)
         if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
+        return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE_FIRST_STEP)
 
     def close(self, *, succeeded: bool) -> None:
         """Completes what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
@@ -180,11 +180,11 @@ class _Launcher:
         progress = step_record.read(steps)
         if progress == step_record.CONNECTING:
             if self.stopped and code == 128 + signal.SIGKILL:
-                return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
+                return Outcome(EXIT_SAVED, Reason(), early=BEFORE_FIRST_STEP)
             progress = ""
-        early = BEFORE if progress == step_record.EXPECTED else ""
+        early = BEFORE_FIRST_STEP if progress == step_record.EXPECTED else ""
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
-            early = SOON
+            early = SOON_AFTER_START
         return Outcome(code, reason, early, step_record.number(progress))
 
 
@@ -264,7 +264,7 @@ def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
     if then is None:
         return 0
     fault = ""
-    for _ in range(on_success.MOST):
+    for _ in range(on_success.MOST_TRIES):
         if fault:
             _say(f"onSuccess: {fault}; running it again, in case the error was temporary")
             time.sleep(_PAUSE_SECONDS)
@@ -274,7 +274,7 @@ def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
             return 0
     if launcher.stopped:
         return EXIT_SAVED
-    _say(f"the command has succeeded, but onSuccess failed {on_success.MOST} times: {fault}")
+    _say(f"the command has succeeded, but onSuccess failed {on_success.MOST_TRIES} times: {fault}")
     return EXIT_NOT_RETRIED
 
 
@@ -315,7 +315,7 @@ def _counted(ended: Outcome, folder: Path) -> int:
     if ended.step is None or not ended.may_be_poison:
         return ended.code
     times = failures.count(Failure.of(ended.code, ended.reason.line, ended.step))
-    if times < MOST:
+    if times < MOST_FAILURES:
         return ended.code
     print(
         f"tensorplane: after step {ended.step} it failed {times} times in a row with the same last line; "

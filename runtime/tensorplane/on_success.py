@@ -26,7 +26,7 @@ COMMAND, PUBLISH = "--on-success", "--publish-to"
 """The launcher's options: a number of words that follow, and a folder."""
 VERSION_DIR = "MODEL_VERSION_DIR"
 """Variable of the command with the folder of the newest version in MODEL_DIR; not set without one."""
-MOST = 3
+MOST_TRIES = 3
 """How often it is tried. Training is not repeated because of it."""
 _OF_TRAINING = ("TF_CONFIG", "TENSORPLANE_STEPS", "TENSORPLANE_GPUS")
 """Variables that only the job's own command has."""

@@ -14,7 +14,7 @@ CONNECTING = "connecting"
 EXPECTED, DONE, TRAINED, SAME_LOSS = "expected", "done", "trained", "same loss"
 """Beginnings of the record: before the first step of the process; with the last completed one, while it trains and
 after; with the one at which the process ends because its loss stays the same."""
-_WIDTH = 32
+_RECORD_BYTES = 32
 
 
 @contextlib.contextmanager
@@ -73,7 +73,7 @@ def same_loss(step: int) -> None:
 def _note(state: str) -> None:
     """Overwrites the record in one write: it comes at each step, and a kill must not leave half of one."""
     if path := os.environ.get(VARIABLE):
-        os.pwrite(_file(path), state.ljust(_WIDTH).encode(), 0)
+        os.pwrite(_file(path), state.ljust(_RECORD_BYTES).encode(), 0)
 
 
 @functools.cache

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
-from tensorplane.failures import MOST, Failure, Failures
+from tensorplane.failures import MOST_FAILURES, Failure, Failures
 from tests.runtime.launcher import WRITES, of_run
 from tests.runtime.launching import LIBRARY
 
@@ -81,7 +81,7 @@ def test_a_success_is_one_that_comes_in_between(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_peers_and_nodes_are_never_the_steps(tmp_path: Path, failure: str, code: int) -> None:
-    assert [_start(tmp_path, 120, failure).returncode for _ in range(MOST)] == [code] * MOST
+    assert [_start(tmp_path, 120, failure).returncode for _ in range(MOST_FAILURES)] == [code] * MOST_FAILURES
 
 
 def test_crash_of_machine_code_counts(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ CHUNK = 1 << 20
 FILE, FOLDER, LINK, LEFT_OUT = "file", "folder", "link", "left out"
 ITSELF = "."
 """Name of the copied file or folder itself."""
-_PART = ".tensorplane-part"
+_PARTIAL_SUFFIX = ".tensorplane-part"
 """End of the names of files that are not complete yet."""
 
 
@@ -58,7 +58,7 @@ def entries(place: str) -> Iterator[dict[str, Any]]:
 
 def _below(place: str, folder: str) -> Iterator[dict[str, Any]]:
     with os.scandir(posixpath.join(place, folder)) as found:
-        names = sorted(one.name for one in found if not one.name.endswith(_PART))
+        names = sorted(one.name for one in found if not one.name.endswith(_PARTIAL_SUFFIX))
     for name in names:
         path = posixpath.join(folder, name)
         about = os.lstat(posixpath.join(place, path))
@@ -163,7 +163,7 @@ def _receive_link(folder: int, name: str, target: str) -> None:
 @contextlib.contextmanager
 def _replacing(folder: int, name: str) -> Iterator[str]:
     """The name for a new file, which then gets the name of the former one. It is removed if that fails."""
-    part = f".{secrets.token_hex(8)}{_PART}"  # a name that already has the most bytes cannot get more
+    part = f".{secrets.token_hex(8)}{_PARTIAL_SUFFIX}"  # a name that already has the most bytes cannot get more
     try:
         yield part
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)

@@ -23,7 +23,7 @@ from cli.training_jobs.progress import Progress
 from components.base import jobset_paths
 from core.kube import Kube
 
-_ENDED = 20
+_MOST_ENDED_JOBS = 20
 """Ended jobs that are shown."""
 _FOLLOWED = 50
 """Running jobs whose logs are read for their progress."""
@@ -102,4 +102,4 @@ def _progress(api: Kube, jobs: Sequence[Job], job_sets: Mapping[str, Object]) ->
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
     alive = [row for row in rows if row.job.ended is None]
-    return [*alive, *[row for row in rows if row.job.ended is not None][:_ENDED]]
+    return [*alive, *[row for row in rows if row.job.ended is not None][:_MOST_ENDED_JOBS]]

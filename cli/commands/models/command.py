@@ -23,7 +23,7 @@ from workloads.model_server import serving_config
 _SECONDS = 3.0
 """Between two looks at the metrics."""
 _PARALLEL_REQUESTS = 16
-_SHORT = 20
+_MOST_SHORT_CHARACTERS = 20
 _NUMBERS = ("ready", "requests/s", "p50", "p99")
 _LEAST = ("p50", "labels", "requests/s", "p99")
 """Columns that a narrow terminal leaves out, the least important first."""
@@ -138,7 +138,11 @@ def render(rows: Sequence[Row]) -> RenderableType:
     kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
     cells = list(zip(*kept.values(), strict=True))
     # Of a version that cannot be loaded, the reason may be long.
-    short = ("versions",) if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _SHORT else ()
+    short = (
+        ("versions",)
+        if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _MOST_SHORT_CHARACTERS
+        else ()
+    )
     unwrapped, narrow = (*_NUMBERS, *short, "labels", "traffic"), any(row.shares for row in rows)
     return table(tuple(kept), cells, right=_NUMBERS, unwrapped=unwrapped, least=_LEAST, narrow=narrow)
 

@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.paths import PROJECT
 
 _ENVIRONMENT = ".venv"
-_SHORT = 10
+_COMMIT_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class MergeBase:
     @property
     def short(self) -> str:
         """The commit as messages name it."""
-        return self.commit[:_SHORT]
+        return self.commit[:_COMMIT_DIGITS]
 
 
 @contextmanager

@@ -14,7 +14,7 @@ from cli.commands.run.request import section
 from cli.commands.run.submission import Ready, SubmitOptions, size_text
 from driver.runs.job_set import JobSet
 
-_AGAIN = "run it once more with --again"
+_AGAIN_REMEDY = "run it once more with --again"
 
 
 def run(options: SubmitOptions, console: Console) -> None:
@@ -32,7 +32,7 @@ def run(options: SubmitOptions, console: Console) -> None:
             return
         if JobSet(this.planned.manifest.job_set).notes_its_end:
             reason = "has finished, and neither its size nor its queue decides its result"
-            console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN}"))
+            console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN_REMEDY}"))
             return
     submitted = submission.submit(this, submitted_text, console)
     if submitted.came == "finished":
@@ -61,7 +61,7 @@ def submitted_text(planned: Planned, came: Came) -> str:
     what = {
         "new": f"submitted to {planned.namespace}: {asks}{before}",
         "there": f"is submitted already: {asks}",
-        "finished": f"the same command with the same files has finished already; {_AGAIN}",
+        "finished": f"the same command with the same files has finished already; {_AGAIN_REMEDY}",
         "changed": f"{'has finished; runs onSuccess.command' if job_set.notes_its_end else again}: {asks}",
         "continued": f"{again}: {asks}",
     }

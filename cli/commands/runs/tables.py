@@ -21,7 +21,7 @@ from components.base.plural import number_of
 from core.times import age, duration
 from workloads.pipeline import run as pipeline_run
 
-_NEWEST = 5
+_MOST_RUNS = 5
 """Runs that are shown of each pipeline."""
 _COUNTS = ("parts", "done", "skipped", "failed")
 _LEFT_OUT = "left out"
@@ -68,7 +68,7 @@ def newest(runs: Sequence[Run]) -> list[Run]:
     found = []
     for run in runs:
         seen[run.pipeline] = seen.get(run.pipeline, 0) + 1
-        if seen[run.pipeline] <= _NEWEST:
+        if seen[run.pipeline] <= _MOST_RUNS:
             found.append(run)
     return found
 

@@ -13,7 +13,12 @@ from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
 from embedded.csi.mirror_annotations import AT, MIRROR
 
-_SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
+_MODE_ABBREVIATIONS = {
+    "ReadWriteOnce": "RWO",
+    "ReadWriteMany": "RWX",
+    "ReadOnlyMany": "ROX",
+    "ReadWriteOncePod": "RWOP",
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def _volume(
         name=name,
         storage=_storage(spec, volume),
         phase="Terminating" if claim["metadata"].get("deletionTimestamp") else status.get("phase", "Unknown"),
-        access=tuple(_SHORT.get(mode, mode) for mode in spec.get("accessModes", ())),
+        access=tuple(_MODE_ABBREVIATIONS.get(mode, mode) for mode in spec.get("accessModes", ())),
         size=size_bytes(status.get("capacity", {}).get("storage") or spec["resources"]["requests"].get("storage")),
         used=objects.used.get(name),
         pods=tuple(sorted(pod["metadata"]["name"] for pod in objects.pods if _mounts(pod, name))),

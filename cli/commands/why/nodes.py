@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from agents.lost_nodes import device_faults
 from agents.lost_nodes.cluster import REPORTER
-from agents.lost_nodes.device_faults import LASTS, LASTS_ALL
+from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
 from cli.kueue.objects import JobObjects
@@ -17,7 +17,7 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 """Taint by which a person tells Kubernetes that a machine is off (from Kubernetes 1.28 on)."""
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
-_ENDED = ("Succeeded", "Failed")
+_ENDED_PHASES = ("Succeeded", "Failed")
 
 
 def lines(details: JobObjects, now: datetime) -> Iterator[str]:
@@ -54,7 +54,7 @@ def _is_told(event: Object) -> bool:
 
 def broken(pod: Object) -> Iterator[str]:
     """A sentence for each device of a pod that does not work."""
-    after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
+    after = f"{FAULT_SECONDS:.0f} s, or {ALL_FAULTY_SECONDS:.0f} s if no device of the node works"
     for resource, device in device_faults.unhealthy_devices(pod):
         what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
         yield f"{what}, is unhealthy; the agent nodes.lost moves the pod after {after}."
@@ -62,7 +62,7 @@ def broken(pod: Object) -> Iterator[str]:
 
 def _is_cut_off(pod: Object, now: datetime) -> bool:
     due = moment(pod["metadata"].get("deletionTimestamp"))
-    ended = (pod.get("status") or {}).get("phase") in _ENDED
+    ended = (pod.get("status") or {}).get("phase") in _ENDED_PHASES
     return due is not None and due < now - _SLACK and bool(pod["spec"].get("nodeName")) and not ended
 
 

@@ -28,7 +28,7 @@ FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
 """Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
 _EVERY_STEPS = 100
 """Where neither the program nor the settings say."""
-_NONE = -1
+_NO_STEP = -1
 _NEVER = 1 << 62
 _SEEDS = "seeds"
 
@@ -212,13 +212,13 @@ class Checkpointer:
         """The newest step that every worker can read. A worker whose file system shows less holds the others back."""
         mine = _newest_up_to(None, files)
         while (least := min(of_all := self._agreement.of_all(mine))) < max(of_all):
-            if least == _NONE:
+            if least == _NO_STEP:
                 raise UnreadableCheckpoints(
                     f"{files.folder}: some workers find no checkpoint, others that of step {max(of_all):.0f}; "
                     "use a volume that all workers mount"
                 )
             mine = _newest_up_to(int(least), files)
-        return None if mine == _NONE else mine
+        return None if mine == _NO_STEP else mine
 
 
 def _folder_of_run() -> Path | None:
@@ -262,7 +262,7 @@ def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
             f"{files.folder}: no checkpoint can be read; restore the volume from a snapshot, "
             "or delete the checkpoints to train from the beginning"
         )
-    return _NONE
+    return _NO_STEP
 
 
 class UnreadableCheckpoints(TensorplaneError, RuntimeError):

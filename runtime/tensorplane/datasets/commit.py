@@ -23,7 +23,7 @@ from tensorplane.datasets.store import Store, blob_name, list_folder
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")
 """Names of branches and labels."""
-_NEAR = "near"
+_NUMBER_HINT = "near"
 """File of a branch with a number close to its last: where to start to look."""
 
 
@@ -79,7 +79,7 @@ def last(store: Store, branch: str) -> int:
     """The number of a branch's newest commit; 0 if there is none."""
     folder = store.root / "branches" / branch
     try:
-        number = int((folder / _NEAR).read_text())
+        number = int((folder / _NUMBER_HINT).read_text())
     except (OSError, ValueError):
         number = 0
     # A folder that was copied while somebody committed to it may have a number whose entry it lacks.
@@ -168,7 +168,7 @@ def publish(
                 raise Refused(f"{branch}: the branch was deleted meanwhile; commit again")
             durable.sync(folder.parent)
             with contextlib.suppress(OSError):
-                (folder / _NEAR).write_text(str(number + 1))
+                (folder / _NUMBER_HINT).write_text(str(number + 1))
             return made
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from tensorplane.datasets import tree
 from tensorplane.datasets.errors import all_of, shortened
 
-_TRIES = 10
+_MOST_LISTINGS = 10
 """How often folders that change are listed again. New files may come on and on."""
 
 Stamp = str
@@ -42,7 +42,7 @@ def stamps(folder: Path, settled: int | None) -> dict[str, Stamp]:
     """
     found = _tree(folder, "")
     lost: set[str] = set()
-    for number in range(_TRIES if settled is not None else 0):
+    for number in range(_MOST_LISTINGS if settled is not None else 0):
         again = [prefix for prefix, one in found.items() if _has_changed(folder, prefix, one)]
         if number == 0:
             again += [prefix for prefix, one in found.items() if one.changed_ns >= (settled or 0)]

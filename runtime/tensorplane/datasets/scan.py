@@ -26,7 +26,7 @@ from tensorplane.datasets.listing import Stamp
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
 
-_TRIES = 3
+_MOST_WRITES = 3
 _THREADS = 16
 _FILES_PER_BATCH = 1000
 _TICK_NS = 50_000_000
@@ -110,7 +110,7 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
 
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:
     place = folder / path
-    for _ in range(_TRIES):
+    for _ in range(_MOST_WRITES):
         with contextlib.suppress(FileNotFoundError), _readable(place, path) as source:
             _write_out(source)
             before = os.fstat(source.fileno())

@@ -20,7 +20,7 @@ from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Item, Part
 from tensorplane.stages.results import Results
 
-MOST = 1000
+MOST_ITEMS = 1000
 """Items of one run that can have a pod each: Argo keeps the state of all of them in one object."""
 LEASE_SECONDS = 14 * 86400.0
 """How long the versions of a run that was abandoned are kept."""
@@ -103,7 +103,7 @@ def kept_of(stage: Stage, run: str) -> Path:
 
 
 def due(stage: Stage, run: str) -> dict[int, Due]:
-    """The items that get a pod, by their numbers in the plan: at most MOST, however many parts the plan has.
+    """The items that get a pod, by their numbers in the plan: at most MOST_ITEMS, however many parts the plan has.
 
     Raises OSError if the run has no plan.
     """
@@ -139,7 +139,7 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
 
     Returns the items that need a pod: `item`, its number in the plan; `id`, which no other item has; and by the name of
     each input the folder with its files, from the root of the volume; with `shared_out`, `out`, that for its results.
-    Raises Refused if there are more than MOST, and where it is not clear which parts belong together.
+    Raises Refused if there are more than MOST_ITEMS, and where it is not clear which parts belong together.
     """
     stage.output().store.create()
     commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
@@ -157,10 +157,10 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     (stage.root / "runs").mkdir(exist_ok=True)
     _forget(stage, run)
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
-    if len(todo) > MOST:
+    if len(todo) > MOST_ITEMS:
         grows = stage.cache and all(planned[number].why == NEW for number in todo)
-        remedy = split_suggestion.remedy(stage, found, MOST, grows=grows)
-        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; {remedy}")
+        remedy = split_suggestion.remedy(stage, found, MOST_ITEMS, grows=grows)
+        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST_ITEMS:,}; {remedy}")
     ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
     # Before the plan of a former try is replaced, which has the numbers of its folders.
     outs = _outs(stage, run, ids, planned) if stage.shared_out else {}
