@@ -184,11 +184,11 @@ def declare_flavors(
     """Creates the ResourceFlavors, and the Topologies by which Kueue places pods on their nodes."""
     stack = namespace.plain_name
     levels = {flavor.levels for flavor in flavors.values() if flavor.levels}
-    needed = [
+    depends_on = [
         _kueue("Topology", topology.object_name(stack, each), labels(stack, "queue"), topology.spec(each), opts)
         for each in sorted(levels)
     ]
-    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=needed)) if needed else opts
+    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=depends_on)) if depends_on else opts
     return [_declare(flavor, namespace, after) for flavor in flavors.values()]
 
 

@@ -26,7 +26,7 @@ class Request:
     disk: "k8s.core.v1.PersistentVolumeClaim | None"
     """The claim of the stream's volume, if it has one."""
     retain: bool
-    needed: Sequence[pulumi.Resource]
+    depends_on: Sequence[pulumi.Resource]
     """Resources that must be ready before a job can be created."""
     autoscaled: bool = False
     """Whether the cluster has KEDA for workloads."""

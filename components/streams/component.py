@@ -28,7 +28,7 @@ class Stream(pulumi.ComponentResource):
         namespace: Namespace,
         disk: "k8s.core.v1.PersistentVolumeClaim | None",
         retain: bool,
-        needed: Sequence[pulumi.Resource] = (),
+        depends_on: Sequence[pulumi.Resource] = (),
         autoscaled: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -37,7 +37,7 @@ class Stream(pulumi.ComponentResource):
             raise ValueError(f"stream {name} has no broker, which `check` refuses")
         props = outputs.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
         super().__init__(outputs.STREAM, name, dict(props), opts)
-        request = Request(name, namespace, args, cluster, disk, retain, needed, autoscaled)
+        request = Request(name, namespace, args, cluster, disk, retain, depends_on, autoscaled)
         broker.declare(request, pulumi.ResourceOptions(parent=self))
         made = outputs.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
         self.register_outputs(encrypted.concealed(dict(made)))

@@ -19,12 +19,12 @@ def streams_of(
     namespace: Namespace,
     settings: Mapping[str, VolumeArgs],
     volumes: Mapping[str, Volume],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
     autoscaled: bool,
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Stream]:
-    """`needed`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
-    for workloads."""
+    """`depends_on`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has
+    KEDA for workloads."""
     return {
         name: Stream(
             name,
@@ -33,7 +33,7 @@ def streams_of(
             namespace=namespace,
             disk=volumes[args.volume].claim if args.volume else None,
             retain=args.retained(settings),
-            needed=needed,
+            depends_on=depends_on,
             autoscaled=autoscaled,
             opts=opts,
         )

@@ -66,7 +66,7 @@ def volumes_of(
     if shared:
         _group_schedules(declared, volumes, cluster, shared, origins, opts)
     backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
-    volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
+    volsync.mirrors(declared, volumes, backends, namespace=namespace, depends_on=movers, opts=opts)
     ceph.mirrors(declared, volumes, namespace=namespace, opts=opts)
     return volumes
 

@@ -44,21 +44,21 @@ class Pods:
 
     serving: Serving
     image: pulumi.Output[Any]
-    needed: Sequence[pulumi.Resource]
+    depends_on: Sequence[pulumi.Resource]
     """What they mount, and who they are."""
 
     @classmethod
     def of(cls, serving: Serving, image: pulumi.Output[Any]) -> "Pods":
         """Creates what the pods need."""
         owner, platform, files = serving.owner, serving.platform, serving.files
-        needed = [
+        depends_on = [
             owner.service_account(),
             *created(platform.volumes, _volumes(serving)),
             *created(platform.streams, serving.args.streams),
             *([owner.config_map(files.once), _model_config(serving, files.models)] if files else []),
             *([owner.config_map(serving.fetching.code)] if serving.fetching else []),
         ]
-        return cls(serving, image, needed)
+        return cls(serving, image, depends_on)
 
     def stable(self) -> "k8s.apps.v1.Deployment":
         """Creates the Deployment of all pods, of a canary's others."""
@@ -86,14 +86,14 @@ class Pods:
             serving.platform,
             config_maps=[files.models, of_canary.models],
             deployments=[owner.name, name],
-            needed=[stable, canary, texts, *routes],
+            depends_on=[stable, canary, texts, *routes],
         )
 
     def _deployment(self, track: _Track) -> "k8s.apps.v1.Deployment":
         return self.serving.owner.deployment(
             self._template(track),
             replicas=track.replicas,
-            needed=self.needed,
+            depends_on=self.depends_on,
             # By an autoscaler, or by a rollout's controller.
             scaled=bool(self.serving.args.scaling or self.serving.rollout),
             name=track.name,

@@ -82,7 +82,7 @@ class Owner:
         template: Any,
         *,
         replicas: int,
-        needed: Sequence[pulumi.Resource],
+        depends_on: Sequence[pulumi.Resource],
         scaled: bool = False,
         unavailable: int = 0,
         surge: int = 1,
@@ -97,7 +97,7 @@ class Owner:
         beside the workload's others, and of its pods.
         """
         ignored = ["spec.replicas"] if scaled else None
-        own = pulumi.ResourceOptions(depends_on=[*needed], ignore_changes=ignored)
+        own = pulumi.ResourceOptions(depends_on=[*depends_on], ignore_changes=ignored)
         return k8s.apps.v1.Deployment(
             name or self.name,
             metadata=self.metadata(name, labels=labels, annotations=annotations),

@@ -72,7 +72,7 @@ class Recorder(Workload):
         super().__init__(registered.RECORDER, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, manifests.PART)
         code = scorer_manifest.library(owner.identity, sources.library())
-        needed = [
+        depends_on = [
             owner.service_account(),
             owner.config_map(code),
             owner.allow_clients([scorer_manifest.METRICS_PORT]),
@@ -95,7 +95,7 @@ class Recorder(Workload):
             )
         )
         # Two would be safe, but each would read what only one can commit.
-        deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
+        deployment = owner.deployment(template, replicas=1, depends_on=depends_on, unavailable=1, surge=0)
         if by_operator:
             exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         self.gpus = 0

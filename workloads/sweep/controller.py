@@ -109,7 +109,7 @@ def declare(
         ],
         tmp_mib=_TMP_MIB,
     )
-    agent.deployment(pod, needed=[results], pod_labels=request.pod_labels)
+    agent.deployment(pod, depends_on=[results], pod_labels=request.pod_labels)
 
 
 def _rules(run: pulumi.Output[str], trials: int) -> Any:

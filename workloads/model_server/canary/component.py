@@ -27,7 +27,7 @@ def declare(
     *,
     config_maps: Sequence[str],
     deployments: Sequence[str],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
 ) -> None:
     """Creates the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
     volumes = [
@@ -44,7 +44,7 @@ def declare(
         rest_port=REST_PORT,
         routes=[f"{kind.lower()}s" for kind in routes(settings.expose)],
     )
-    controller.declare(request, namespace=owner.namespace.name, needed=needed, opts=owner.inside)
+    controller.declare(request, namespace=owner.namespace.name, depends_on=depends_on, opts=owner.inside)
 
 
 def source(server: str) -> dict[str, Any]:

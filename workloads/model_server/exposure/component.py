@@ -63,19 +63,19 @@ def of_tracks(
 
 
 def through_gateway(
-    owner: Owner, exposure: GatewayArgs, needed: Sequence[pulumi.Resource], *, tries: bool
+    owner: Owner, exposure: GatewayArgs, depends_on: Sequence[pulumi.Resource], *, tries: bool
 ) -> list[pulumi.Resource]:
     """Creates the Gateway, its policies and the routes, each after the one before. Returns the last one.
 
-    `needed`: the Services; `tries`: whether the server has a canary, whose controller writes the routes' backends.
+    `depends_on`: the Services; `tries`: whether the server has a canary, whose controller writes the routes' backends.
     """
-    before = list(needed)
+    before = list(depends_on)
     for manifest in manifests.through_gateway(owner.identity, exposure, tries=tries):
         before = [custom(owner, manifest, before)]
     return before
 
 
-def custom(owner: Owner, manifest: Manifest, needed: list[pulumi.Resource]) -> pulumi.Resource:
+def custom(owner: Owner, manifest: Manifest, depends_on: list[pulumi.Resource]) -> pulumi.Resource:
     """Creates one custom resource. One of the server's name has it as its logical name, too."""
     name, annotations = manifest["metadata"]["name"], manifest["metadata"].get("annotations", {})
     return k8s.apiextensions.CustomResource(
@@ -86,7 +86,7 @@ def custom(owner: Owner, manifest: Manifest, needed: list[pulumi.Resource]) -> p
         spec=manifest["spec"],
         opts=pulumi.ResourceOptions(
             parent=owner.component,
-            depends_on=needed,
+            depends_on=depends_on,
             ignore_changes=[manifests.DIVIDED] if BACKENDS in annotations else None,
         ),
     )

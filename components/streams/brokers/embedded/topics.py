@@ -38,7 +38,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
         name=own,
         seconds=_DEADLINE_SECONDS,
         pod_labels=client_label(request.name),
-        needed=[broker, *request.needed],
+        depends_on=[broker, *request.depends_on],
     )
 
 
