@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import configuration
-from .configuration import Served
+from .configuration import ServedModel
 from .model import Version
 from .refusal import Refusal, not_found
 from .versions import Loading, Status, Versions, Wanted, no_servable
@@ -38,7 +38,7 @@ class Models:
             raise not_found(f"Could not find version {wanted.number} of model {wanted.name}")
         raise not_found(f"Could not find any versions of model {wanted.name}")
 
-    def replace(self, served: Sequence[Served]) -> None:
+    def replace(self, served: Sequence[ServedModel]) -> None:
         """Serves these models, and no others. A Refusal if labels cannot be assigned; the rest then holds."""
         with self._changing:
             names = {one.name for one in served}
@@ -75,7 +75,7 @@ class Models:
                 text = file.read_text()
                 # Labels of versions that were not available are tried again.
                 if text != read or self._lacks_labels():
-                    self.replace(configuration.read(text))
+                    self.replace(configuration.parse(text))
                     read = text
             except (OSError, Refusal) as error:
                 log.error("%s: %s", file, error)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gpu_usage import facts_version
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View
 
 _CLUSTER = "tensorplane:index:Cluster"
@@ -40,7 +40,7 @@ POLICIES = [
         remedy="Use a cluster of an allowed kind.",
         severity=Severity.HIGH,
         tags=["environments"],
-        config={"clusters": words()},
+        config={"clusters": strings()},
     ),
     Rule(
         of_each(_facts),

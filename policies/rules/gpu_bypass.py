@@ -9,7 +9,7 @@ from gpu_usage.manifest import UNKNOWN
 from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import EXEMPT
+from stack_view.schemas import EXEMPT_NAMESPACES
 from stack_view.view import Resource, View, at, maps
 
 _DEVICES = (
@@ -59,7 +59,7 @@ POLICIES = [
         remedy="Request GPUs in resources.limits.",
         severity=Severity.CRITICAL,
         tags=["gpu", "security"],
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_volumes),

@@ -10,7 +10,7 @@ from gpu_usage.manifest import UNKNOWN, UncountableError
 from stack_view import cloud_groups, machines, node_groups
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known, maps
 
 _GKE, _AKS = "gcp:container/cluster:Cluster", "azure-native:containerservice:ManagedCluster"
@@ -82,6 +82,6 @@ POLICIES = [
         remedy="Declare the pool as a NodeGroup, NodePool or AgentPool.",
         severity=Severity.HIGH,
         tags=["gpu", "fleet"],
-        config={"allowed": words()},
+        config={"allowed": strings()},
     ),
 ]

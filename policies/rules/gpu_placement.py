@@ -12,7 +12,7 @@ from stack_view import node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Group, Taint
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import EXEMPT, words
+from stack_view.schemas import EXEMPT_NAMESPACES, strings
 from stack_view.view import Resource, View, at, known, maps
 
 _GPU_TAINT = Taint("nvidia.com/gpu", "present", "NoSchedule")
@@ -137,7 +137,7 @@ POLICIES = [
         remedy="Remove the toleration.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         _tainted,
@@ -162,6 +162,6 @@ POLICIES = [
         remedy="Add the toleration.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"names": words("*device-plugin*", "*dcgm*", "*gpu-feature-discovery*")},
+        config={"names": strings("*device-plugin*", "*dcgm*", "*gpu-feature-discovery*")},
     ),
 ]

@@ -10,7 +10,7 @@ from gpu_usage.manifest import UNKNOWN
 from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.rule import Config, Level, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at
 
 _DIGEST = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
@@ -85,7 +85,7 @@ POLICIES = [
         severity=Severity.MEDIUM,
         tags=["images", "supply-chain"],
         # By default those that tensorplane itself runs, and those of `make up`'s own registry.
-        config={"tagsOf": words("docker.io/library/python", "docker.io/tensorflow/*", "tensorplane.local/*")},
+        config={"tagsOf": strings("docker.io/library/python", "docker.io/tensorflow/*", "tensorplane.local/*")},
         level=Level.ADVISORY,
     ),
     Rule(
@@ -95,6 +95,6 @@ POLICIES = [
         remedy="Push the image to an allowed registry.",
         severity=Severity.HIGH,
         tags=["images", "supply-chain"],
-        config={"allowed": words()},
+        config={"allowed": strings()},
     ),
 ]

@@ -9,7 +9,7 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known
 
 _LABELLED = frozenset(
@@ -76,7 +76,7 @@ POLICIES = [
         remedy="Add the label.",
         severity=Severity.LOW,
         tags=["labels"],
-        config={"labels": words("app.kubernetes.io/name")},
+        config={"labels": strings("app.kubernetes.io/name")},
     ),
     Rule(
         of_each(_tags),
@@ -85,6 +85,6 @@ POLICIES = [
         remedy="Add the tag, in the settings of the cluster or of the provider.",
         severity=Severity.MEDIUM,
         tags=["labels", "cost"],
-        config={"tags": words()},
+        config={"tags": strings()},
     ),
 ]

@@ -11,7 +11,7 @@ from gpu_usage.manifest import Manifest
 from stack_view import registered
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import EXEMPT, words
+from stack_view.schemas import EXEMPT_NAMESPACES, strings
 from stack_view.view import Resource, View, at, known, maps
 
 _SERVICE = ("core", "Service")
@@ -91,7 +91,7 @@ POLICIES = [
         remedy="Annotate the Service as internal.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"public": words()},
+        config={"public": strings()},
     ),
     Rule(
         of_each(_encrypted),
@@ -108,6 +108,6 @@ POLICIES = [
         remedy="Add a NetworkPolicy for all pods.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
 ]

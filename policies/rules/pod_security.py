@@ -10,7 +10,7 @@ from stack_view import pods
 from stack_view.finding import Finding
 from stack_view.pods import Pod
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import EXEMPT
+from stack_view.schemas import EXEMPT_NAMESPACES
 from stack_view.view import Resource, View, at, known, maps
 
 _ENFORCE = "pod-security.kubernetes.io/enforce"
@@ -155,7 +155,7 @@ POLICIES = [
         remedy="Remove privileged and procMount, and set allowPrivilegeEscalation: false.",
         severity=Severity.CRITICAL,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_host),
@@ -164,7 +164,7 @@ POLICIES = [
         remedy="Remove hostNetwork, hostPID, hostIPC and hostPort.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_volumes),
@@ -173,7 +173,7 @@ POLICIES = [
         remedy="Use a PersistentVolumeClaim.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_user),
@@ -182,7 +182,7 @@ POLICIES = [
         remedy="Set runAsNonRoot: true, and a runAsUser other than 0.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_capabilities),
@@ -191,7 +191,7 @@ POLICIES = [
         remedy="Set capabilities.drop: [ALL].",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_profiles),
@@ -200,7 +200,7 @@ POLICIES = [
         remedy="Set seccompProfile.type: RuntimeDefault.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
     Rule(
         of_each(_namespaces),
@@ -209,6 +209,6 @@ POLICIES = [
         remedy=f"Label the namespace {_ENFORCE}: restricted.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
 ]

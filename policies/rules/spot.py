@@ -10,7 +10,7 @@ from stack_view import argo, node_groups, placement, pods
 from stack_view.finding import Finding
 from stack_view.node_groups import Taint
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known, maps
 
 _DAEMON = ("apps", "DaemonSet")
@@ -83,7 +83,7 @@ POLICIES = [
         remedy="Set checkpoints, or remove the toleration.",
         severity=Severity.HIGH,
         tags=["spot"],
-        config={"interruptible": words()},
+        config={"interruptible": strings()},
     ),
     Rule(
         _tainted,

@@ -9,7 +9,7 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN, Manifest
 from stack_view.finding import Finding
 from stack_view.rule import Config, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known
 
 _CLAIM = ("core", "PersistentVolumeClaim")
@@ -157,7 +157,7 @@ POLICIES = [
         remedy="Protect the claim, or retain its volume.",
         severity=Severity.CRITICAL,
         tags=_TAGS,
-        config={"exempt": words()},
+        config={"exempt": strings()},
     ),
     Rule(
         of_each(_reclaim),
@@ -174,7 +174,7 @@ POLICIES = [
         remedy="Set the volume's snapshots.schedule.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"required": words()},
+        config={"required": strings()},
     ),
     Rule(
         of_each(_destroyed),

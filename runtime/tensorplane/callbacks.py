@@ -25,7 +25,7 @@ from tensorplane.keras.replicas import several
 from tensorplane.keras.self_check import in_one_process
 from tensorplane.log import say, warn
 from tensorplane.progress import Progress
-from tensorplane.stop import StopRequest, leave
+from tensorplane.stop import StopRequest, exit_when_saved
 from tensorplane.watchdog import watch_uncaught
 
 _used: set[Path] = set()
@@ -344,7 +344,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:
-        leave(self._step, self._checkpoints.flush, is_chief=self._place.is_chief)
+        exit_when_saved(self._step, self._checkpoints.flush, is_chief=self._place.is_chief)
 
     def _report(self, logs: Any) -> None:
         values = {name: float(value) for name, value in (logs or {}).items() if np.ndim(value) == 0}

@@ -91,7 +91,7 @@ _of_process = functools.cache(_Sigterm)
 os.register_at_fork(after_in_child=_of_process.cache_clear)
 
 
-def leave(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:
+def exit_when_saved(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:
     """Ends the process with 75, once `flush` has the save of `step` on disk. The chief says at which step."""
     flush()
     if is_chief:

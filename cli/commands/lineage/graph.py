@@ -70,7 +70,7 @@ class Graph:
 
 def of(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     """The graph of a version. A UserError if there is no such version."""
-    first = the(target, volumes)
+    first = get_node(target, volumes)
     found: dict[str, Node] = {}
     level = [first]
     while level and len(found) < _MOST_VERSIONS:
@@ -98,7 +98,7 @@ def _inputs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def the(target: VersionPath, volumes: Volumes, *, code: bool = False) -> Node:
+def get_node(target: VersionPath, volumes: Volumes, *, code: bool = False) -> Node:
     """The version that an argument names. A UserError if there is none."""
     (found,) = read([target], volumes, code=code)
     if found.problem:

@@ -33,7 +33,7 @@ class MergeBase:
 
 
 @contextmanager
-def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
+def check_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     """The merge base of HEAD and `revision`, in a folder that is removed afterwards. The checkout stays as it is.
 
     Its program runs in this checkout's Python environment. A UserError if there is no such revision.

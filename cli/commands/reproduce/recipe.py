@@ -26,12 +26,12 @@ _REMEDIES = {
 }
 
 
-def gone(node: Node, inputs: Sequence[Node]) -> list[str]:
+def missing_parts(node: Node, inputs: Sequence[Node]) -> list[str]:
     """What is missing to make a version again, a line each. `inputs`: the versions that it was made from."""
-    return [f"{node.title}: {problem}" for problem in _gone(node, inputs)]
+    return [f"{node.title}: {problem}" for problem in _missing_parts(node, inputs)]
 
 
-def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
+def _missing_parts(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
     record = node.record
     if problem := _no_job(node):
         yield problem

@@ -44,7 +44,7 @@ class Planned(Protocol):
         """A hash of what was asked for."""
 
 
-Came = Literal["new", "there", "finished", "changed", "continued"]
+SubmitState = Literal["new", "there", "finished", "changed", "continued"]
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Submitted:
     """A job in the cluster."""
 
     job_set: Object
-    came: Came
+    state: SubmitState
     """Whether it is new, was there already, had finished with the same settings or with changed ones, or had failed."""
 
 
@@ -65,7 +65,7 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     """
     path = _path(planned.objects[0])
     before = _settled(api, path)
-    how = _came(before, planned)
+    how = _state(before, planned)
     if before and how == "finished":
         return Submitted(before, how)
     if how in ("changed", "continued"):
@@ -80,9 +80,9 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     return Submitted(job_set, how)
 
 
-def came(api: Kube, planned: Planned) -> Came:
+def expected_state(api: Kube, planned: Planned) -> SubmitState:
     """What `submit` would find. A UserError if the run has not ended and has other settings."""
-    return _came(_settled(api, _path(planned.objects[0])), planned)
+    return _state(_settled(api, _path(planned.objects[0])), planned)
 
 
 def check_none_runs(api: Kube, planned: Planned) -> None:
@@ -106,7 +106,7 @@ def _settled(api: Kube, path: str) -> Object | None:
     return found
 
 
-def _came(before: Object | None, planned: Planned) -> Came:
+def _state(before: Object | None, planned: Planned) -> SubmitState:
     if before is None:
         return "new"
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings

@@ -113,7 +113,7 @@ def usage_rows(records: Sequence[Object], flavors: Sequence[Object], teams: Mapp
 
 def _rows(one: Object, names: Mapping[str, str], costs: Prices, teams: Mapping[str, str]) -> Iterator[Row]:
     team = teams.get(str(one["metadata"]["name"]).removeprefix(PREFIX))
-    for month, queues in UsageState.read(one.get("data") or {}).usage.items():
+    for month, queues in UsageState.from_data(one.get("data") or {}).usage.items():
         for queue, held in queues.items():
             for flavor, seconds in held.items():
                 hours = seconds / 3600

@@ -18,7 +18,7 @@ from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import ByStep
 from tensorplane.parameter_server.training import Calls, coordinated, on_worker, pause_after
 from tensorplane.progress import Progress
-from tensorplane.stop import StopRequest, leave
+from tensorplane.stop import StopRequest, exit_when_saved
 
 _LOG_EVERY = 50
 
@@ -111,7 +111,7 @@ class _Training:
         if self.checkpoints.due(at) or leaves or ends:
             self.checkpoints.save(at)
         if leaves:
-            leave(at, self.checkpoints.flush)
+            exit_when_saved(at, self.checkpoints.flush)
 
 
 def _folder(folder: Path | str | None, name: str) -> Path | None:

@@ -24,7 +24,7 @@ from tensorplane.parameter_server import server, servers, shards
 from tensorplane.parameter_server.servers import ByStep, strategy
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.stop import EXIT_SAVED, StopRequest, leave
+from tensorplane.stop import EXIT_SAVED, StopRequest, exit_when_saved
 
 __all__ = ["ByStep", "strategy", "train"]
 
@@ -79,7 +79,7 @@ def train(
             if schedule.is_due(int(step), checkpoints) or leaves or int(step) == schedule.steps:
                 checkpoints.save(int(step))
             if leaves:
-                leave(int(step), checkpoints.flush)
+                exit_when_saved(int(step), checkpoints.flush)
         checkpoints.flush()
 
 
