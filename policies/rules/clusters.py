@@ -20,7 +20,7 @@ _GKE_KEY = "gcp:kms/cryptoKey:CryptoKey"
 
 
 def _endpoint(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
-    open_to = _reached_from(resource)
+    open_to = _allowed_networks(resource)
     if _ALL_ADDRESSES & set(open_to):
         remedy = "make its endpoint private, or list the networks of those who use it"
         yield Finding("its API server can be reached from every address", remedy)
@@ -29,7 +29,7 @@ def _endpoint(resource: Resource, view: View, config: Config) -> Iterator[Findin
         yield Finding("its nodes reach its API server over the internet", remedy)
 
 
-def _reached_from(resource: Resource) -> list[Any]:
+def _allowed_networks(resource: Resource) -> list[Any]:
     """The networks that reach the API server. One that only the update knows is a resource's, not everywhere."""
     body = resource.body
     if resource.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:

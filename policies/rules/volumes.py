@@ -50,13 +50,13 @@ def _claims(resource: Resource, view: View, config: Config) -> Iterator[Finding]
     if manifest is None or manifest.type != _CLAIM or manifest.is_patch or resource.protected:
         return
     exempt = any(fnmatchcase(str(manifest.metadata("name")), each) for each in config["exempt"])
-    if not (exempt or _given_up(resource, view) or _retained(manifest, view)):
+    if not (exempt or _needs_no_retention(resource, view) or _is_retained(manifest, view)):
         problem = "deleting this claim, or its namespace, may delete its data"
         remedy = "protect it (`protect=True`), or give its StorageClass or PersistentVolume the policy Retain"
         yield Finding(problem, f"{remedy}; for data that may go, list it in `exempt` in {view.config}")
 
 
-def _given_up(resource: Resource, view: View) -> bool:
+def _needs_no_retention(resource: Resource, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
     parent = resource.parent
     return any(
@@ -64,7 +64,7 @@ def _given_up(resource: Resource, view: View) -> bool:
     )
 
 
-def _retained(claim: Manifest, view: View) -> bool:
+def _is_retained(claim: Manifest, view: View) -> bool:
     """Whether its class, or the volume that it names, is of this stack and retains data."""
     wanted = at(claim.body, "spec", "volumeName"), at(claim.body, "spec", "storageClassName")
     volumes = any(
@@ -112,7 +112,7 @@ def _is_schedule(one: Resource, volume: Resource) -> bool:
     return one.type in _SCHEDULES and (below or named)
 
 
-def _destroyed(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _deletion(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     if resource.type in _STORES and at(resource.body, "forceDestroy") not in (None, False):
         yield Finding("deleting it deletes all its objects", "remove `forceDestroy`")
     if resource.type in _STORES and at(resource.body, "deletionProtectionEnabled") is False:
@@ -177,7 +177,7 @@ POLICIES = [
         config={"required": strings()},
     ),
     Rule(
-        of_each(_destroyed),
+        of_each(_deletion),
         name="storage-deletion",
         description="Stores of clouds are not deleted with what is in them.",
         remedy="Remove forceDestroy, and turn deletion protection on.",

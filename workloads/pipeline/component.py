@@ -155,7 +155,7 @@ class Pipeline(Workload):
             gpus=gpus,
         )
         super().__init__(registered.PIPELINE, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         library = owner.config_map(known.library)
         volumes = created(platform.volumes, _volumes(args, platform))
         depends_on = [library, *_of_runs(owner, args, known), *volumes, *_of_stack(args, platform)]

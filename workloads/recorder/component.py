@@ -70,7 +70,7 @@ class Recorder(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = registered.Recorder(dataset=args.dataset, image=image, gpus=0)
         super().__init__(registered.RECORDER, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         code = scorer_manifest.library(owner.identity, sources.library())
         depends_on = [
             owner.service_account(),

@@ -73,7 +73,7 @@ class Scorer(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = registered.Scorer(server=args.server, image=image, replicas=args.most_replicas, gpus=0)
         super().__init__(registered.SCORER, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         code = manifests.library(owner.identity, sources.library())
         server, _, _ = args.server.partition("/")
         depends_on = [

@@ -75,8 +75,8 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     job_set = before or api.apply(path, _noted(planned), manager)
     if how == "new":
         cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
-    for thing in planned.objects[1:]:
-        api.apply(_path(thing), owned(thing, job_set), manager)
+    for obj in planned.objects[1:]:
+        api.apply(_path(obj), owned(obj, job_set), manager)
     return Submitted(job_set, how)
 
 
@@ -126,7 +126,7 @@ def _noted(planned: Planned) -> Object:
     return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.settings}}}
 
 
-def owned(thing: Object, job_set: Object) -> Object:
+def owned(obj: Object, job_set: Object) -> Object:
     """An object that is deleted with the JobSet."""
     owner: dict[str, Any] = {
         "apiVersion": versions.JOBSET_API,
@@ -136,9 +136,9 @@ def owned(thing: Object, job_set: Object) -> Object:
         # The JobSet is there until all of it is gone, so that the next submission meets nothing that is being deleted.
         "blockOwnerDeletion": True,
     }
-    return {**thing, "metadata": {**thing["metadata"], "ownerReferences": [owner]}}
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner]}}
 
 
-def _path(thing: Object) -> str:
-    about, (group, plural) = thing["metadata"], _PATHS[thing["kind"]]
+def _path(obj: Object) -> str:
+    about, (group, plural) = obj["metadata"], _PATHS[obj["kind"]]
     return f"{group}/namespaces/{about['namespace']}/{plural}/{about['name']}"

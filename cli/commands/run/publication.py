@@ -25,7 +25,7 @@ from cli.training_jobs import jobset_api
 from components.base.names import shorten
 
 _LONGEST_NAME = 40
-_SIZE = {"cpus": 0.1, "memoryGib": 0.25}
+_RESOURCES = {"cpus": 0.1, "memoryGib": 0.25}
 
 
 def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> JobRequest:
@@ -38,7 +38,7 @@ def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Jo
         "kind": "trainingJob",
         "strategy": {"kind": "single"},
         "command": ["python3", "-c", "pass"],
-        "resources": _SIZE,
+        "resources": _RESOURCES,
         "volumes": {each: volumes[each] if each in volumes else _mount(each, platform) for each in wanted},
         "model": model,
         "onSuccess": {"publish": server},

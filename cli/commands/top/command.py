@@ -46,9 +46,9 @@ def run(options: TopOptions, console: Console) -> None:
     objects = queue_objects.gather(target.answering_api(), settings.namespace)
     works, now = workloads.works(objects), datetime.now(UTC)
     found = rows.of(objects, works)
-    shown = {queue.cluster_queue for queue in found.queues}
-    seen = [work for work in works if work.cluster_queue in shown]
-    points = queue_history.history(seen, now - timedelta(hours=hours), now)
+    cluster_queues = {queue.cluster_queue for queue in found.queues}
+    queue_works = [work for work in works if work.cluster_queue in cluster_queues]
+    points = queue_history.history(queue_works, now - timedelta(hours=hours), now)
     if options.as_json:
         print(json.dumps(plain(found, points if hours else [], objects.notes), indent=2))
         return
