@@ -54,7 +54,7 @@ def written(digits: np.ndarray) -> str:
 
 
 def main(folder: Path) -> None:
-    """Writes the sheets."""
+    """Write the sheets."""
     found = find_spec("sklearn")
     if found is None or found.origin is None:
         sys.exit("sklearn: scikit-learn, which has the digits, is not installed; run: pip install scikit-learn")
