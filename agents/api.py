@@ -26,7 +26,7 @@ _IDLE_SECONDS = 10.0
 
 @contextlib.contextmanager
 def tolerate(*codes: int) -> Iterator[None]:
-    """Ignore that the API server refuses a request with one of these codes."""
+    """Ignores that the API server refuses a request with one of these codes."""
     try:
         yield
     except urllib.error.HTTPError as error:
@@ -64,7 +64,7 @@ class ApiServer:
             return None
 
     def wait_for_change(self, path: str, version: str, seconds: int) -> None:
-        """Wait until a list changes after its resource version, or until the time is up.
+        """Waits until a list changes after its resource version, or until the time is up.
 
         Raises OSError for any status but success.
         """

@@ -46,7 +46,7 @@ def event(
 
 
 def create(server: ApiServer, made: Mapping[str, Any]) -> None:
-    """Create an Event, unless one of its name exists."""
+    """Creates an Event, unless one of its name exists."""
     with tolerate(CONFLICT):
         server.send("POST", f"api/v1/namespaces/{made['metadata']['namespace']}/events", made)
 
@@ -67,7 +67,7 @@ class DecisionReporter(Generic[D]):
         return [each for each in decisions if each.number > self._last]
 
     def report(self, decisions: Sequence[D]) -> None:
-        """Report those that are not. Raises OSError if the API server does not take an Event: the next call does."""
+        """Reports those that are not. Raises OSError if the API server does not take an Event: the next call does."""
         for decision in self.unreported(decisions):
             if self.now() - decision.at < _EVENT_SECONDS:
                 self.create_event(decision)

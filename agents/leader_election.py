@@ -29,7 +29,7 @@ class Timing:
     renew_period: float = 5.0
     retry_period: float = 1.0
     """After a renewal that failed, and between two tries of a waiting pod."""
-    longest_reconcile: float = 600.0
+    reconcile_timeout: float = 600.0
     """After that, a reconcile counts as hung: the process ends, and its container restarts."""
     answer_timeout: int = 4
     """For an answer about the Lease."""
@@ -83,12 +83,12 @@ class ElectedLeader(Leader):
     """When a reconcile last began or ended, by the Lease's clock."""
     _succeeded_at: float = field(default=0.0, init=False)
     """When a reconcile last succeeded, in seconds since 1970."""
-    _busy: int = field(default=0, init=False)
+    _actions: int = field(default=0, init=False)
     """Reconciles and other actions that have begun, also those that wait for the Lease."""
-    _acting: int = field(default=0, init=False)
+    _leased_actions: int = field(default=0, init=False)
     """Those of them that held the Lease when they began."""
-    _counting: Any = field(default_factory=threading.Lock, init=False)
-    _stops: threading.Event = field(default_factory=threading.Event, init=False)
+    _count_lock: Any = field(default_factory=threading.Lock, init=False)
+    _stop_requested: threading.Event = field(default_factory=threading.Event, init=False)
 
     def __post_init__(self) -> None:
         given = self.lease.server
@@ -96,11 +96,11 @@ class ElectedLeader(Leader):
         self.lease.server = replace(given, seconds=self.timing.answer_timeout)
 
     def begin(self) -> None:
-        """Wait until this pod holds the Lease, and keep it until the process ends. For the main thread."""
-        signal.signal(signal.SIGTERM, lambda *_: self._stops.set())
+        """Waits until this pod holds the Lease, and keeps it until the process ends. For the main thread."""
+        signal.signal(signal.SIGTERM, lambda *_: self._stop_requested.set())
         self._take()
         self._reconciled_at, self._succeeded_at = self.lease.clock(), self.lease.now()
-        threading.Thread(target=self._keep, daemon=True).start()
+        threading.Thread(target=self._renew_until_end, daemon=True).start()
 
     @contextlib.contextmanager
     def reconciling(self) -> Iterator[None]:
@@ -116,16 +116,16 @@ class ElectedLeader(Leader):
     def acting(self) -> Iterator[None]:
         self._count(1)
         try:
-            if self._stops.is_set():
+            if self._stop_requested.is_set():
                 self._count(-1)
                 # Until the thread that renews the Lease has ended the process.
                 threading.Event().wait()
             self._wait_until_held()
-            self._count(0, acting=1)
+            self._count(0, leased=1)
             try:
                 yield
             finally:
-                self._count(0, acting=-1)
+                self._count(0, leased=-1)
         finally:
             self._count(-1)
 
@@ -138,7 +138,7 @@ class ElectedLeader(Leader):
                 printed = line
             if line:
                 self._watch()
-            if self._stops.wait(self.timing.retry_period if line else 0):
+            if self._stop_requested.wait(self.timing.retry_period if line else 0):
                 os._exit(0)
 
     def _watch(self) -> None:
@@ -157,19 +157,21 @@ class ElectedLeader(Leader):
             return f"{type(error).__name__}: {error}"
         return "" if holder == self.lease.pod else f"waits for {self._name}, which is held by {holder}"
 
-    def _keep(self) -> None:
+    def _renew_until_end(self) -> None:
+        """Renews the Lease until the process has to end, and ends it."""
         wait = self.timing.renew_period
         while True:
-            if self._stops.wait(wait):
+            if self._stop_requested.wait(wait):
                 self._stop()
-            if self.lease.clock() - self._reconciled_at > self.timing.longest_reconcile:
-                self.end(f"the agent has not turned for {self.timing.longest_reconcile:g} seconds")
-            if self._acting and self.lease.may_be_taken:
+            if self.lease.clock() - self._reconciled_at > self.timing.reconcile_timeout:
+                self.end(f"no reconcile has begun or ended for {self.timing.reconcile_timeout:g} seconds")
+            if self._leased_actions and self.lease.may_be_taken:
                 # Paused, with its machine for instance: it would act on what it has read before.
                 self.end(f"{self._name} was not renewed for {lease.DURATION_SECONDS:g} seconds of a turn")
-            wait = self.timing.renew_period if self._is_renewed() else self.timing.retry_period
+            wait = self.timing.renew_period if self._renew() else self.timing.retry_period
 
-    def _is_renewed(self) -> bool:
+    def _renew(self) -> bool:
+        """Renews the Lease; whether this pod holds it then."""
         try:
             self.lease.renew(self._succeeded_at)
         except Lost as lost:
@@ -181,7 +183,7 @@ class ElectedLeader(Leader):
 
     def _stop(self) -> None:
         """What is being done ends, and nothing else begins. Then another pod may take the Lease."""
-        while self._busy and self.lease.is_held:
+        while self._actions and self.lease.is_held:
             time.sleep(_POLL_SECONDS)
         with contextlib.suppress(Exception):
             self.lease.release()
@@ -192,10 +194,10 @@ class ElectedLeader(Leader):
         while not self.lease.is_held:
             time.sleep(_POLL_SECONDS)
 
-    def _count(self, busy: int, acting: int = 0) -> None:
-        with self._counting:
-            self._busy += busy
-            self._acting += acting
+    def _count(self, actions: int, leased: int = 0) -> None:
+        with self._count_lock:
+            self._actions += actions
+            self._leased_actions += leased
 
     @property
     def _name(self) -> str:
@@ -203,7 +205,7 @@ class ElectedLeader(Leader):
 
 
 def wait_to_lead(environment: Mapping[str, str] = os.environ, *, watch: Callable[[], object] = lambda: None) -> Leader:
-    """Wait until this process leads. Without a Lease in its environment, it leads at once.
+    """Waits until this process leads. Without a Lease in its environment, it leads at once.
 
     `watch`: called between two tries to take the Lease. It may read, and change nothing.
     """

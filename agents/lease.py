@@ -64,7 +64,7 @@ class Lease:
         return self.clock() - self._renewed >= DURATION_SECONDS
 
     def try_take(self) -> str:
-        """Take it if it is free: released, not renewed for its duration, or this pod's, whose container has restarted.
+        """Takes it if it is free: released, not renewed for its duration, or this pod's, whose container has restarted.
 
         Returns who holds it.
         """
@@ -93,7 +93,7 @@ class Lease:
         return self.pod
 
     def renew(self, worked: float) -> None:
-        """Hold it for longer. `worked`: when this pod last did its work, in seconds since 1970. Raises Lost."""
+        """Holds it for longer. `worked`: when this pod last did its work, in seconds since 1970. Raises Lost."""
         for _ in range(_ATTEMPTS):
             try:
                 self._write({"renewTime": text(worked)})
@@ -106,7 +106,7 @@ class Lease:
         raise OSError(f"Lease {self.namespace}/{self.name} changes all the time")
 
     def release(self) -> None:
-        """Let another pod take it at once. From now on, this one does not act."""
+        """Lets another pod take it at once. From now on, this one does not act."""
         was_held, self._renewed = self.is_held, float("-inf")
         if was_held:
             self.server.send("PATCH", self._path, self._change({"holderIdentity": None}))

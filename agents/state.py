@@ -1,6 +1,6 @@
-"""The state that a controller remembers between two reconciles: a text in a ConfigMap, and the decisions in it.
+"""The state that a controller keeps between two reconciles: a text in a ConfigMap, and the decisions in it.
 
-The ConfigMap's resourceVersion fences the state: a controller cannot write over what another one has written since.
+The ConfigMap's resourceVersion fences the state: a controller cannot overwrite what another one has written since.
 """
 
 from __future__ import annotations
@@ -12,19 +12,19 @@ from typing import TypeVar
 from agents.api import ApiServer
 
 MOST_DECISIONS = 20
-"""Decisions that a state holds, since a ConfigMap holds at most 1 MiB."""
+"""Decisions that a state holds, the last ones: a ConfigMap holds at most 1 MiB."""
 
 
 @dataclass(frozen=True)
 class Decision:
-    """One decision of a controller. Each agent adds what it decided about, and the reason."""
+    """One decision of a controller. Each agent's subclass adds the subject of the decision and its reason."""
 
     number: int
-    """Counts the decisions from 1."""
+    """Position among all decisions of the controller, from 1."""
     at: float
-    """Seconds since 1970."""
+    """When it was made, in seconds since 1970."""
     action: str
-    """Reason of the Event, such as `RunStarted`."""
+    """The `reason` of its Event, such as `RunStarted`."""
 
 
 D = TypeVar("D", bound=Decision)
@@ -36,30 +36,30 @@ def next_number(decisions: Sequence[Decision]) -> int:
 
 
 def append_decision(decisions: Sequence[D], made: D) -> Sequence[D]:
-    """The last decisions, and one that is made now."""
+    """The decisions and a new one, without the oldest beyond MOST_DECISIONS."""
     return (*decisions, made)[-MOST_DECISIONS:]
 
 
 @dataclass
 class ConfigMapState:
-    """A state under one key of a ConfigMap, which the platform creates."""
+    """A controller's state under one key of a ConfigMap that the stack has created."""
 
     server: ApiServer
     namespace: str
     name: str
     key: str
-    _version: str = field(default="", init=False)
+    _resource_version: str = field(default="", init=False)
 
     def read(self) -> str:
-        """The text of the state; empty before the first write."""
+        """The text under the key; empty before the first write. `write` then fences it."""
         found = self.server.send("GET", self._path)
-        self._version = found["metadata"]["resourceVersion"]
+        self._resource_version = found["metadata"]["resourceVersion"]
         return str((found.get("data") or {}).get(self.key, ""))
 
     def write(self, text: str) -> None:
-        """Write the state. Raises OSError if another controller, which is then in charge, has changed it since."""
-        body = {"metadata": {"resourceVersion": self._version}, "data": {self.key: text}}
-        self._version = self.server.send("PATCH", self._path, body)["metadata"]["resourceVersion"]
+        """Replaces the text. Raises OSError if another controller has changed the ConfigMap since `read` or `write`."""
+        body = {"metadata": {"resourceVersion": self._resource_version}, "data": {self.key: text}}
+        self._resource_version = self.server.send("PATCH", self._path, body)["metadata"]["resourceVersion"]
 
     @property
     def _path(self) -> str:

@@ -29,7 +29,7 @@ class WatchedList:
         return list(found["items"])
 
     def wait(self, seconds: int) -> None:
-        """Wait until one of them changes after `items` has read them, or until the time is up."""
+        """Waits until one of them changes after `items` has read them, or until the time is up."""
         version, self._version = self._version, ""
         if version:
             self.server.wait_for_change(self.path, version, seconds)

@@ -75,7 +75,7 @@ FIGURES = {
 
 
 def main(names: list[str]) -> int:
-    """Measure the named figures, or all but those that take long and must be named.
+    """Measures the named figures, or all but those that take long and must be named.
 
     Returns 0 if all were measured, whether they reach their goals or not; 1 if one could not be; 130 after Ctrl-C.
     """

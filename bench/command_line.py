@@ -27,9 +27,9 @@ _RUNS, _LISTS, _JOBS, _PODS = 7, 5, 1000, 16
 _PAUSE_SECONDS = 3.0
 _START_SECONDS = 120.0
 _FOLLOWED_SECONDS = 30.0
-_LATEST = 0.99
+_LATENCY_QUANTILE = 0.99
 _GROUP = f"/apis/{versions.JOBSET_API}"
-_SMALL = ("--queue", "training", "--cpus", "0.01", "--memory-gib", "0.05")
+_SMALL_JOB_OPTIONS = ("--queue", "training", "--cpus", "0.01", "--memory-gib", "0.05")
 _SAYS_THE_TIME = "import time; print(time.time(), {number}, flush=True)"
 _KEEPS_SAYING = "import time\nwhile True: print(time.time(), flush=True); time.sleep(0.2)"
 
@@ -66,7 +66,9 @@ def _first_line() -> Measured:
         taken = []
         for number in range(_RUNS):
             began = time.time()
-            shown = _output(folder, "run", *_SMALL, "--", "python", "-c", _SAYS_THE_TIME.format(number=number))
+            shown = _output(
+                folder, "run", *_SMALL_JOB_OPTIONS, "--", "python", "-c", _SAYS_THE_TIME.format(number=number)
+            )
             said = next(line for line in shown.splitlines() if line.endswith(f" {number}"))
             taken.append(float(said.split()[0]) - began)
             time.sleep(_PAUSE_SECONDS)
@@ -106,7 +108,7 @@ def _lag() -> Measured:
     """How long after it was printed a line comes out of `logs -f`."""
     with _person() as (bench, folder):
         shown = _output(
-            folder, "run", *_SMALL, "--workers", str(_PODS), "--detach", "--", "python", "-c", _KEEPS_SAYING
+            folder, "run", *_SMALL_JOB_OPTIONS, "--workers", str(_PODS), "--detach", "--", "python", "-c", _KEEPS_SAYING
         )
         run = shown.partition(":")[0]
         at = "/api/v1/namespaces/tensorplane-dev/pods"
@@ -132,7 +134,7 @@ def _lag() -> Measured:
         raise UserError(f"tensorplane logs -f: shows {len(lags)} of {_PODS} pods")
     # The first line of each pod was printed before the command began.
     found = sorted(lag for of_pod in lags.values() for lag in of_pod[1:])
-    worst = found[int(_LATEST * len(found))]
+    worst = found[int(_LATENCY_QUANTILE * len(found))]
     return Measured(worst, f"99 % of {len(found)} lines of {_PODS} pods; median {statistics.median(found):.2f} s")
 
 

@@ -65,7 +65,7 @@ class Figure:
 
 
 def record(figure: Figure, measured: Measured, results: Path = RESULTS) -> None:
-    """Add one value to the results of earlier measurements."""
+    """Adds one value to the results of earlier measurements."""
     known = json.loads(results.read_text()) if results.exists() else {}
     known[figure.name] = {
         "measured": round(measured.value, 3),
@@ -77,7 +77,7 @@ def record(figure: Figure, measured: Measured, results: Path = RESULTS) -> None:
 
 
 def show(console: Console, rows: list[tuple[Figure, Measured]]) -> None:
-    """Print the table of what was measured."""
+    """Prints the table of what was measured."""
     table = Table(box=None, padding=(0, 2, 0, 0))
     for heading in ("figure", "measured", "goal", "peer"):
         table.add_column(heading)

@@ -36,7 +36,7 @@ _USED = {
 
 
 def main(way: str, what: str) -> None:
-    """Run it, and print its seconds."""
+    """Runs it, and prints its seconds."""
     programs = {
         "stack": _stack,
         "imports": _imports,

@@ -14,7 +14,7 @@ _ENTER = 'mount -t proc proc "$0/proc" && mount --rbind /dev "$0/dev" && exec ch
 
 
 def extract(image: Image, root: Path) -> None:
-    """Unpack the image's layers."""
+    """Unpacks the image's layers."""
     for recipe in image.recipes:
         recipe.layer(Step("image")).extract(root)
     for name in _FOLDERS:

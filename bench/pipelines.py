@@ -37,7 +37,7 @@ _NAMESPACE, _PIPELINE = "tensorplane-dev", "chain"
 _STAGES = ("first", "second", "third")
 _PATIENT_SECONDS = 180.0
 _PAUSE_SECONDS = 3.0
-_MARK = "program ran:"
+_LOG_PREFIX = "program ran:"
 _FILES, _FOLDERS, _BYTES, _BATCH = 10_000, 100, 10_000, 25
 """With batches of 25 files, the first run has 400 parts. A run may have 1,000, but on one node pods start the later the
 more of ended ones there are."""
@@ -49,7 +49,7 @@ import pathlib, time
 began = time.time()
 for path in pathlib.Path("/in/numbers").iterdir():
     pathlib.Path("/out", path.name).write_bytes(path.read_bytes())
-print("{_MARK}", began, time.time(), flush=True)
+print("{_LOG_PREFIX}", began, time.time(), flush=True)
 """
 
 
@@ -118,7 +118,7 @@ class Deployed:
         return self.run(commit) or {}
 
     def made(self, commit: str, stage: str, seconds: float) -> None:
-        """Wait until the run that begins with a commit has committed what a stage makes."""
+        """Waits until the run that begins with a commit has committed what a stage makes."""
 
         def is_made() -> bool:
             steps = nodes(self.run(commit) or {}).values()
@@ -170,8 +170,8 @@ class Round:
 
 def ran(log: str) -> tuple[float, float]:
     """When a program began and ended, as its log says."""
-    (line,) = [line for line in log.splitlines() if line.startswith(_MARK)]
-    began, ended = line.removeprefix(_MARK).split()
+    (line,) = [line for line in log.splitlines() if line.startswith(_LOG_PREFIX)]
+    began, ended = line.removeprefix(_LOG_PREFIX).split()
     return float(began), float(ended)
 
 

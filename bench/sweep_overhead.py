@@ -23,13 +23,13 @@ _TRIALS, _TRIAL_SECONDS = 9, 2
 _NAMESPACE = "tensorplane-dev"
 _PATIENT_SECONDS = 240.0
 _PAUSE_SECONDS = 3.0
-_MARK = "code ran:"
+_LOG_PREFIX = "code ran:"
 _PROGRAM = f"""
 import time
 began = time.time()
 time.sleep({_TRIAL_SECONDS})
 print("tensorplane: step=1 loss=0.5 steps_per_second=1.0", flush=True)
-print("{_MARK}", began, time.time(), flush=True)
+print("{_LOG_PREFIX}", began, time.time(), flush=True)
 """
 _SETTINGS: dict[str, Any] = {
     "queues": {"small": {"priority": "low", "cpus": 0.5, "memoryGib": 1}},
@@ -88,7 +88,12 @@ def _ran(kube: Kube) -> list[tuple[float, float]]:
     at = f"/api/v1/namespaces/{_NAMESPACE}/pods"
     pods = kube.items(at, labelSelector="jobset.sigs.k8s.io/jobset-name", fieldSelector="status.phase=Succeeded")
     logs = [kube.text(f"{at}/{pod['metadata']['name']}/log") for pod in pods]
-    said = [line.removeprefix(_MARK).split() for log in logs for line in log.splitlines() if line.startswith(_MARK)]
+    said = [
+        line.removeprefix(_LOG_PREFIX).split()
+        for log in logs
+        for line in log.splitlines()
+        if line.startswith(_LOG_PREFIX)
+    ]
     return [(float(began), float(ended)) for began, ended in said]
 
 

@@ -36,7 +36,7 @@ def tensorplane() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command; returns 0 on success, 1 after faults (printed, a line each), 2 for a usage that does not exist,
+    """Runs the command; returns 0 on success, 1 after faults (printed, a line each), 2 for a usage that does not exist,
     130 after Ctrl-C.
     """
     gc.set_threshold(_COLLECTED_AFTER)

@@ -73,7 +73,7 @@ class Access:
         any. A UserError if there is none.
         """
         there = self.job_sets()
-        running = [one for one in there if not jobset_api.ended(one)]
+        running = [one for one in there if not jobset_api.outcome(one)]
         if alive and (found := find.newest(running, self.namespace, name)):
             return found
         if found := find.newest(there, self.namespace, name):

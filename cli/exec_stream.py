@@ -38,7 +38,7 @@ class Exec:
         self._open = True
 
     def write(self, data: bytes) -> int:
-        """Pass bytes to the program's standard input. A UserError with its reason if it has ended."""
+        """Passes bytes to the program's standard input. A UserError with its reason if it has ended."""
         for start in range(0, len(data), _FRAME):
             while self._open and self._has_message():
                 self._take()
@@ -60,7 +60,7 @@ class Exec:
         return found
 
     def finish(self) -> bytes:
-        """End its standard input, and wait for its end: what it has printed. UserError with its reason if it failed."""
+        """Closes its standard input and waits for its end: what it printed. UserError with its reason if it failed."""
         if self._open and _CLOSES_INPUT in (self._socket.getheaders() or {}).values():
             with contextlib.suppress(OSError, WebSocketException):
                 self._socket.send_binary(bytes([_CLOSE, _INPUT]))
@@ -85,7 +85,7 @@ class Exec:
         return bool(pending and pending()) or bool(select.select([sock], [], [], 0)[0])
 
     def _take(self) -> None:
-        """Handle the next message."""
+        """Handles the next message."""
         try:
             opcode, frame = self._socket.recv_data_frame(control_frame=True)
         except (OSError, WebSocketException):

@@ -15,7 +15,9 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 def stack(command: _Command) -> _Command:
     """`--stack`, as the parameter `stack`."""
     text = "Name of a Pulumi.<stack>.yaml."
-    return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_stacks)(command)
+    return click.option("--stack", default="dev", show_default=True, help=text, shell_complete=_complete_stacks)(
+        command
+    )
 
 
 def policies(command: _Command) -> _Command:
@@ -25,19 +27,19 @@ def policies(command: _Command) -> _Command:
     return click.option("--policies", type=choice, default="run", show_default=True, help=text)(command)
 
 
-def _stacks(_: click.Context, __: click.Parameter, begun: str) -> list[str]:
+def _complete_stacks(_: click.Context, __: click.Parameter, incomplete: str) -> list[str]:
     from driver.stack_settings import stack_names
 
-    return [name for name in stack_names() if name.startswith(begun)]
+    return [name for name in stack_names() if name.startswith(incomplete)]
 
 
 def served(*, required: bool = True) -> Callable[[_Command], _Command]:
     """The argument SERVER[/MODEL], as the parameter `target`."""
     name = "SERVER[/MODEL]" if required else "[SERVER[/MODEL]]"
-    return click.argument("target", metavar=name, required=required, shell_complete=_models)
+    return click.argument("target", metavar=name, required=required, shell_complete=_complete_models)
 
 
-def _models(context: click.Context, _: click.Parameter, begun: str) -> list[str]:
+def _complete_models(context: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The servers of the stack's file, and the models of those that have several."""
     from driver.stack_settings import StackSettings
     from embedded.instance import Instance
@@ -49,16 +51,16 @@ def _models(context: click.Context, _: click.Parameter, begun: str) -> list[str]
         if args.get("kind") == "modelServer"
         for target in (name, *(f"{name}/{model}" for model in args.get("models") or ()))
     ]
-    return [target for target in found if target.startswith(begun)]
+    return [target for target in found if target.startswith(incomplete)]
 
 
 def team(command: _Command) -> _Command:
     """`--team`, as the parameter `team`: that of a member's kubeconfig unless `--team` or `--stack` is given."""
     text = "A team that you are a member of, instead of a stack (default: that of your kubeconfig)."
-    return click.option("--team", metavar="TEAM", help=text, callback=_of_kubeconfig)(command)
+    return click.option("--team", metavar="TEAM", help=text, callback=_team_of_kubeconfig)(command)
 
 
-def _of_kubeconfig(ctx: click.Context, _: click.Parameter, given: str | None) -> str | None:
+def _team_of_kubeconfig(ctx: click.Context, _: click.Parameter, given: str | None) -> str | None:
     # Options that are given come before those that are not, so the source of `stack` is known.
     if given or ctx.resilient_parsing or ctx.get_parameter_source("stack") is ParameterSource.COMMANDLINE:
         return given

@@ -21,7 +21,7 @@ def names() -> list[str]:
 
 
 def load(name: str) -> click.Command:
-    """Import a command. A module cannot have the name of a keyword of Python, so that of `import` is `import_`."""
+    """Imports a command. A module cannot have the name of a keyword of Python, so that of `import` is `import_`."""
     module = f"{name}_" if keyword.iskeyword(name) else name
     click_command: click.Command = importlib.import_module(f"{commands.__name__}.{module}").click_command
     return click_command

@@ -29,7 +29,7 @@ def running(api: Kube, pod: Object) -> Iterator[Object]:
     path = f"{pods_of(pod['metadata']['namespace'])}/{pod['metadata']['name']}"
     with _ended_by_sigterm():
         try:
-            api.apply(path, pod, jobset_api.MANAGER)
+            api.apply(path, pod, jobset_api.CLI_MANAGER)
             yield ready(api, path)
         finally:
             api.delete(path, gracePeriodSeconds="0")

@@ -52,7 +52,7 @@ def opened(api: Kube, pod: str, port: int, local: int | None = None) -> Iterator
 
 
 def keep(is_needed: Callable[[], bool]) -> None:
-    """Return once what is behind the tunnel has ended; Ctrl-C ends it before."""
+    """Returns once what is behind the tunnel has ended; Ctrl-C ends it before."""
     while is_needed():
         time.sleep(_LOOK_SECONDS)
 

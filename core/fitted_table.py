@@ -9,7 +9,7 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement, measure_renderables
 from rich.table import Column, Table
 
-_ANY = 100_000
+_ANY_WIDTH = 100_000
 """Wider than any table."""
 
 
@@ -66,7 +66,7 @@ class FittedTable(Table):
 
 def _span(column: Column, console: Console, options: ConsoleOptions) -> Measurement:
     """The width of its longest word, and of its longest cell."""
-    found = measure_renderables(console, options.update(width=_ANY), [column.header, *column.cells])
+    found = measure_renderables(console, options.update(width=_ANY_WIDTH), [column.header, *column.cells])
     return Measurement(found.maximum, found.maximum) if column.no_wrap else found
 
 

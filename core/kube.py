@@ -27,9 +27,9 @@ START = "Start it with: make up"
 JSON, APPLY = "application/json", "application/apply-patch+yaml"  # JSON is YAML
 MERGE_PATCH, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 
-_ANY = "application/json, */*"
+_ANY_JSON = "application/json, */*"
 _METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io"
-_LOOK = "Look with: kubectl cluster-info"
+_LOOK_REMEDY = "Look with: kubectl cluster-info"
 _PODS = "Look with: kubectl get pods --all-namespaces"
 _TIMEOUT = 30.0
 _WEBHOOK_SECONDS, _RETRY_SECONDS = 60, 1
@@ -59,14 +59,14 @@ class Kube:
 
     @classmethod
     def of(
-        cls, file: Path | None, context: str | None = None, *, remedy: str = _LOOK, timeout: Timeout = _TIMEOUT
+        cls, file: Path | None, context: str | None = None, *, remedy: str = _LOOK_REMEDY, timeout: Timeout = _TIMEOUT
     ) -> Kube:
         """The cluster of a kubeconfig (None: the user's default) and a context (None: its current one)."""
         return cls(kubeconfig.client_of(file, context), remedy, timeout=timeout)
 
     @classmethod
     def of_text(
-        cls, text: str, context: str | None = None, *, remedy: str = _LOOK, timeout: Timeout = _TIMEOUT
+        cls, text: str, context: str | None = None, *, remedy: str = _LOOK_REMEDY, timeout: Timeout = _TIMEOUT
     ) -> Kube:
         """The cluster of a kubeconfig's content."""
         return cls(kubeconfig.client_of_text(text, context), remedy, timeout=timeout)
@@ -84,7 +84,7 @@ class Kube:
         exist."""
         return _items(self._read(path, query, _METADATA))
 
-    def _read(self, path: str, query: Mapping[str, str], accept: str = _ANY) -> Object | None:
+    def _read(self, path: str, query: Mapping[str, str], accept: str = _ANY_JSON) -> Object | None:
         try:
             return self.json("GET", path, query, accept=accept, subject=f"GET {path}")
         except ApiError as error:
@@ -152,11 +152,11 @@ class Kube:
             time.sleep(_RETRY_SECONDS)
 
     def patch(self, path: str, patch: Any, content_type: str = MERGE_PATCH) -> Object:
-        """Change one object; the object as it is then."""
+        """Changes one object; the object as it is then."""
         return self.json("PATCH", path, body=patch, content_type=content_type, subject=f"PATCH {path}")
 
     def delete(self, path: str, **query: str) -> None:
-        """Delete one object; no error if it does not exist."""
+        """Deletes one object; no error if it does not exist."""
         try:
             self.request("DELETE", path, query, subject=f"DELETE {path}")
         except ApiError as error:
@@ -189,7 +189,7 @@ class Kube:
         body: Any = None,
         *,
         content_type: str = JSON,
-        accept: str = _ANY,
+        accept: str = _ANY_JSON,
         timeout: Timeout | None = None,
         subject: str = "",
     ) -> Object:
@@ -209,7 +209,7 @@ class Kube:
         body: Any = None,
         *,
         content_type: str = JSON,
-        accept: str = _ANY,
+        accept: str = _ANY_JSON,
         timeout: Timeout | None = None,
         stream: bool = False,
         subject: str = "",

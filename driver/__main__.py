@@ -59,7 +59,7 @@ def _run(args: argparse.Namespace) -> None:
 
 
 def main() -> int:
-    """Run the command; its exit code."""
+    """Runs the command; its exit code."""
     args = _parser().parse_args()
     return exit_codes.run(f"make {args.command}", lambda: _run(args))
 

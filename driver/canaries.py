@@ -32,7 +32,7 @@ def get_spec(api: Kube, namespace: str, server: str) -> RolloutSpec | None:
 def get_state(api: Kube, namespace: str, server: str) -> RolloutState | None:
     """The state of a server's rollouts; None without a canary, and before the first look of its controller."""
     text = _data(api, namespace, f"{server}{NAME_SUFFIX}").get(STATE_KEY)
-    return RolloutState.read(text) if text else None
+    return RolloutState.from_json(text) if text else None
 
 
 def describe_trial(api: Kube, namespace: str, server: str) -> str:
@@ -40,12 +40,12 @@ def describe_trial(api: Kube, namespace: str, server: str) -> str:
     is tried whose gate has not decided.
     """
     state = get_state(api, namespace, server)
-    if state is None or state.candidate is None or state.promoting:
+    if state is None or state.canary is None or state.promoting:
         return ""
     if (found := get_spec(api, namespace, server)) is None:
         return ""
     waits = " and ".join(map(_waits, found.rollout.gates))
-    return f"version {state.candidate} with {_part(found.rollout)}; its gate waits for {waits}"
+    return f"version {state.canary} with {_part(found.rollout)}; its gate waits for {waits}"
 
 
 def _part(rollout: Rollout) -> str:

@@ -71,7 +71,7 @@ def _model(workload: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def ask(api: Kube, outputs: Outputs) -> Answers | None:
-    """Send every held-out digit to the server; the first one is shown. None if it serves another model."""
+    """Sends every held-out digit to the server; the first one is shown. None if it serves another model."""
     from examples.digits.data import load  # needs NumPy, which comes with the user's packages, after this start
 
     _, (images, digits) = load(_data())
@@ -122,7 +122,7 @@ def _predict(api: Kube, outputs: Outputs, images: Sequence[Image]) -> list[Any] 
 
 
 def show(console: Console, answers: Answers) -> None:
-    """Print the first held-out digit, the server's answer and its accuracy over all of them."""
+    """Prints the first held-out digit, the server's answer and its accuracy over all of them."""
     console.print(_side_by_side(_digit(answers), _scores(answers)))
     console.print(
         f"The server's answer for this held-out digit: [bold]{answers.predicted}[/bold] (it is {answers.label}). "

@@ -18,7 +18,7 @@ from embedded.instance import Instance
 
 
 def status(context: str, stack: str = STACK) -> None:
-    """Print nodes, pods, volumes, queues and URLs of a stack's cluster."""
+    """Prints nodes, pods, volumes, queues and URLs of a stack's cluster."""
     target = Target.of(context, stack=stack)
     settings = StackSettings(stack, target.home)
     settings.source()  # raises a UserError if the stack has no file

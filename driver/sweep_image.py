@@ -15,7 +15,7 @@ _OF_PACKAGES = "image packages"
 
 
 def provide(instance: Instance, image: str) -> None:
-    """Build it and import it into the running cluster, as far as it is missing. `image`: what the controller runs;
+    """Builds it and imports it into the running cluster, as far as it is missing. `image`: what the controller runs;
     nothing is done for another."""
     lines = sweep_packages.lines(PROJECT)
     if image != package_layer.image(lines).name or cluster.has_image(instance, image):

@@ -18,7 +18,7 @@ from embedded.instance import Instance
 
 
 def down(instance: Instance, stack: str | None = None) -> None:
-    """Stop the embedded cluster; data, tools and images stay. `stack`: the one that the caller named."""
+    """Stops the embedded cluster; data, tools and images stay. `stack`: the one that the caller named."""
     refuse_other_clusters(stack, "make down")
     running = cluster.is_running(instance)
     cluster.stop(instance)
@@ -40,7 +40,7 @@ class OnCluster:
 
 
 def purge(instance: Instance, stack: str | None = None, *, confirmed: bool) -> None:
-    """Stop the embedded cluster and delete its data, with the state of the stacks on it; print what is deleted.
+    """Stops the embedded cluster and deletes its data, with the state of the stacks on it; prints what is deleted.
 
     `stack`: the one that the caller named.
     """
@@ -96,7 +96,7 @@ def describe_purge(instance: Instance, stacks: Sequence[OnCluster]) -> list[str]
 
 
 def delete_states(home: Path, stacks: Sequence[OnCluster]) -> None:
-    """Delete Pulumi's state, backups, history and locks of these stacks, and their copied settings and logs."""
+    """Deletes Pulumi's state, backups, history and locks of these stacks, and their copied settings and logs."""
     backend = home / "pulumi" / ".pulumi"
     for one in stacks:
         for folder in ("history", "backups", "locks", "locks/organization"):

@@ -25,7 +25,7 @@ _TESTED = ("argo-workflows",)
 def prepare(
     *, everything: bool = False, python: Literal["stacks", "tests"] | None = None, previewed: Target | None = None
 ) -> None:
-    """Build or find the tools for previews; with `everything`, also those for the tests and the cluster.
+    """Builds or finds the tools for previews; with `everything`, also those for the tests and the cluster.
 
     With `python`, only the Python packages of the stacks or the tests. With `previewed`, also what a preview of this
     stack checks values against where it cannot ask the stack's cloud.
@@ -66,7 +66,7 @@ def _models(previewed: Target) -> list[Task]:
 
 
 def make_pulumi_work_here() -> None:
-    """Prepare `. .venv/bin/activate && pulumi preview`, by the stack's file and not by this one command."""
+    """Prepares `. .venv/bin/activate && pulumi preview`, by the stack's file and not by this one command."""
     venv = Path(sys.prefix)
     cli = toolchain.tools().path("pulumi")
     launchers.install(venv / "bin", pulumi=cli)

@@ -35,7 +35,7 @@ from embedded import cluster, preflight
 
 
 def up(context: str, name: str = STACK, policies: Policies = Policies.RUN, *, refresh: bool = False) -> None:
-    """Deploy a stack, follow its example to the end, and show the result. Running it again changes nothing.
+    """Deploys a stack, follows its example to the end, and shows the result. Running it again changes nothing.
 
     `policies`: whether they run before any change; an update that skips them is recorded. `refresh`: read every
     resource first, so that what somebody changed outside of Pulumi is repaired.
@@ -134,7 +134,7 @@ def _steps() -> list[_UpStep]:
 
 
 def _preview(run: _Run, step: Step) -> None:
-    """Print the report of the preview; a UserError with the report if a mistake or a policy stops it."""
+    """Prints the report of the preview; a UserError with the report if a mistake or a policy stops it."""
     shown = _tensorplane(run.target, "preview", "--policies", run.policies)
     if shown.returncode:
         raise UserError(*f"{shown.stdout}{shown.stderr}".strip().splitlines())
@@ -142,7 +142,7 @@ def _preview(run: _Run, step: Step) -> None:
 
 
 def _update(run: _Run, step: Step) -> None:
-    """Update the stack if its settings fit the cluster's volumes."""
+    """Updates the stack if its settings fit the cluster's volumes."""
     target, stack = run.target, run.stack
     with stack.alone():
         api = _api(target)
@@ -171,7 +171,7 @@ def _shares_cluster(target: Target, settings: StackSettings) -> bool:
 
 
 def _check_jobs(run: _Run, step: Step) -> None:
-    """Decide until when the stack's training jobs are followed. A UserError if one has failed or was deleted."""
+    """Decides until when the stack's training jobs are followed. A UserError if one has failed or was deleted."""
     target, run.outputs = run.target, run.stack.outputs()
     if not watch.has_job(run.outputs) or (api := _api(target)) is None:
         return
@@ -200,7 +200,7 @@ def _wait_for_serving(run: _Run, step: Step) -> None:
 
 
 def _print_result(run: _Run, durations: dict[str, float], began: float) -> None:
-    """Print the demonstration, the server's addresses, the times, and the commands to use next."""
+    """Prints the demonstration, the server's addresses, the times, and the commands to use next."""
     name, file = run.target.stack, run.stack.settings.file.name
     if run.follow == "end":
         _print_server(run.console, run.followed.urls, run.answers)

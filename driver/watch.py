@@ -95,7 +95,7 @@ def is_simulated(api: Kube, outputs: Outputs) -> bool:
 
 
 def raise_for_failed_jobs(api: Kube, outputs: dict[str, Any], stack: str = STACK) -> None:
-    """Check every training job of the stack; one UserError lists those that failed or were deleted.
+    """Checks every training job of the stack; one UserError lists those that failed or were deleted.
 
     An update does not report them while their settings are unchanged. `outputs`: those of `pulumi stack output`.
     """
@@ -113,13 +113,13 @@ def _failure(api: Kube, namespace: str, run: str, stack: str) -> list[str]:
     if not (failed := _condition(job_set, "Failed")):
         return []
     pods = _pods(api, namespace, run)
-    lines = failures.first(pods) or ["its pods are deleted", str(failed.get("message", ""))]
+    lines = failures.first_failure(pods) or ["its pods are deleted", str(failed.get("message", ""))]
     again = failures.how_to_rerun(job_set, pods, command_lines.deploy(stack), command_lines.refresh(stack))
     return [f"training job {run} failed:", *(f"  {line}" for line in lines), f"  {again}"]
 
 
 def wait_for_start(api: Kube, outputs: dict[str, Any], step: Step) -> None:
-    """Wait until every training job has running pods, or waits for a queue or a node. A UserError if one cannot start.
+    """Waits until every training job has running pods, or waits for a queue or a node. A UserError if one cannot start.
 
     `outputs`: those of `pulumi stack output`.
     """
@@ -169,7 +169,7 @@ class _Patience:
 
 
 def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
-    """Wait until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
+    """Waits until the JobSet completed, for as long as it runs. A UserError with the reason if it failed.
 
     Also a UserError if no pod of it runs for long; another `make up` continues to follow it.
     """
@@ -195,7 +195,7 @@ def wait_for_training(api: Kube, outputs: Outputs, step: Step, stack: str = STAC
 
 
 def wait_for_serving(api: Kube, outputs: Outputs, step: Step, stack: str = STACK) -> None:
-    """Wait until the model server is Ready, that is, has loaded a version of the model."""
+    """Waits until the model server is Ready, that is, has loaded a version of the model."""
     path = f"/apis/apps/v1/namespaces/{outputs.namespace}/deployments/{outputs.deployment}"
     selector = f"{NAME}={outputs.deployment}"
     failing = _Patience(_PULL_SECONDS)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from core.errors import UserError
 from core.paths import cache
-from embedded.cluster.nodes import MOST, Node
+from embedded.cluster.nodes import MOST_NODES, Node
 from embedded.instance import Instance
 from embedded.machine import Machine, probe
 from toolchain import debian, go_module
@@ -124,7 +124,10 @@ def _packages(machine: Machine) -> list[str]:
 
 def _addresses(machine: Machine, instance: Instance, nodes: int) -> list[str]:
     ranges = {
-        **{ipaddress.IPv4Network(Node(instance, number).pod_cidr): "pods" for number in range(1, min(nodes, MOST) + 1)},
+        **{
+            ipaddress.IPv4Network(Node(instance, number).pod_cidr): "pods"
+            for number in range(1, min(nodes, MOST_NODES) + 1)
+        },
         ipaddress.IPv4Network(instance.service_cidr): "services",
         ipaddress.IPv4Network(f"{instance.link[0]}/30", strict=False): "the link to them",
     }

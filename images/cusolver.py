@@ -8,7 +8,7 @@ _LIBRARY = "libcusolver.so.11"
 
 
 def link(packages: Path) -> None:
-    """Link it beside libcusparse in `packages`, the folder of an installed TensorFlow with NVIDIA's wheels.
+    """Links it beside libcusparse in `packages`, the folder of an installed TensorFlow with NVIDIA's wheels.
 
     TensorFlow 2.21's libtensorflow_framework.so.2 has the folders of NVIDIA's wheels in its RUNPATH, except
     nvidia/cusolver/lib. The loader resolves what the library itself needs from the link's folder, at the same depth.

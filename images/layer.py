@@ -98,7 +98,7 @@ class Recipe:
 
 
 def is_used(path: Path) -> bool:
-    """Note that a file of the cache is used. False if it is not there, or another checkout has just removed it."""
+    """Notes that a file of the cache is used. False if it is not there, or another checkout has just removed it."""
     try:
         os.utime(path)
     except FileNotFoundError:

@@ -17,7 +17,7 @@ from images.layer import Layer
 
 _REFERENCE = re.compile(r"(?P<host>[^/]+)/(?P<path>[a-z0-9][a-z0-9._/-]*):(?P<tag>[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})")
 # One request holds its part in memory, and Python's TLS sends at most 2 GiB at once.
-_LARGE, _CHUNK = 1 << 30, 64 << 20
+_MOST_SINGLE_BYTES, _CHUNK = 1 << 30, 64 << 20
 _TIMEOUT_SECONDS = 30
 
 
@@ -63,7 +63,7 @@ def push(to: Destination, config: dict[str, Any], layers: Sequence[Layer], step:
             for number, (path, digest) in enumerate(blobs):
                 step.note(f"pushing part {number + 1} of {len(blobs)}")
                 blob = {"mediaType": "", "digest": f"sha256:{digest}", "size": path.stat().st_size}
-                large = path.stat().st_size > _LARGE
+                large = path.stat().st_size > _MOST_SINGLE_BYTES
                 _check(registry.upload_blob(str(path), container, blob, do_chunked=large, chunk_size=_CHUNK), to)
         url = f"{registry.prefix}://{container.manifest_url()}"
         _check(registry.do_request(url, "PUT", headers={"Content-Type": oci.MANIFEST}, data=manifest), to)

@@ -64,7 +64,7 @@ def declare(
     teams: Mapping[str, pulumi.Input[str]],
     opts: pulumi.ResourceOptions,
 ) -> list[pulumi.Resource]:
-    """Create quotas and policies; jobs depend on what is returned. `teams`: the teams' namespaces."""
+    """Creates quotas and policies; jobs depend on what is returned. `teams`: the teams' namespaces."""
     spaces = spaces_of(resolved)
     own = None if resolved.config.queues else guard.own
     _limits(resolved, own, namespace, teams, opts)

@@ -64,7 +64,7 @@ class ResolvedStack:
         project: Path | None = None,
         on: PlatformStack | None = None,
     ) -> "ResolvedStack":
-        """Resolve settings with valid types; they may still contradict each other."""
+        """Resolves settings with valid types; they may still contradict each other."""
         machines, wrong = fleets.of(config.node_groups, config.cluster.cluster_properties)
         wrong += config.cluster.check(machines.groups)
         fleet = gpu_runtime.prepared(config.gpu_runtime, config.cluster, machines)

@@ -37,7 +37,7 @@ from workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack) -> Mapping[str, Any]:
-    """Create the stack's resources and return its outputs. Notes appear as warnings of the preview or update."""
+    """Creates the stack's resources and returns its outputs. Notes appear as warnings of the preview or update."""
     config = resolved.config
     encrypted.keep(resolved.secret_words)
     for note in checks.notes(resolved):
@@ -67,15 +67,22 @@ def build(resolved: ResolvedStack) -> Mapping[str, Any]:
     )
     if (config.workloads or config.teams) and not config.cluster.has_one_node:
         spaces = {name: space.name for name, space in teams.items()}
-        needed = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
-        LostNodes(config.nodes, cluster=cluster, namespace=namespace, teams=spaces, controllers=needed, opts=inside)
+        needed_controllers = [installed[name] for name in ("argo_workflows", "jobset", "kueue") if name in installed]
+        LostNodes(
+            config.nodes,
+            cluster=cluster,
+            namespace=namespace,
+            teams=spaces,
+            controllers=needed_controllers,
+            opts=inside,
+        )
     streams = streams_of(
         config.streams,
         cluster=cluster,
         namespace=namespace,
         settings=config.volumes,
         volumes=volumes,
-        needed=[*needed_by_jobs, *queues.values()],
+        depends_on=[*needed_by_jobs, *queues.values()],
         autoscaled="keda" in config.cluster_controllers,
         opts=inside,
     )
@@ -158,11 +165,11 @@ def _scheduling(
     )
     team_settings.declare(resolved, teams, inside)
     team_servers.allow(resolved, namespace, inside)
-    needed = [
+    depends_on = [
         *queue.declare_flavors(resolved.flavors, namespace, ready),
         *queue.declare_cohorts(config.cohorts, namespace, ready),
     ]
-    after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=needed))
+    after = pulumi.ResourceOptions.merge(ready, pulumi.ResourceOptions(depends_on=depends_on))
     queues = {
         name: Queue(name, args, namespace=namespace, teams=teams, flavors=resolved.flavors, opts=after)
         for name, args in config.queues.items()

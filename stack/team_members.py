@@ -33,7 +33,7 @@ def allow(
     namespaces: Mapping[str, pulumi.Input[str]],
     inside: pulumi.ResourceOptions,
 ) -> None:
-    """Let the members of teams log in, and give them their rights. `namespaces`: those of the teams."""
+    """Lets the members of teams log in, and gives them their rights. `namespaces`: those of the teams."""
     if cluster.native is not None:
         groups = _groups(config).items()
         config.cluster.admit(cluster.native, {group: config.teams[team].members for team, group in groups})

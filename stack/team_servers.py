@@ -14,7 +14,7 @@ from workloads.model_server.manifest import REST_PORT
 
 
 def allow(resolved: ResolvedStack, namespace: Namespace, opts: pulumi.ResourceOptions) -> None:
-    """Create the roles in the stack's namespace, and their bindings.
+    """Creates the roles in the stack's namespace, and their bindings.
 
     A role names the REST port of each server, which the API server then forwards requests to, and nothing else.
     """

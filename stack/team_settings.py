@@ -26,7 +26,7 @@ _OF_SERVERS: Mapping[str, Any] = {"kind": True, "model": _FOLDER, "models": {"__
 
 
 def declare(resolved: ResolvedStack, namespaces: Mapping[str, pulumi.Input[str]], opts: pulumi.ResourceOptions) -> None:
-    """Create the ConfigMap of each team with members. `namespaces`: those of the teams."""
+    """Creates the ConfigMap of each team with members. `namespaces`: those of the teams."""
     for team, args in resolved.config.teams.items():
         if args.members:
             k8s.core.v1.ConfigMap(

@@ -14,7 +14,7 @@ from workloads.training_job import deployed_runs
 
 
 def build(resolved: ResolvedStack, platform: str) -> Mapping[str, Any]:
-    """Create the workloads and return the stack's outputs. `platform`: the stack that has the cluster."""
+    """Creates the workloads and returns the stack's outputs. `platform`: the stack that has the cluster."""
     config = resolved.config
     cluster = Cluster("cluster", config.cluster, resolved.fleet, platform=platform)
     inside = pulumi.ResourceOptions(provider=cluster.provider)

@@ -23,9 +23,9 @@ PROJECT = "tensorplane"
 """The project's name: Pulumi takes a key without a prefix as the project's own."""
 
 _DEEPEST = 100
-_SHOWN = 60
+_MOST_CHARACTERS = 60
 _MOST_VALUES = 100_000
-_MARK = "\ufeff"
+_BYTE_ORDER_MARK = "\ufeff"
 
 
 class Unreadable(ValueError):
@@ -112,13 +112,13 @@ def _without_marks(text: str) -> tuple[list[FileProblem], str]:
 
     They would be a part of keys and values. One at the beginning is not, nor those in comments.
     """
-    if _MARK not in text:
+    if _BYTE_ORDER_MARK not in text:
         return [], text
     kept, problems = [], []
     for number, line in enumerate(text.split("\n"), 1):
-        if _MARK in yaml_errors.without_comment(line):
+        if _BYTE_ORDER_MARK in yaml_errors.without_comment(line):
             problems.append(FileProblem("an invisible byte order mark (U+FEFF); remove it", number))
-            line = line.replace(_MARK, "")
+            line = line.replace(_BYTE_ORDER_MARK, "")
         kept.append(line)
     return problems, "\n".join(kept)
 
@@ -128,7 +128,7 @@ def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
 
 
 def _shown(text: str) -> str:
-    return repr(text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…")
+    return repr(text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…")
 
 
 def _is_ciphertext(text: str) -> bool:
@@ -302,7 +302,7 @@ def _misread(what: str, text: str) -> str:
     return f"Pulumi reads the {what} {_shown(text)} as another value; {remedy}"
 
 
-_NAMED = {
+_NAMED_SCALARS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -322,8 +322,8 @@ _LARGEST = 2**63
 def resolve(plain: str) -> Any:
     """The value of an unquoted, untagged scalar in yaml.v3 and then in JSON, where a number without a fraction is an
     integer."""
-    if plain in _NAMED:
-        return _NAMED[plain]
+    if plain in _NAMED_SCALARS:
+        return _NAMED_SCALARS[plain]
     if plain[0] not in "+-.0123456789":
         return plain
     digits = plain if plain[0] == "." else plain.replace("_", "")

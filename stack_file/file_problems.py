@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_NAMED = 3
+_MOST_NAMED = 3
 Key = tuple[str, ...]
 """Where a value is: the key below `config:`, then the keys and positions inside it."""
 
@@ -37,7 +37,7 @@ def _where(found: Sequence[str]) -> str:
     return f"line{'s' if len(numbers) > 1 else ''} {some(numbers, 'and')}: " if numbers else ""
 
 
-def some(names: Sequence[str], word: str, *, named: int = _NAMED) -> str:
+def some(names: Sequence[str], word: str, *, named: int = _MOST_NAMED) -> str:
     """The names as a sentence has them: all, or of many the first three and how many more."""
     if len(names) > named + 1:
         return f"{', '.join(names[:named])} and {len(names) - named:,} more"

@@ -3,11 +3,11 @@
 import difflib
 from collections.abc import Iterable
 
-_MOST = 3
+_MOST_SUGGESTIONS = 3
 _FURTHER = 0.02
 """Maximum difference in similarity between the best suggestion and the others."""
 
-_CLOSE = 0.85
+_LEAST_SIMILARITY = 0.85
 """Least similarity of a name that differs in a letter or two."""
 
 
@@ -24,11 +24,11 @@ def nearest(text: object, names: Iterable[str]) -> list[str]:
     if typed in by_lower:
         return [by_lower[typed]]
     begun = sorted(lower for lower in by_lower if lower.startswith(typed))
-    return [by_lower[lower] for lower in (begun or _alike(typed, by_lower))[:_MOST]]
+    return [by_lower[lower] for lower in (begun or _alike(typed, by_lower))[:_MOST_SUGGESTIONS]]
 
 
 def _alike(typed: str, names: Iterable[str]) -> list[str]:
-    found = difflib.get_close_matches(typed, names, n=_MOST)
+    found = difflib.get_close_matches(typed, names, n=_MOST_SUGGESTIONS)
     alike = {name: difflib.SequenceMatcher(None, name, typed).ratio() for name in found}
     near = [name for name in found if alike[name] >= alike[found[0]] - _FURTHER]
     return sorted(near, key=lambda name: (-alike[name], name))
@@ -36,7 +36,9 @@ def _alike(typed: str, names: Iterable[str]) -> list[str]:
 
 def is_close(text: str, names: Iterable[str]) -> bool:
     """Whether a name differs in a letter or two, as `cpu` from `cpus`."""
-    return bool(difflib.get_close_matches(text.lower(), [name.lower() for name in names], n=1, cutoff=_CLOSE))
+    return bool(
+        difflib.get_close_matches(text.lower(), [name.lower() for name in names], n=1, cutoff=_LEAST_SIMILARITY)
+    )
 
 
 def did_you_mean(text: object, names: Iterable[str]) -> str:

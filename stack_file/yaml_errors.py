@@ -6,7 +6,7 @@ from typing import Any
 
 _SPACES = re.compile(r"^\s*|[:-]\s+")
 """Where spaces matter: before a line's first word, and after what begins a value."""
-_OTHERS = {
+_OTHER_PROBLEMS = {
     "did not find expected <document start>": "it is indented less than the first line; start `config:` and its "
     "sibling keys without spaces",
     "block sequence entries are not allowed in this context": "a list item `- ` must start a line; put it on a line of "
@@ -75,7 +75,7 @@ def _in_line(problem: str, line: str, column: int, begun: int) -> str:
         case "found undefined alias":
             return f"{_shown(rest)} is an undefined alias; quote it if it is text"
         case _:
-            return _OTHERS.get(problem, f"{problem}; correct the line")
+            return _OTHER_PROBLEMS.get(problem, f"{problem}; correct the line")
 
 
 def _no_map_here(lines: list[str], at: int) -> tuple[int, str]:

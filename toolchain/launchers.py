@@ -76,7 +76,7 @@ def argv(module: str, *arguments: str) -> list[str]:
 
 def _script(module: str, arguments: tuple[str, ...], note: str) -> str:
     start = shlex.join(argv(module, *arguments))
-    return f'#!/bin/sh\n{pulumi_plugins.MARK}: {note}\nexec {start} "$@"\n'
+    return f'#!/bin/sh\n{pulumi_plugins.LAUNCHER_MARK}: {note}\nexec {start} "$@"\n'
 
 
 def _download(cli: Path | None) -> bool:

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 
-_SAME: Mapping[str, str] = {
+_UV_VARIABLES: Mapping[str, str] = {
     "index-url": "UV_DEFAULT_INDEX",
     "find-links": "UV_FIND_LINKS",
     "no-index": "UV_NO_INDEX",
@@ -37,10 +37,10 @@ def for_uv(listed: str) -> dict[str, str] | None:
         command, _, key = name.rpartition(".")
         if command not in ("global", "install", ":env:") or key in _NO_MATTER:
             continue
-        if key not in _SAME:
+        if key not in _UV_VARIABLES:
             return None
         words = str(ast.literal_eval(value)).split()
-        found[_SAME[key]] = ("," if key == "find-links" else " ").join(words)
+        found[_UV_VARIABLES[key]] = ("," if key == "find-links" else " ").join(words)
     return found
 
 

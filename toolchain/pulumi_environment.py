@@ -16,7 +16,7 @@ _WHOLE_FILES = "?metadata=skip"
 makes every later command fail with `EOF`. This setting disables attribute files."""
 
 
-SHOWN = {"PULUMI_LEGACY_PROVIDER_PREVIEW": "1"}
+INPUTS_AS_OUTPUTS = {"PULUMI_LEGACY_PROVIDER_PREVIEW": "1"}
 """Objects in a cluster that does not exist yet have their inputs as outputs. Without this, a preview sends policies
 empty objects, which the rule `resources-shown` refuses."""
 
@@ -28,7 +28,11 @@ def pulumi_environment(home: Path, given: Mapping[str, str] = os.environ) -> dic
 
     Creates the state's folder and the passphrase's file if they are missing.
     """
-    wanted = {"PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}", "PULUMI_SKIP_UPDATE_CHECK": "1", **SHOWN}
+    wanted = {
+        "PULUMI_BACKEND_URL": f"file://{_state(home)}{_WHOLE_FILES}",
+        "PULUMI_SKIP_UPDATE_CHECK": "1",
+        **INPUTS_AS_OUTPUTS,
+    }
     # The CLI prefers the file, so naming ours would override a passphrase that the user set.
     if "PULUMI_CONFIG_PASSPHRASE" not in given:
         wanted["PULUMI_CONFIG_PASSPHRASE_FILE"] = str(_passphrase(home))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-MARK = "# tensorplane's launcher"
+LAUNCHER_MARK = "# tensorplane's launcher"
 """The first line of launchers that this package wrote."""
 
 
@@ -16,7 +16,7 @@ def is_ours(program: Path) -> bool:
     """Whether a file is a launcher that this package wrote."""
     try:
         with program.open("rb") as file:
-            return MARK.encode() in file.read(512)
+            return LAUNCHER_MARK.encode() in file.read(512)
     except OSError:
         return False
 

@@ -21,8 +21,8 @@ MODELS = {
     for package in ("aws", "azure-native", "gcp")
 }
 """What each cloud publishes about values, for previews without it. Read and never run, so installed alone."""
-_ALONE = (WITHOUT_DEPENDENCIES, *MODELS.values())
-TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt", *_ALONE)
+_SEPARATE_FILES = (WITHOUT_DEPENDENCIES, *MODELS.values())
+TESTS = (*STACKS, PROJECT / "requirements-aks.txt", PROJECT / "tests" / "requirements.txt", *_SEPARATE_FILES)
 """The requirements of `make test`: every cloud's SDK, and the tests' own packages."""
 
 
@@ -38,8 +38,8 @@ def install(step: Step, requirements: Iterable[Path], prefix: Path | None = None
     listed = command([python, "-m", "pip", "config", "list"], step=step)
     install, settings = pip_settings.installer(python, listed)
     requirements = list(requirements)
-    alone = [path for path in requirements if path in _ALONE]
-    resolved = [path for path in requirements if path not in _ALONE]
+    alone = [path for path in requirements if path in _SEPARATE_FILES]
+    resolved = [path for path in requirements if path not in _SEPARATE_FILES]
     for options, files in (((), resolved), (("--no-deps",), alone)):
         if files:
             named = (word for path in files for word in ("--requirement", str(path)))

@@ -85,7 +85,7 @@ class Library(Protocol):
         """This version of it, which new gangs mount."""
 
     def keep(self, name: str) -> None:
-        """Keep that of an earlier version, by Pulumi's name."""
+        """Keeps that of an earlier version, by Pulumi's name."""
 
 
 @dataclass(frozen=True)
@@ -241,7 +241,7 @@ class WorkloadArgs(Variant, family=True):
         raise NotImplementedError
 
     def build(self, name: str, at: Key, platform: Platform, opts: pulumi.ResourceOptions) -> "Workload":
-        """Create the workload. `at`: the path of its settings."""
+        """Creates the workload. `at`: the path of its settings."""
         raise NotImplementedError
 
 

@@ -16,7 +16,7 @@ from agents.api import ApiServer
 from agents.ceph_mirror.ceph import Ceph, MirrorError, Subvolume, find_subvolume, write_configuration
 
 _ROOK = Path("/etc/rook")
-_OURS = re.compile(r"mirror-\d{8}-\d{4}")
+_OWN_SNAPSHOT_NAME = re.compile(r"mirror-\d{8}-\d{4}")
 _SECONDS_OF_A_MINUTE = 60
 
 
@@ -40,7 +40,7 @@ def snapshot_directory(info: Any) -> str:
 
 
 def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -> str:
-    """Register the directory for mirroring, take a snapshot for the mirror to send, delete the oldest beyond `keep`.
+    """Registers the directory for mirroring, takes a snapshot for the mirror to send, deletes the oldest beyond `keep`.
 
     Returns the directory. Every step can be repeated, so the next run completes one that was interrupted.
     """
@@ -62,7 +62,7 @@ def run(ceph: Ceph, volume: Subvolume, *, peer: str, snapshot: str, keep: int) -
 def list_snapshots(ceph: Ceph, volume: Subvolume) -> set[str]:
     """The snapshots that earlier runs took, without those of the driver or of people."""
     found = ceph.query("fs", "subvolume", "snapshot", "ls", volume.file_system, volume.name, *volume.words)
-    return {one["name"] for one in found if _OURS.fullmatch(one["name"])}
+    return {one["name"] for one in found if _OWN_SNAPSHOT_NAME.fullmatch(one["name"])}
 
 
 def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:

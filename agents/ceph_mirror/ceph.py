@@ -27,7 +27,7 @@ class Ceph:
     user: str
 
     def run(self, *words: str, fine: int = 0) -> str:
-        """Run a command; returns its output. `fine`: an errno, Ceph's exit code, that means it was done before."""
+        """Runs a command; returns its output. `fine`: an errno, Ceph's exit code, that means it was done before."""
         reach = [f"--conf={self.configuration}", f"--keyring={self.keyring}", f"--name=client.{self.user}"]
         command = ["ceph", *reach, "--connect-timeout=30", "--format=json", *words]
         try:
@@ -40,12 +40,12 @@ class Ceph:
         return done.stdout
 
     def query(self, *words: str) -> Any:
-        """Run a command; returns its output, parsed."""
+        """Runs a command; returns its output, parsed."""
         return json.loads(self.run(*words))
 
 
 def write_configuration(folder: Path, rook: Path, user: str) -> Ceph:
-    """Write the command's configuration from Rook's: monitors, the user's key, and the settings of Rook's owner."""
+    """Writes the command's configuration from Rook's: monitors, the user's key, and the settings of Rook's owner."""
     # Rook writes them as a=10.0.0.1:6789,b=10.0.0.2:6789.
     monitors = re.sub(r"[a-z0-9_-]+=", "", (rook / "monitors" / "mon-endpoints").read_text().strip())
     more = rook / "settings" / "config"

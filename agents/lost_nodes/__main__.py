@@ -19,7 +19,7 @@ _RESYNC_SECONDS = 1.0
 
 
 def main(namespaces: Sequence[str]) -> None:
-    """Reconcile until the process is killed, which is safe at any moment.
+    """Reconciles until the process is killed, which is safe at any moment.
 
     A process that waits for the Lease observes the heartbeats: the leader may be on the node that is lost.
     """

@@ -49,12 +49,12 @@ class Cluster:
         return Informer(self.server, "api/v1/nodes", _node)
 
     def taint(self, name: str, node: Node, key: str, why: str) -> None:
-        """Keep new pods off a node."""
+        """Keeps new pods off a node."""
         if self._set_taints(name, node, [*node.taints, {"key": key, "effect": "NoSchedule"}]):
             print(f"{name}: {why}; it gets no pods", flush=True)
 
     def untaint(self, name: str, node: Node, key: str, why: str) -> None:
-        """Let pods on a node again."""
+        """Lets pods on a node again."""
         if self._set_taints(name, node, [each for each in node.taints if each["key"] != key]):
             print(f"{name}: {why}; it gets pods again", flush=True)
 
@@ -78,7 +78,7 @@ class Cluster:
             yield from self.server.send("GET", f"{_pods(namespace)}?fieldSelector=spec.nodeName%3D{node}")["items"]
 
     def apply(self, action: PodAction, pod: Pod, why: str) -> None:
-        """End or replace a pod, unless it is another one by now. `why`: what is the matter with its node."""
+        """Ends or replaces a pod, unless it is another one by now. `why`: what is the matter with its node."""
         about = pod["metadata"]
         path, same = f"{_pods(about['namespace'])}/{about['name']}", {"uid": about["uid"]}
         try:
@@ -105,7 +105,7 @@ class Cluster:
         return any(is_ready(each) and each["spec"].get("nodeName") not in lost for each in alike)
 
     def mark_unready(self, pod: Pod, why: str) -> None:
-        """Make a pod unready, so that Services send it no requests, unless it is another one by now."""
+        """Makes a pod unready, so that Services send it no requests, unless it is another one by now."""
         about = pod["metadata"]
         status = {"metadata": {"uid": about["uid"]}, "status": unready(why)}
         path = f"{_pods(about['namespace'])}/{about['name']}/status"
@@ -118,7 +118,7 @@ class Cluster:
         self.report(pod, "NodeLost", f"gets no requests: {why}")
 
     def evict(self, pod: Pod) -> bool:
-        """Have a pod end in its grace period, unless it is another one by now. False if it may not end yet, or is gone.
+        """Makes a pod end in its grace period, unless it is another one by now. False if it may not end yet or is gone.
 
         A PodDisruptionBudget that is exhausted refuses it for now, or two of them for good.
         """
@@ -138,7 +138,7 @@ class Cluster:
         return True
 
     def report(self, pod: Pod, reason: str, message: str) -> None:
-        """Report what was done with a pod, in the log and by an Event."""
+        """Reports what was done with a pod, in the log and by an Event."""
         about = pod["metadata"]
         print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
         found = event(pod, reason, message, _now())

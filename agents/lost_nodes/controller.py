@@ -11,7 +11,7 @@ from agents.lost_nodes.pods import PodAction, decide, is_ready, replica_set, sil
 
 
 def observe(cluster: Cluster, heartbeats: Heartbeats, now: float) -> tuple[Mapping[str, Node], Mapping[str, float]]:
-    """Read all nodes. Returns them, and the seconds of silence of those that are lost.
+    """Reads all nodes. Returns them, and the seconds of silence of those that are lost.
 
     Raises OSError if the API server does not answer.
     """
@@ -24,7 +24,7 @@ def observe(cluster: Cluster, heartbeats: Heartbeats, now: float) -> tuple[Mappi
 
 
 def reconcile(cluster: Cluster, heartbeats: Heartbeats, evictions: Evictions, now: float) -> None:
-    """Read all nodes, and act on the pods of those that are lost, leave or are faulty.
+    """Reads all nodes, and acts on the pods of those that are lost, leave or are faulty.
 
     Raises OSError if the API server does not answer.
     """

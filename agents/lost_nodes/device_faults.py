@@ -59,14 +59,14 @@ def _statuses(pod: Mapping[str, Any]) -> Iterator[Any]:
 
 Fault = tuple[str, str]
 """The name of a node, and what is at fault there."""
-LASTS = 30.0
+FAULT_SECONDS = 30.0
 """Seconds that a fault must last."""
-LASTS_ALL = 360.0
+ALL_FAULTY_SECONDS = 360.0
 """Seconds if no device of the node works: so the node is while a device plugin restarts. The kubelet waits for one that
 does not come back for five minutes (`endpointStopGracePeriod`), and then has no devices to report."""
-_TOGETHER = 300.0
+_SIMULTANEOUS_SECONDS = 300.0
 """Faults that begin within this time do so together."""
-_LATE = 25.0
+_MOST_UNOBSERVED_SECONDS = 25.0
 """Seconds between two reconciles; a longer time, while the API server was away, counts for no fault."""
 
 
@@ -85,7 +85,7 @@ class Faults:
         is taken for the cause: they are spared until it finds no fault on them.
         """
         unseen = now - self._observed_at if self._observed_at is not None else 0
-        late = unseen if unseen > _LATE else 0
+        late = unseen if unseen > _MOST_UNOBSERVED_SECONDS else 0
         self._observed_at = now
         self._since = {fault: self._since[fault] + late if fault in self._since else now for fault in faults}
         first: dict[str, float] = {}
@@ -93,7 +93,7 @@ class Faults:
             first[node] = min(at, first.get(node, at))
         self._spared &= first.keys()
         for at in first.values():
-            together = {node for node, other in first.items() if abs(other - at) < _TOGETHER}
+            together = {node for node, other in first.items() if abs(other - at) < _SIMULTANEOUS_SECONDS}
             if len(together) > 1 and 3 * len(together) > equipped:
                 self._spared |= together
         lasting = {fault for fault, seconds in faults.items() if now - self._since[fault] >= seconds}

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from agents.lost_nodes import device_faults, leaving
 from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Fault, Faults
+from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Fault, Faults
 from agents.lost_nodes.leaving import Kind
 from agents.lost_nodes.nodes import Node
 from agents.lost_nodes.pods import OverdueDeletions, Pod, PodAction, decide, is_evicted, stays
@@ -37,7 +37,7 @@ class Evictions:
     _slow_at: float | None = None
 
     def reconcile(self, nodes: Mapping[str, Node], lost: Collection[str], now: float) -> None:
-        """Act on all nodes once. Nodes that are `lost` answer no eviction."""
+        """Acts on all nodes once. Nodes that are `lost` answer no eviction."""
         self._reported = {uid: at for uid, at in self._reported.items() if now - at < _REPORTED_SECONDS}
         reached = {name: node for name, node in nodes.items() if name not in lost}
         for name, node in reached.items():
@@ -56,7 +56,7 @@ class Evictions:
         return self._slow_at is None or now - self._slow_at >= _SLOW_SECONDS
 
     def _leave(self, name: str, node: Node, now: float) -> None:
-        """Evict all pods, and keep new ones off the node."""
+        """Evicts all pods, and keeps new ones off the node."""
         if node.announced and not node.has(leaving.TAINT):
             self.cluster.taint(name, node, leaving.TAINT, node.announced.words)
         for pod in self.cluster.pods(name):
@@ -71,7 +71,9 @@ class Evictions:
                     self._report_evicted(pod, name, nodes[name], now)
 
     def _faulty(self, nodes: Mapping[str, Node], now: float) -> None:
-        announced = {(name, _WHOLE_NODE): LASTS for name, node in nodes.items() if _is_announced(node, Kind.FAULT)}
+        announced = {
+            (name, _WHOLE_NODE): FAULT_SECONDS for name, node in nodes.items() if _is_announced(node, Kind.FAULT)
+        }
         failing: dict[Fault, tuple[Pod, str]] = {}
         seconds: dict[Fault, float] = {}
         for name, node in nodes.items():
@@ -81,7 +83,7 @@ class Evictions:
                         fault = name, f"{pod['metadata']['uid']} {device}"
                         failing[fault] = pod, f"{resource} {device} of node {name} is unhealthy"
                         works = resource in node.devices and node.devices[resource].healthy
-                        seconds[fault] = LASTS if works else LASTS_ALL
+                        seconds[fault] = FAULT_SECONDS if works else ALL_FAULTY_SECONDS
         spared, equipped = self._faults.spared, sum(bool(node.devices) for node in nodes.values())
         for fault in sorted(self._faults.to_act_on({**announced, **seconds}, equipped, now)):
             if fault in failing:
@@ -107,7 +109,7 @@ class Evictions:
             self._move(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
 
     def _report_evicted(self, pod: Pod, name: str, node: Node, now: float) -> None:
-        """Report a pod that somebody else evicts."""
+        """Reports a pod that somebody else evicts."""
         if node.announced and is_evicted(pod) and not stays(pod):
             self._report(pod, _REASONS[node.announced.kind], f"node {name} {node.announced.words}", now)
 

@@ -12,13 +12,13 @@ from dataclasses import dataclass, field
 from agents.lost_nodes.device_faults import Devices
 from agents.lost_nodes.leaving import Announcement
 
-_ALIVE = 13.0
+_MOST_HEARTBEAT_SECONDS = 13.0
 """At most so many seconds are between two observed heartbeats: the kubelet's ten, its jitter and a late reconcile."""
-_LEAST = 2 * _ALIVE
-"""Seconds of silence before which no node is lost: by then, all that fell silent with it are silent for `_ALIVE`."""
-_LATE = 4.0
+_LEAST_SILENCE_SECONDS = 2 * _MOST_HEARTBEAT_SECONDS
+"""Seconds of silence before which no node is lost: by then, all that fell silent with it miss a heartbeat."""
+_MOST_UNOBSERVED_SECONDS = 4.0
 """Seconds between two reconciles; a longer time, while the API server was away, counts for no node."""
-_TOGETHER = 300.0
+_SIMULTANEOUS_SECONDS = 300.0
 """Nodes that fall silent within this time do so together."""
 
 
@@ -65,7 +65,7 @@ class Heartbeats:
         they are spared until they are back. So are all if none is left that sends heartbeats.
         """
         unseen = now - self._observed_at if self._observed_at is not None else 0
-        if unseen > _LATE:
+        if unseen > _MOST_UNOBSERVED_SECONDS:
             self._observed = {name: (heartbeat, at + unseen) for name, (heartbeat, at) in self._observed.items()}
         self._observed_at = now
         self._observed = {name: self._heartbeat(name, node, now) for name, node in nodes.items()}
@@ -82,7 +82,7 @@ class Heartbeats:
 
     def is_back(self, name: str, now: float) -> bool:
         """Whether this process has observed a change of a node's heartbeat recently."""
-        return name in self._changed and now - self._observed[name][1] <= _ALIVE
+        return name in self._changed and now - self._observed[name][1] <= _MOST_HEARTBEAT_SECONDS
 
     @property
     def spared(self) -> frozenset[str]:
@@ -101,15 +101,19 @@ class Heartbeats:
 
     def _is_silent(self, name: str, node: Node, now: float) -> bool:
         silence = now - self._observed[name][1]
-        return silence >= max(self.lost_after or 0, _LEAST) and (
+        return silence >= max(self.lost_after or 0, _LEAST_SILENCE_SECONDS) and (
             node.is_unknown or (self.lost_after is not None and node.renewed != "")
         )
 
     def _together(self, name: str, now: float) -> set[str]:
         """The nodes that fell silent with this one, also a while before or after it."""
         last = self._observed[name][1]
-        return {each for each, (_, at) in self._observed.items() if at < now - _ALIVE and abs(at - last) < _TOGETHER}
+        return {
+            each
+            for each, (_, at) in self._observed.items()
+            if at < now - _MOST_HEARTBEAT_SECONDS and abs(at - last) < _SIMULTANEOUS_SECONDS
+        }
 
     def _is_storm(self, together: set[str], now: float) -> bool:
-        alive = sum(at >= now - _ALIVE for _, at in self._observed.values())
+        alive = sum(at >= now - _MOST_HEARTBEAT_SECONDS for _, at in self._observed.values())
         return not alive or (len(together) > 1 and 2 * len(together) > alive)

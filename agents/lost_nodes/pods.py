@@ -13,7 +13,7 @@ FENCED = "tensorplane.dev/fenced"
 """Annotation of pods whatever of which is left on a lost node changes nothing that others see."""
 REPLACED_AFTER = 60.0
 """Seconds after which a Deployment's pod is replaced. The pod that is cut off may still answer."""
-_ENDED = ("Succeeded", "Failed")
+_ENDED_PHASES = ("Succeeded", "Failed")
 _REASON = "NodeLost"
 _KILLED = 137
 """Exit status of a container that was ended by SIGKILL."""
@@ -32,7 +32,7 @@ def stays(pod: Pod) -> bool:
 
 def has_ended(pod: Pod) -> bool:
     """Whether the API server has the pod as ended."""
-    return pod.get("status", {}).get("phase") in _ENDED
+    return pod.get("status", {}).get("phase") in _ENDED_PHASES
 
 
 def is_evicted(pod: Pod) -> bool:

@@ -17,7 +17,7 @@ from agents.quota_return.state import Delays
 
 
 def main(namespaces: Sequence[str]) -> None:
-    """Reconcile until the process is killed, which is safe at any moment."""
+    """Reconciles until the process is killed, which is safe at any moment."""
     standard = Delays()
     delays = Delays(
         after=timedelta(seconds=_seconds("SECONDS_TO_START", standard.after.total_seconds())),
@@ -40,7 +40,7 @@ def main(namespaces: Sequence[str]) -> None:
 
 
 def _attempt(actions: Iterable[Callable[[], None]]) -> None:
-    """Do all actions. Raises the last OSError of one."""
+    """Does all actions. Raises the last OSError of one."""
     failed: OSError | None = None
     for action in actions:
         try:

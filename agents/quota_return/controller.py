@@ -18,7 +18,7 @@ from agents.quota_return.state import Delays
 def reconcile(
     server: ApiServer, namespaces: Sequence[str], now: datetime, delays: Delays, *, nodes_are_added: bool = True
 ) -> None:
-    """Check all Workloads once. Their annotations hold the state."""
+    """Checks all Workloads once. Their annotations hold the state."""
     found = _list_workloads(server, namespaces)
     late: dict[str, list[Object]] = {}
     for namespace, workloads in found.items():
@@ -84,10 +84,12 @@ def _patch(server: ApiServer, workload: Object, change: Object) -> None:
     annotations = change["metadata"]["annotations"]
     message = "active again"
     if not active:
-        message = f"quota returned, next try: {annotations[state.AGAIN] or 'none'}: {annotations[state.REASON]}"
+        message = (
+            f"quota returned, next try: {annotations[state.RETRY_AT] or 'none'}: {annotations[state.RETURN_REASON]}"
+        )
     print(f"{about['namespace']}/{about['name']}: {message}", flush=True)
 
 
 def print_error(line: str) -> None:
-    """Print a line to stderr."""
+    """Prints a line to stderr."""
     print(line, file=sys.stderr, flush=True)

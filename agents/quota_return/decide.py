@@ -25,11 +25,11 @@ _MAY_COME = (
     "has the required offering",
     "had enough resources, had a required offering",
 )
-_ENDED = ("Succeeded", "Failed")
+_ENDED_PHASES = ("Succeeded", "Failed")
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
-_LONGEST = 500
-_NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
+_MOST_MESSAGE_CHARACTERS = 500
+_REFUSAL_PREFIX = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
 """What precedes the reason, with the name of a pod that does not exist."""
 
 
@@ -71,7 +71,7 @@ def why_stalled(workload: Object, observed: Observed, now: datetime, after: time
     about = [event for event in observed.events if last_seen(event) >= since]
     refusal = _refusal(workload, pods, [event for event in about if _object(event) in jobs | whose])
     if refusal and not _leaving(observed.pods, now, workload["metadata"]["namespace"]):
-        return _short(f"its pods are refused: {_NAMED.sub('', refusal)}")
+        return _short(f"its pods are refused: {_REFUSAL_PREFIX.sub('', refusal)}")
     homeless = _homeless(pods, about) if observed.nodes_are_added else _unplaced(pods, now - after / 2)
     if homeless and not _leaving(observed.pods, now):
         return _short(f"no node can hold its pods: {homeless}")
@@ -133,7 +133,7 @@ def _leaving(pods: Iterable[Object], now: datetime, namespace: str | None = None
     return any(
         parse_time(pod["metadata"].get("deletionTimestamp")) > now - _SLACK
         for pod in pods
-        if pod["spec"].get("nodeName") and _phase(pod) not in _ENDED
+        if pod["spec"].get("nodeName") and _phase(pod) not in _ENDED_PHASES
         if namespace is None or pod["metadata"]["namespace"] == namespace
     )
 
@@ -151,4 +151,4 @@ def _phase(pod: Object) -> str:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return text if len(text) <= _MOST_MESSAGE_CHARACTERS else f"{text[: _MOST_MESSAGE_CHARACTERS - 1]}…"

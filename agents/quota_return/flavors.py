@@ -25,7 +25,7 @@ _COUNTED = "nvidia.com/gpu"
 
 
 def reconcile(server: ApiServer, flavors: Sequence[str], cohort: str) -> None:
-    """Taint the ResourceFlavors without a node that takes pods, and only these. `cohort`: lists them for Kueue."""
+    """Taints the ResourceFlavors without a node that takes pods, and only these. `cohort`: lists them for Kueue."""
     out = [flavor for flavor in flavors if not _is_usable(server, flavor)]
     _have_kueue_retry(server, cohort, out)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 Object = dict[str, Any]
 
-_BEFORE = datetime.min.replace(tzinfo=UTC)
+_EARLIEST = datetime.min.replace(tzinfo=UTC)
 
 
 def uid(thing: Object) -> str:
@@ -38,7 +38,7 @@ def holds(thing: Object, kind: str) -> bool:
 
 def parse_time(text: str | None) -> datetime:
     """A time of the API; the earliest possible one if the text is empty."""
-    return datetime.fromisoformat(text) if text else _BEFORE
+    return datetime.fromisoformat(text) if text else _EARLIEST
 
 
 def last_seen(event: Object) -> datetime:

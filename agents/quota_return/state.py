@@ -8,11 +8,11 @@ from typing import Any
 
 from agents.quota_return.objects import Object, holds, parse_time
 
-REASON = "tensorplane.dev/quota-returned"
+RETURN_REASON = "tensorplane.dev/quota-returned"
 """Why its quota was returned."""
-TIMES = "tensorplane.dev/quota-returned-times"
+RETURN_COUNT = "tensorplane.dev/quota-returned-times"
 """How many times its quota was returned since it last ran."""
-AGAIN = "tensorplane.dev/tried-again-at"
+RETRY_AT = "tensorplane.dev/tried-again-at"
 """When it becomes active again. Without it, somebody else deactivated the Workload, and it stays inactive."""
 
 
@@ -37,7 +37,7 @@ class Delays:
 
 def times(workload: Object) -> int:
     """How many times it has returned its quota since it last ran."""
-    text = _annotations(workload).get(TIMES, "")
+    text = _annotations(workload).get(RETURN_COUNT, "")
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
@@ -45,23 +45,27 @@ def return_quota(workload: Object, reason: str, now: datetime, delays: Delays) -
     """The change that makes Kueue evict it."""
     count = times(workload) + 1
     again = f"{now + delays.wait(count):%Y-%m-%dT%H:%M:%SZ}" if count < delays.tries else None
-    return _change(workload, {REASON: reason, TIMES: str(count), AGAIN: again}, active=False)
+    return _change(workload, {RETURN_REASON: reason, RETURN_COUNT: str(count), RETRY_AT: again}, active=False)
 
 
 def next_change(workload: Object, now: datetime, delays: Delays) -> Object | None:
     """The change that it needs whatever state its pods are in; None if it needs none."""
     about = _annotations(workload)
-    if "deletionTimestamp" in workload["metadata"] or holds(workload, "Finished") or not about.keys() & {AGAIN, TIMES}:
+    if (
+        "deletionTimestamp" in workload["metadata"]
+        or holds(workload, "Finished")
+        or not about.keys() & {RETRY_AT, RETURN_COUNT}
+    ):
         return None
     if not workload["spec"].get("active", True):
-        if AGAIN not in about or parse_annotation(about[AGAIN]) > now or holds(workload, "QuotaReserved"):
+        if RETRY_AT not in about or parse_annotation(about[RETRY_AT]) > now or holds(workload, "QuotaReserved"):
             return None
-        return _change(workload, {AGAIN: None}, active=True)
+        return _change(workload, {RETRY_AT: None}, active=True)
     # It runs, or somebody activated it after its last retry.
     if (holds(workload, "Admitted") and holds(workload, "PodsReady")) or times(workload) >= delays.tries:
-        return _change(workload, {REASON: None, TIMES: None, AGAIN: None})
+        return _change(workload, {RETURN_REASON: None, RETURN_COUNT: None, RETRY_AT: None})
     # Somebody activated it early. If they deactivate it later, it stays inactive.
-    return _change(workload, {AGAIN: None}) if AGAIN in about else None
+    return _change(workload, {RETRY_AT: None}) if RETRY_AT in about else None
 
 
 def parse_annotation(text: str) -> datetime:

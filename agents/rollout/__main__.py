@@ -16,7 +16,7 @@ from agents.rollout.state import RolloutDecision
 
 
 def main(file: str, namespace: str) -> None:
-    """Reconcile until the process is killed, which is safe at any moment."""
+    """Reconciles until the process is killed, which is safe at any moment."""
     plain = json.loads(Path(file).read_text())
     spec, texts = RolloutSpec.read(plain), plain["config"]
     leader = leader_election.wait_to_lead()

@@ -25,7 +25,7 @@ STATE_KEY = "rollout.json"
 _FILE = "models.config"
 _VERSION = "tensorplane.dev/version"
 """Annotation of a model config file and of the pods that have read it: the version, or `newest`."""
-_NEWEST = "newest"
+_NEWEST_VERSION = "newest"
 _PORT = 8501
 _MOST_RESTARTS = 3
 
@@ -74,11 +74,11 @@ class Cluster:
 
     def read_state(self) -> RolloutState:
         """The state as the last reconcile left it."""
-        return RolloutState.read(self._state.read())
+        return RolloutState.from_json(self._state.read())
 
     def write_state(self, state: RolloutState) -> None:
         """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
-        self._state.write(state.text())
+        self._state.write(state.to_json())
 
     def get_track(self, *, canary: bool) -> Track:
         """A Deployment, without its pods."""
@@ -100,27 +100,27 @@ class Cluster:
         return any("deletionTimestamp" in each["metadata"] for each in found)
 
     def configure(self, version: int | None, *, canary: bool) -> None:
-        """Write a model config file; the pods that mount it read it again. Raises OSError if another controller has
+        """Writes a model config file; the pods that mount it read it again. Raises OSError if another controller has
         changed it since `get_track()`."""
         about = {"resourceVersion": self._models[canary]}
         change = {"metadata": about, "data": {_FILE: self._text(version)}}
         self.server.send("PATCH", self._config_map(_models(canary=canary)), change)
 
     def annotate(self, pod: str, version: int | None) -> None:
-        """Annotate a pod with its version: at a change, the kubelet syncs the pod's files at once, not in a minute."""
+        """Annotates a pod with its version: at a change, the kubelet syncs the pod's files at once, not in a minute."""
         annotations = {_VERSION: annotation(version)}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}"
         self.server.send("PATCH", path, {"metadata": {"annotations": annotations}})
 
     def admit(self, pod: str) -> None:
-        """Open a pod's readiness gate."""
+        """Opens a pod's readiness gate."""
         condition = {"type": ADMITTED, "status": "True", "lastTransitionTime": events.timestamp(time.time())}
         path = f"api/v1/namespaces/{self.namespace}/pods/{pod}/status"
         status = {"status": {"conditions": [condition]}}
         self.server.send("PATCH", path, status, content_type=ApiServer.STRATEGIC_MERGE)
 
     def scale(self, replicas: int, *, canary: bool) -> None:
-        """Change a Deployment's replicas."""
+        """Changes a Deployment's replicas."""
         path = f"{self._scale(canary=canary)}?fieldManager={MANAGER}"
         self.server.send("PATCH", path, {"spec": {"replicas": replicas}})
 
@@ -129,13 +129,13 @@ class Cluster:
         return {kind: routes.get_weight(self.server.send("GET", self._route(kind)), self.name) for kind in self.routes}
 
     def set_weight(self, route: str, weight: int) -> None:
-        """Set the canary's weight in a route, in percent; the stable pods get the rest."""
+        """Sets the canary's weight in a route, in percent; the stable pods get the rest."""
         patch = routes.weight_patch(self.name, self.routes[route], weight, MANAGER)
         path = f"{self._route(route)}?fieldManager={MANAGER}"
         self.server.send("PATCH", path, patch, content_type="application/json-patch+json")
 
     def create_event(self, decision: RolloutDecision) -> None:
-        """Create the decision's Event, unless it exists."""
+        """Creates the decision's Event, unless it exists."""
         made = events.event(
             {"name": f"{self.name}.rollout-{decision.number}", "namespace": self.namespace},
             {"apiVersion": "apps/v1", "kind": "Deployment", "name": self.name, "namespace": self.namespace},
@@ -170,7 +170,7 @@ class Cluster:
 
 def annotation(version: int | None) -> str:
     """The annotation of pods that read a model config file with this version."""
-    return str(version or _NEWEST)
+    return str(version or _NEWEST_VERSION)
 
 
 def _models(*, canary: bool) -> str:

@@ -64,7 +64,7 @@ class Controller:
         self._reporter = DecisionReporter(self.cluster.create_event, self.log)
 
     def reconcile(self) -> None:
-        """Make at most one decision, and apply it. Raises OSError if the cluster does not answer."""
+        """Makes at most one decision, and applies it. Raises OSError if the cluster does not answer."""
         state = self.cluster.read_state()
         found = self.cluster.list_pods()
         observed = self._observe(state, found)
@@ -74,14 +74,14 @@ class Controller:
         # With the version that is in the file since the last reconcile: the kubelet must know the new text first.
         self._annotate(found, observed.stable.version)
         self._apply(after, observed)
-        if after.candidate == state.candidate and admits(self.spec.rollout, after, observed):
+        if after.canary == state.canary and admits(self.spec.rollout, after, observed):
             for pod in found:
                 if pod.canary and pod.started and not pod.admitted:
                     self.cluster.admit(pod.name)
         self._report(after)
 
     def _observe(self, state: RolloutState, found: Sequence[PodStatus]) -> Observed:
-        pods = {one.name: self._pod(one, state.candidate) for one in found}
+        pods = {one.name: self._pod(one, state.canary) for one in found}
         stable, canary = self.cluster.get_track(canary=False), self.cluster.get_track(canary=True)
         observed = Observed(
             time.time(),
@@ -90,19 +90,19 @@ class Controller:
             replace(canary, pods=[pods[one.name] for one in found if one.canary]),
             weights=self.cluster.get_weights(),
         )
-        if state.candidate is None or state.promoting or state.stable is None:
+        if state.canary is None or state.promoting or state.stable is None:
             return observed
-        servers = [self._server(one) for one in found if _tries(one, pods[one.name], state.candidate)]
+        servers = [self._server(one) for one in found if _tries(one, pods[one.name], state.canary)]
         if not servers:
             return observed
         others = [self._server(one) for one in found if not one.canary and pods[one.name].serves(state.stable)]
         return replace(
             observed,
-            measured=self._measure(state.candidate, servers),
-            signature_difference=self._signature_difference(state.stable, state.candidate, others, servers),
+            measured=self._measure(state.canary, servers),
+            signature_difference=self._signature_difference(state.stable, state.canary, others, servers),
         )
 
-    def _pod(self, found: PodStatus, candidate: int | None) -> Pod:
+    def _pod(self, found: PodStatus, version: int | None) -> Pod:
         available: frozenset[int] = frozenset()
         failed: dict[int, str] = {}
         if found.address:
@@ -112,39 +112,39 @@ class Controller:
             except OSError:
                 # It starts, or it is about to be gone.
                 pass
-        if found.failed and found.canary and candidate is not None:
-            failed[candidate] = found.failed
+        if found.failed and found.canary and version is not None:
+            failed[version] = found.failed
         return Pod(found.name, found.ready, available, failed, found.labelled)
 
     def _server(self, found: PodStatus) -> Server:
         return self.connect(found.address, self.spec.model)
 
-    def _measure(self, candidate: int, servers: Sequence[Server]) -> Measured:
+    def _measure(self, version: int, servers: Sequence[Server]) -> Measured:
         made = metrics.measure([server.metrics() for server in servers], self.spec.model)
         if file := self.spec.examples:
             wanted = any(gate.metric == ACCURACY for gate in self.spec.rollout.gates)
-            if wanted and candidate not in self._accuracy and self.clock() >= self._waits.get(candidate, (0.0, 0.0))[0]:
-                self._measure_accuracy(file, servers[0], candidate)
-            return replace(made, accuracy=self._accuracy.get(candidate))
+            if wanted and version not in self._accuracy and self.clock() >= self._waits.get(version, (0.0, 0.0))[0]:
+                self._measure_accuracy(file, servers[0], version)
+            return replace(made, accuracy=self._accuracy.get(version))
         return made
 
-    def _measure_accuracy(self, file: Path, server: Server, candidate: int) -> None:
-        """Measure the accuracy. Without an answer, the gate waits until the deadline, and tries less and less often."""
+    def _measure_accuracy(self, file: Path, server: Server, version: int) -> None:
+        """Measures the accuracy. Without an answer, the gate waits until the deadline and tries less and less often."""
         try:
-            self._accuracy[candidate] = metrics.accuracy(file, server, candidate)
+            self._accuracy[version] = metrics.accuracy(file, server, version)
         except (OSError, ValueError) as error:
-            _, last = self._waits.get(candidate, (0.0, _FIRST_WAIT_SECONDS / 2))
+            _, last = self._waits.get(version, (0.0, _FIRST_WAIT_SECONDS / 2))
             wait = min(2 * last, _LONGEST_WAIT_SECONDS)
-            self._waits[candidate] = (self.clock() + wait, wait)
-            self.warn(f"accuracy of version {candidate}: {error}; asks again in {wait:g} s")
+            self._waits[version] = (self.clock() + wait, wait)
+            self.warn(f"accuracy of version {version}: {error}; asks again in {wait:g} s")
 
     def _signature_difference(
-        self, stable: int, candidate: int, others: Sequence[Server], servers: Sequence[Server]
+        self, stable: int, canary: int, others: Sequence[Server], servers: Sequence[Server]
     ) -> str | None:
-        key = (stable, candidate)
+        key = (stable, canary)
         if key not in self._signature_differences and others:
             self._signature_differences[key] = signatures.find_difference(
-                others[0].metadata(stable), servers[0].metadata(candidate)
+                others[0].metadata(stable), servers[0].metadata(canary)
             )
         return self._signature_differences.get(key)
 
@@ -171,6 +171,6 @@ class Controller:
         self._reporter.report(state.decisions)
 
 
-def _tries(found: PodStatus, pod: Pod, candidate: int) -> bool:
-    """Whether a pod is one of the canary whose server answers for the candidate."""
-    return found.canary and found.started and candidate in pod.available
+def _tries(found: PodStatus, pod: Pod, version: int) -> bool:
+    """Whether a pod is one of the canary whose server answers for this version."""
+    return found.canary and found.started and version in pod.available

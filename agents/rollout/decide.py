@@ -54,7 +54,7 @@ class Observed:
     canary: Track
     measured: Measured = field(default_factory=Measured)
     signature_difference: str | None = None
-    """How the candidate's signatures differ from those of the stable version; empty if clients notice nothing, None
+    """How the canary's signatures differ from those of the stable version; empty if clients notice nothing, None
     before they were compared."""
     weights: Mapping[str, int | None] = field(default_factory=dict)
     """The canary's part of the requests of each route, in percent, by the route's kind; None: not divided yet."""
@@ -89,13 +89,13 @@ def _decide(rollout: Rollout, state: RolloutState, observed: Observed) -> Rollou
         return _decide_pinned(rollout.pin, state, observed)
     if state.stable is None:
         return _decide_first(state, observed)
-    if state.candidate is None:
-        return _next_candidate(rollout, state, observed)
-    return _decide_candidate(rollout, state.candidate, state, observed)
+    if state.canary is None:
+        return _next_canary(rollout, state, observed)
+    return _decide_canary(rollout, state.canary, state, observed)
 
 
 def _without_returned(state: RolloutState, observed: Observed) -> RolloutState:
-    """Forget reports of versions that are back on the volume: if one vanishes again, it is reported again."""
+    """Forgets reports of versions that are back on the volume: if one vanishes again, it is reported again."""
     reported = {
         version: why
         for version, why in state.reported.items()
@@ -105,9 +105,9 @@ def _without_returned(state: RolloutState, observed: Observed) -> RolloutState:
 
 
 def _decide_pinned(pin: int, state: RolloutState, observed: Observed) -> RolloutState:
-    if state.candidate is not None:
+    if state.canary is not None:
         reason = f"version {pin} is pinned"
-        return state.with_decision(observed.now, "RolledBack", state.candidate, reason, candidate=None, promoting=False)
+        return state.with_decision(observed.now, "RolledBack", state.canary, reason, canary=None, promoting=False)
     if pin not in observed.versions:
         # A stable version that is gone is reported whether or not it is pinned.
         return state if pin == state.stable else _report(pin, "is pinned, but it is not on the volume", state, observed)
@@ -128,13 +128,19 @@ def _decide_first(state: RolloutState, observed: Observed) -> RolloutState:
     return state
 
 
-def _next_candidate(rollout: Rollout, state: RolloutState, observed: Observed) -> RolloutState:
+def _next_canary(rollout: Rollout, state: RolloutState, observed: Observed) -> RolloutState:
     newer = [version for version in observed.versions if _is_wanted(version, rollout, state)]
     for version in sorted(newer, reverse=True):
         if not observed.versions[version] and version not in state.refused:
             reason = f"tried beside version {state.stable}"
             return state.with_decision(
-                observed.now, "CanaryStarted", version, reason, candidate=version, promoting=False, since=observed.now
+                observed.now,
+                "CanaryStarted",
+                version,
+                reason,
+                canary=version,
+                promoting=False,
+                canary_started_at=observed.now,
             )
     return state
 
@@ -145,52 +151,52 @@ def _is_wanted(version: int, rollout: Rollout, state: RolloutState) -> bool:
     return version == rollout.version if rollout.version is not None else version > (state.stable or 0)
 
 
-def _decide_candidate(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> RolloutState:
+def _decide_canary(rollout: Rollout, version: int, state: RolloutState, observed: Observed) -> RolloutState:
     values = observed.measured.values(rollout.gates)
-    if reason := _rollback_reason(rollout, candidate, state, observed):
-        refused = {**state.refused, candidate: reason}
+    if reason := _rollback_reason(rollout, version, state, observed):
+        refused = {**state.refused, version: reason}
         return state.with_decision(
-            observed.now, "RolledBack", candidate, reason, values, candidate=None, promoting=False, refused=refused
+            observed.now, "RolledBack", version, reason, values, canary=None, promoting=False, refused=refused
         )
     if state.promoting:
-        if observed.stable.serving(candidate) >= rollout.replicas:
-            return replace(state, stable=candidate, candidate=None, promoting=False)
+        if observed.stable.serving(version) >= rollout.replicas:
+            return replace(state, stable=version, canary=None, promoting=False)
         return state
     result, reason = evaluate(rollout.gates, observed.measured)
-    if result is GateResult.PASSES and _is_ready(rollout, candidate, observed):
-        return state.with_decision(observed.now, "Promoted", candidate, reason, values, promoting=True)
+    if result is GateResult.PASSES and _is_ready(rollout, version, observed):
+        return state.with_decision(observed.now, "Promoted", version, reason, values, promoting=True)
     return state
 
 
-def _rollback_reason(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> str:
-    """Why a candidate is rolled back; empty if it is not, or not yet."""
-    if rollout.version is not None and candidate != rollout.version:
+def _rollback_reason(rollout: Rollout, version: int, state: RolloutState, observed: Observed) -> str:
+    """Why a canary is rolled back; empty if it is not, or not yet."""
+    if rollout.version is not None and version != rollout.version:
         return f"the settings try version {rollout.version}"
-    if problem := observed.versions.get(candidate, VANISHED):
+    if problem := observed.versions.get(version, VANISHED):
         return problem
     pods = [*observed.canary.pods, *(observed.stable.pods if state.promoting else ())]
-    if failed := next((pod.failed[candidate] for pod in pods if candidate in pod.failed), ""):
+    if failed := next((pod.failed[version] for pod in pods if version in pod.failed), ""):
         return failed
-    return "" if state.promoting else _against_promotion(rollout, candidate, state, observed)
+    return "" if state.promoting else _against_promotion(rollout, version, state, observed)
 
 
-def _against_promotion(rollout: Rollout, candidate: int, state: RolloutState, observed: Observed) -> str:
-    """Why a candidate that answers is not promoted: its signatures, a gate, or the deadline."""
+def _against_promotion(rollout: Rollout, version: int, state: RolloutState, observed: Observed) -> str:
+    """Why a canary that answers is not promoted: its signatures, a gate, or the deadline."""
     if observed.signature_difference:
         return observed.signature_difference
     result, reason = evaluate(rollout.gates, observed.measured)
     if result is GateResult.FAILS:
         return reason
-    if observed.now - state.since <= rollout.deadline_seconds:
+    if observed.now - state.canary_started_at <= rollout.deadline_seconds:
         return ""
     within = f"within {rollout.deadline_seconds:g} s"
-    if not _is_ready(rollout, candidate, observed):
-        return f"{observed.canary.serving(candidate)} of {rollout.canary_replicas} canary pods were Ready {within}"
+    if not _is_ready(rollout, version, observed):
+        return f"{observed.canary.serving(version)} of {rollout.canary_replicas} canary pods were Ready {within}"
     return f"no verdict {within}: {reason}"
 
 
-def _is_ready(rollout: Rollout, candidate: int, observed: Observed) -> bool:
-    return observed.canary.version == candidate and observed.canary.serving(candidate) >= rollout.canary_replicas
+def _is_ready(rollout: Rollout, version: int, observed: Observed) -> bool:
+    return observed.canary.version == version and observed.canary.serving(version) >= rollout.canary_replicas
 
 
 def _problem(version: int, observed: Observed) -> str:
@@ -222,10 +228,10 @@ def _instead_of(stable: int | None) -> str:
 
 
 def admits(rollout: Rollout, state: RolloutState, observed: Observed) -> bool:
-    """Whether the candidate may answer clients: it has their signatures, and passes the gates that need no clients."""
+    """Whether the canary may answer clients: it has their signatures, and passes the gates that need no clients."""
     alone = [gate for gate in rollout.gates if gate.metric == ACCURACY]
     passes = all(evaluate([replace(gate, min_requests=0)], observed.measured)[0] is GateResult.PASSES for gate in alone)
-    return state.candidate is not None and (state.promoting or (observed.signature_difference == "" and passes))
+    return state.canary is not None and (state.promoting or (observed.signature_difference == "" and passes))
 
 
 def desired(rollout: Rollout, state: RolloutState, observed: Observed) -> Desired:
@@ -234,17 +240,17 @@ def desired(rollout: Rollout, state: RolloutState, observed: Observed) -> Desire
     replicas = rollout.replicas
     ended = Track(observed.canary.replicas if observed.routed else 0, observed.canary.version)
     weight = _weight(rollout, state, observed)
-    if state.candidate is None or state.stable is None:
+    if state.canary is None or state.stable is None:
         # All stable pods serve a promoted version, and a refused version must not answer.
         return Desired(Track(replicas, state.stable), ended, weight)
-    if observed.canary.version != state.candidate:
+    if observed.canary.version != state.canary:
         if not observed.canary.pods and not observed.canary.replicas:
-            ended = replace(ended, version=state.candidate)
+            ended = replace(ended, version=state.canary)
         return Desired(Track(replicas, state.stable), ended, weight)
-    canary = Track(rollout.canary_replicas, state.candidate)
+    canary = Track(rollout.canary_replicas, state.canary)
     if state.promoting:
-        return Desired(Track(replicas, state.candidate), canary, weight)
-    is_ready = _is_ready(rollout, state.candidate, observed)
+        return Desired(Track(replicas, state.canary), canary, weight)
+    is_ready = _is_ready(rollout, state.canary, observed)
     return Desired(Track(rollout.stable_beside_canary if is_ready else replicas, state.stable), canary, weight)
 
 
@@ -253,7 +259,7 @@ def _weight(rollout: Rollout, state: RolloutState, observed: Observed) -> int | 
     stable pods get the rest, so routes are not divided before the stable pods have the label of their track."""
     if None in observed.weights.values() and not any(pod.ready and pod.labelled for pod in observed.stable.pods):
         return None
-    if state.candidate is None or observed.canary.version != state.candidate:
+    if state.canary is None or observed.canary.version != state.canary:
         return 0
     keeps = observed.routed and any(pod.ready for pod in observed.canary.pods)
-    return rollout.percent if keeps or _is_ready(rollout, state.candidate, observed) else 0
+    return rollout.percent if keeps or _is_ready(rollout, state.canary, observed) else 0

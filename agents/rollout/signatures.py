@@ -1,16 +1,16 @@
-"""Whether clients of the stable version can use the candidate: its signatures must have the same inputs and outputs."""
+"""Whether clients of the stable version can use the canary: its signatures must have the same inputs and outputs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-_ANY = "-1"
+_ANY_SIZE = "-1"
 
 
-def find_difference(stable: Mapping[str, Any], candidate: Mapping[str, Any]) -> str:
+def find_difference(stable: Mapping[str, Any], canary: Mapping[str, Any]) -> str:
     """The first difference that would break a client; empty if there is none. Both: answers of `/metadata`."""
-    return next(_differences(_signatures(stable), _signatures(candidate)), "")
+    return next(_differences(_signatures(stable), _signatures(canary)), "")
 
 
 def _signatures(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -18,16 +18,16 @@ def _signatures(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _differences(stable: Mapping[str, Any], candidate: Mapping[str, Any]) -> Iterator[str]:
+def _differences(stable: Mapping[str, Any], canary: Mapping[str, Any]) -> Iterator[str]:
     for name, old in stable.items():
         if name.startswith("__"):
             # TensorFlow's own, such as __saved_model_init_op.
             continue
-        if name not in candidate:
+        if name not in canary:
             yield f"has no signature {name}"
             continue
         for side in ("inputs", "outputs"):
-            yield from _side_differences(f"{name}: {side[:-1]}", old.get(side, {}), candidate[name].get(side, {}), side)
+            yield from _side_differences(f"{name}: {side[:-1]}", old.get(side, {}), canary[name].get(side, {}), side)
 
 
 def _side_differences(where: str, old: Mapping[str, Any], new: Mapping[str, Any], side: str) -> Iterator[str]:
@@ -55,9 +55,9 @@ def _fits(old: list[str] | None, new: list[str] | None) -> bool:
         return True
     if old is None or len(old) != len(new):
         return False
-    return all(size in (was, _ANY) for was, size in zip(old, new, strict=True))
+    return all(size in (was, _ANY_SIZE) for was, size in zip(old, new, strict=True))
 
 
 def _text(tensor: Mapping[str, Any]) -> str:
     shape = _shape(tensor)
-    return "any" if shape is None else f"[{', '.join('any' if size == _ANY else size for size in shape)}]"
+    return "any" if shape is None else f"[{', '.join('any' if size == _ANY_SIZE else size for size in shape)}]"

@@ -20,7 +20,7 @@ class Rollout:
     that is 1."""
     gates: Sequence[Gate]
     deadline_seconds: float
-    """A candidate that no gate has decided about by then is rolled back."""
+    """A canary that no gate has decided about by then is rolled back."""
     version: int | None = None
     """The only version that is tried; None: each new one."""
     pin: int | None = None

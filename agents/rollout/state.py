@@ -28,12 +28,12 @@ class RolloutState:
 
     stable: int | None = None
     """The version of the stable pods; None until the first one is served."""
-    candidate: int | None = None
+    canary: int | None = None
     """The version that the canary pods try."""
     promoting: bool = False
-    """Whether the candidate has passed its gates, and the stable pods move to it."""
-    since: float = 0.0
-    """When the canary of the candidate began, in seconds since 1970."""
+    """Whether the canary has passed its gates, and the stable pods move to its version."""
+    canary_started_at: float = 0.0
+    """Seconds since 1970."""
     refused: Mapping[int, str] = field(default_factory=dict)
     """Versions that are not tried again, and why."""
     reported: Mapping[int, str] = field(default_factory=dict)
@@ -50,20 +50,20 @@ class RolloutState:
         version: int,
         reason: str,
         measured: Mapping[str, float] | None = None,
-        **changed: Any,
+        **changes: Any,
     ) -> RolloutState:
-        """The state after a decision."""
+        """The state after a decision. `changes`: other fields that it changes."""
         number = next_number(self.decisions)
         made = RolloutDecision(number, round(now, 3), action, version, reason, measured or {})
-        return replace(self, decisions=append_decision(self.decisions, made), **changed)
+        return replace(self, decisions=append_decision(self.decisions, made), **changes)
 
-    def text(self) -> str:
-        """As JSON."""
+    def to_json(self) -> str:
+        """The text in the ConfigMap. Its keys stay as earlier versions wrote them."""
         plain = {
             "stable": self.stable,
-            "candidate": self.candidate,
+            "candidate": self.canary,
             "promoting": self.promoting,
-            "since": self.since,
+            "since": self.canary_started_at,
             "refused": {str(version): why for version, why in self.refused.items()},
             "reported": {str(version): why for version, why in self.reported.items()},
             "settings": self.settings,
@@ -72,13 +72,17 @@ class RolloutState:
         return json.dumps(plain, sort_keys=True)
 
     @classmethod
-    def read(cls, text: str) -> RolloutState:
-        """From JSON; the text is empty before the first rollout."""
+    def from_json(cls, text: str) -> RolloutState:
+        """From the text in the ConfigMap, which is empty before the first rollout."""
         if not text:
             return cls()
         plain = json.loads(text)
         return cls(
-            **{key: plain[key] for key in ("stable", "candidate", "promoting", "since", "settings")},
+            stable=plain["stable"],
+            canary=plain["candidate"],
+            promoting=plain["promoting"],
+            canary_started_at=plain["since"],
+            settings=plain["settings"],
             refused={int(version): why for version, why in plain["refused"].items()},
             reported={int(version): why for version, why in plain["reported"].items()},
             decisions=tuple(RolloutDecision(**each) for each in plain["decisions"]),
@@ -91,7 +95,7 @@ def record_path(folder: Path, server: str) -> Path:
 
 
 def append_to_record(file: Path, decisions: Sequence[RolloutDecision]) -> None:
-    """Append the decisions that the record does not have, whole lines at a time. Raises OSError."""
+    """Appends the decisions that the record does not have, whole lines at a time. Raises OSError."""
     lines = file.read_text().splitlines() if file.exists() else []
     known = {number for line in lines if (number := _number(line)) is not None}
     if missing := [each for each in decisions if each.number not in known]:

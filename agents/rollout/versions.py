@@ -11,7 +11,7 @@ written."""
 _GRAPH = ("saved_model.pb", "saved_model.pbtxt")
 _INDEX, _LEAST_INDEX_BYTES = "variables/variables.index", 48
 """A checkpoint's index is a table of LevelDB's format, which ends with 48 bytes."""
-_MAGIC = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
+_INDEX_END = b"\x57\xfb\x80\x8b\x24\x75\x47\xdb"
 """The last bytes of such a table."""
 
 
@@ -20,10 +20,10 @@ def list_versions(folder: Path, now: float | None = None) -> dict[int, str]:
     they may still be written."""
     moment = time.time() if now is None else now
     try:
-        named = [path for path in folder.iterdir() if path.name.isascii() and path.name.isdecimal() and path.is_dir()]
+        folders = [path for path in folder.iterdir() if path.name.isascii() and path.name.isdecimal() and path.is_dir()]
     except FileNotFoundError:
         return {}
-    found = {int(path.name): (find_problem(path), path) for path in named}
+    found = {int(path.name): (find_problem(path), path) for path in folders}
     return {
         version: problem
         for version, (problem, path) in found.items()
@@ -50,7 +50,7 @@ def _variables_problem(version: Path) -> str:
     index = version / _INDEX
     if not index.exists():
         return f"has no {_INDEX}"
-    if index.stat().st_size < _LEAST_INDEX_BYTES or not index.read_bytes().endswith(_MAGIC):
+    if index.stat().st_size < _LEAST_INDEX_BYTES or not index.read_bytes().endswith(_INDEX_END):
         return f"{_INDEX} is cut off"
     shards = sorted(path.name for path in index.parent.glob("variables.data-*"))
     if shards and len(shards) != (wanted := int(shards[0].rpartition("-")[2])):

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-from agents.snapshots.manifest import MANUAL, SCHEDULE, name_of
+from agents.snapshots.manifest import MANUAL, SCHEDULE, snapshot_name
 from agents.snapshots.retention import Snapshot, expired, never_ready
 from agents.snapshots.volume_group_snapshots import VolumeGroupSnapshots
 from agents.snapshots.volume_snapshots import VolumeSnapshots
@@ -23,12 +23,12 @@ def name_and_reason(volume: str, job: str, now: datetime) -> tuple[str, str]:
     due = job.rpartition("-")[2]
     if job == f"snapshots-{volume}-{due}" and due.isdigit():
         moment = datetime.fromtimestamp(int(due) * _SECONDS_OF_A_MINUTE, UTC)
-        return name_of(volume, moment, SCHEDULE), SCHEDULE
-    return name_of(volume, now, MANUAL), MANUAL
+        return snapshot_name(volume, moment, SCHEDULE), SCHEDULE
+    return snapshot_name(volume, now, MANUAL), MANUAL
 
 
 def run(snapshots: VolumeSnapshots, arguments: argparse.Namespace, job: str) -> None:
-    """Take a snapshot, wait until it is ready, then delete expired ones. SystemExit if too many are still not ready."""
+    """Takes a snapshot, waits until it is ready, deletes expired ones. SystemExit if too many are still not ready."""
     name, reason = name_and_reason(arguments.volume, job, datetime.now(UTC))
     if reason == SCHEDULE:
         _check_driver(snapshots.taken_on_schedule(arguments.volume), name, arguments.keep)

@@ -22,15 +22,15 @@ class VolumeGroupSnapshots(VolumeSnapshots):
     """The VolumeGroupSnapshots of a namespace. A group's name stands where a volume's would."""
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
-        """Create a snapshot of every claim with the group's label."""
-        labels = {manifest.VOLUME_GROUP: volume, manifest.REASON: reason, **manifest.PART_OF}
+        """Creates a snapshot of every claim with the group's label."""
+        labels = {manifest.VOLUME_GROUP_LABEL: volume, manifest.REASON_LABEL: reason, **manifest.PART_OF_LABELS}
         wanted = {
             "apiVersion": f"{API_GROUP}/v1",
             "kind": "VolumeGroupSnapshot",
             "metadata": {"name": name, "labels": {**labels, "app.kubernetes.io/managed-by": "snapshotter"}},
             "spec": {
                 "volumeGroupSnapshotClassName": snapshot_class,
-                "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP: volume}}},
+                "source": {"selector": {"matchLabels": {manifest.VOLUME_GROUP_LABEL: volume}}},
             },
         }
         self._create(self._groups, wanted)
@@ -40,20 +40,20 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         return is_ready(self.server.send("GET", f"{self._groups}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
-        """Label the snapshots that the controller created: their names do not tell the volume."""
+        """Labels the snapshots that the controller created: their names do not tell the volume."""
         for member in self._members(name):
             source = member["spec"]["source"].get("persistentVolumeClaimName")
             labels = {
-                manifest.VOLUME_GROUP: volume,
-                manifest.REASON: MEMBER,
-                **({manifest.VOLUME: source} if source else {}),
+                manifest.VOLUME_GROUP_LABEL: volume,
+                manifest.REASON_LABEL: MEMBER,
+                **({manifest.VOLUME_LABEL: source} if source else {}),
             }
-            change = {"metadata": {"labels": {**labels, **manifest.PART_OF}}}
+            change = {"metadata": {"labels": {**labels, **manifest.PART_OF_LABELS}}}
             self.server.send("PATCH", f"{self._snapshots}/{member['metadata']['name']}", change)
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The group's scheduled snapshots, without those that are being deleted."""
-        query = f"labelSelector={manifest.VOLUME_GROUP}%3D{volume},{manifest.REASON}%3D{manifest.SCHEDULE}"
+        query = f"labelSelector={manifest.VOLUME_GROUP_LABEL}%3D{volume},{manifest.REASON_LABEL}%3D{manifest.SCHEDULE}"
         items = self.server.send("GET", f"{self._groups}?{query}")["items"]
         found = [item for item in items if "deletionTimestamp" not in item["metadata"]]
         return [read_snapshot(item, "boundVolumeGroupSnapshotContentName") for item in found]
@@ -63,7 +63,7 @@ class VolumeGroupSnapshots(VolumeSnapshots):
         return bool(names) and any(member["metadata"]["name"] in names for member in self._members(old.name))
 
     def delete(self, old: Snapshot) -> None:
-        """Delete a group's snapshot and its bytes: first every content gets the policy `Delete`."""
+        """Deletes a group's snapshot and its bytes: first every content gets the policy `Delete`."""
         for member in self._members(old.name):
             self._release(member)
         if old.content:

@@ -9,10 +9,10 @@ from typing import Any
 
 from agents.api import CONFLICT, NOT_FOUND, ApiServer, tolerate
 from agents.snapshots import manifest
-from agents.snapshots.manifest import GROUP, REASON, SCHEDULE, VOLUME
+from agents.snapshots.manifest import API_GROUP, REASON_LABEL, SCHEDULE, VOLUME_LABEL
 from agents.snapshots.retention import Snapshot
 
-PATH = f"apis/{GROUP}/v1"
+PATH = f"apis/{API_GROUP}/v1"
 DELETE_CONTENT = {"spec": {"deletionPolicy": "Delete"}}
 """The change of a content by which its bytes are deleted with it."""
 
@@ -25,7 +25,7 @@ class VolumeSnapshots:
     server: ApiServer = field(default_factory=ApiServer)
 
     def take(self, name: str, volume: str, snapshot_class: str, reason: str) -> None:
-        """Create a snapshot. An existing one of this name is the same snapshot."""
+        """Creates a snapshot. An existing one of this name is the same snapshot."""
         self._create(self._snapshots, manifest.snapshot(name, volume, snapshot_class, reason))
 
     def is_ready(self, name: str) -> bool:
@@ -33,11 +33,11 @@ class VolumeSnapshots:
         return is_ready(self.server.send("GET", f"{self._snapshots}/{name}"))
 
     def finish(self, name: str, volume: str) -> None:
-        """Complete a snapshot that is ready."""
+        """Completes a snapshot that is ready."""
 
     def taken_on_schedule(self, volume: str) -> list[Snapshot]:
         """The volume's scheduled snapshots, without those that are being deleted."""
-        query = f"labelSelector={VOLUME}%3D{volume},{REASON}%3D{SCHEDULE}"
+        query = f"labelSelector={VOLUME_LABEL}%3D{volume},{REASON_LABEL}%3D{SCHEDULE}"
         items = self.server.send("GET", f"{self._snapshots}?{query}")["items"]
         return [read_snapshot(item) for item in items if "deletionTimestamp" not in item["metadata"]]
 
@@ -46,7 +46,7 @@ class VolumeSnapshots:
         return old.name in names
 
     def delete(self, old: Snapshot) -> None:
-        """Delete a snapshot and its bytes, which the class retains until the content says `Delete`."""
+        """Deletes a snapshot and its bytes, which the class retains until the content says `Delete`."""
         if old.content:
             with tolerate(NOT_FOUND):
                 self.server.send("PATCH", f"{PATH}/volumesnapshotcontents/{old.content}", DELETE_CONTENT)

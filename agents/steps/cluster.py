@@ -32,22 +32,22 @@ class Cluster:
         return [step for each in self._runs.items() for step in workflow.list_steps(each)]
 
     def wait(self, seconds: int) -> None:
-        """Wait until a run is another than `list_steps` has read it, but not longer than this."""
+        """Waits until a run is another than `list_steps` has read it, but not longer than this."""
         self._runs.wait(seconds)
 
     def succeed(self, step: Step, message: str, outputs: Mapping[str, str]) -> None:
-        """Set a step's node to succeeded, with its outputs."""
+        """Sets a step's node to succeeded, with its outputs."""
         parameters = [
             {"name": name, "value": value, "valueFrom": {"supplied": {}}} for name, value in sorted(outputs.items())
         ]
         self._set_node(step, {"phase": "Succeeded", "message": message, "outputs": {"parameters": parameters}})
 
     def fail(self, step: Step, why: str) -> None:
-        """Set a step's node to failed."""
+        """Sets a step's node to failed."""
         self._set_node(step, {"phase": "Failed", "message": why})
 
     def _set_node(self, step: Step, change: Mapping[str, Any]) -> None:
-        """As `argo node set` does it: change the node unless the Workflow was changed meanwhile, and try again."""
+        """Changes a node as `argo node set` does: if somebody has changed the Workflow meanwhile, it tries again."""
         path = f"{self._workflows}/{step.run}"
         at = events.timestamp(time.time())
         while True:

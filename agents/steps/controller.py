@@ -20,7 +20,7 @@ from tensorplane.stages import steps
 from tensorplane.stages.description import Stage
 from tensorplane.stages.item_results import PendingResults
 
-TRIES = 4
+MOST_TRIES = 4
 """How often a step is tried that fails for a reason that may pass, such as a volume that does not answer."""
 _BETWEEN_SECONDS = 2.0
 
@@ -52,7 +52,7 @@ class Controller:
     _failed: Counter[tuple[str, str]] = field(default_factory=Counter)
 
     def observe(self) -> None:
-        """List the steps that runs wait for. Raises OSError if the API server does not answer."""
+        """Lists the steps that runs wait for. Raises OSError if the API server does not answer."""
         # A step that ends after this is listed below as waiting, though its node is set.
         ended = {key for key, future in self._tries.items() if future.done()}
         self._steps = {step.key: step for step in self.cluster.list_steps()}
@@ -61,7 +61,7 @@ class Controller:
         self._awaited = {key: one for key, one in list(self._awaited.items()) if key in self._steps}
 
     def reconcile(self) -> bool:
-        """Begin the steps that wait. Returns whether a commit waits for results, which no change of a run tells."""
+        """Begins the steps that wait. Returns whether a commit waits for results, which no change of a run tells."""
         for key, step in self._steps.items():
             last = self._tries.get(key)
             if last is None or (last.done() and not last.result()):
@@ -73,7 +73,7 @@ class Controller:
             return self._take(step)
 
     def _take(self, step: Step) -> bool:
-        """Take a step and set its node, unless the step has to wait. If it fails before that, it is tried again."""
+        """Takes a step and sets its node, unless the step has to wait. If it fails before that, it is tried again."""
         try:
             if not self._can_begin(step):
                 return False
@@ -103,13 +103,13 @@ class Controller:
         return self._awaited[step.key].are_there()
 
     def _handle_failure(self, step: Step, error: Exception) -> bool:
-        """Handle a try that failed. Returns whether the node is set, so that the step is not tried again."""
+        """Handles a try that failed. Returns whether the node is set, so that the step is not tried again."""
         if isinstance(error, Refused):
             self.log(f"run={step.run} {step.name} did not succeed: {error}")
         else:
             traceback.print_exception(error, file=sys.stderr)
         self._failed[step.key] += 1
-        if self._failed[step.key] < TRIES:
+        if self._failed[step.key] < MOST_TRIES:
             self.pause(_BETWEEN_SECONDS)
             return False
         try:

@@ -13,7 +13,7 @@ STAGE = "tensorplane.dev/stage"
 """Annotation of the template of a stage: what its steps have to know, as the library's `stages/description.py` reads
 it."""
 STEPS = ("plan", "keep", "commit", "clean")
-_ENDED = ("Succeeded", "Failed", "Error", "Skipped", "Omitted")
+_ENDED_PHASES = ("Succeeded", "Failed", "Error", "Skipped", "Omitted")
 
 Workflow = Mapping[str, Any]
 
@@ -44,7 +44,7 @@ def list_steps(workflow: Workflow) -> Iterator[Step]:
     if workflow["spec"].get("shutdown"):
         return
     templates, there = _templates(workflow), nodes(workflow)
-    over = {one["templateName"] for one in there.values() if one["type"] == "DAG" and one["phase"] in _ENDED}
+    over = {one["templateName"] for one in there.values() if one["type"] == "DAG" and one["phase"] in _ENDED_PHASES}
     for node, about in there.items():
         if is_waiting(about) and (found := templates.get(about["templateName"])):
             stage, step, text = found

@@ -17,12 +17,12 @@ from agents.sweep.study import Study
 
 _RESYNC_SECONDS = 1
 """Resync interval for reports in the trials' logs; changes of JobSets are observed at once."""
-_TOGETHER_SECONDS = 0.2
+_SETTLE_SECONDS = 0.2
 """Before a reconcile that follows a change, since a JobSet changes several times in a row."""
 
 
 def main(file: str, journal_file: str, namespace: str, name: str) -> None:
-    """Reconcile until the process is killed, which is safe at any moment, or until the sweep ends the process.
+    """Reconciles until the process is killed, which is safe at any moment, or until the sweep ends the process.
 
     Raises TakenOver once another controller runs the sweep.
     """
@@ -48,7 +48,7 @@ def main(file: str, journal_file: str, namespace: str, name: str) -> None:
                 is_idle = not controller.reconcile(trials)
             if is_idle:
                 cluster.wait(_RESYNC_SECONDS)
-                time.sleep(_TOGETHER_SECONDS)
+                time.sleep(_SETTLE_SECONDS)
         except OSError as error:
             # The API server or the volume; the next reconcile observes their new state.
             print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)

@@ -13,7 +13,7 @@ from agents.sweep.decide import Job
 from agents.watch import WatchedList
 
 MANAGER = "tensorplane-sweep"
-_ENDED = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
+_STATE_OF_CONDITION = {"Completed": Job.SUCCEEDED, "Failed": Job.FAILED}
 
 
 @dataclass
@@ -34,11 +34,11 @@ class Cluster:
         return {each["metadata"]["name"]: _state(each) for each in self._of_sweep.items()}
 
     def wait(self, seconds: int) -> None:
-        """Wait until a JobSet is another than `list_jobs` has read it, but not longer than this."""
+        """Waits until a JobSet is another than `list_jobs` has read it, but not longer than this."""
         self._of_sweep.wait(seconds)
 
     def create(self, job_set: Mapping[str, Any]) -> None:
-        """Create a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
+        """Creates a JobSet by server-side apply, which does nothing if it exists. It is deleted with the results."""
         results = self.server.send("GET", self._results)["metadata"]
         owner: dict[str, Any] = {
             "apiVersion": "v1",
@@ -54,12 +54,12 @@ class Cluster:
         self.server.send("PATCH", path, {**job_set, "metadata": metadata}, content_type=ApiServer.APPLY)
 
     def delete(self, name: str) -> None:
-        """Delete a JobSet. It stays, as one that is being deleted, until its pods are gone."""
+        """Deletes a JobSet. It stays, as one that is being deleted, until its pods are gone."""
         with tolerate(NOT_FOUND):
             self.server.send("DELETE", f"{self._job_sets}/{name}", {"propagationPolicy": "Foreground"})
 
     def publish(self, results: Mapping[str, Any]) -> None:
-        """Replace the results. Raises OSError if somebody has changed them since, maybe a later controller."""
+        """Replaces the results. Raises OSError if somebody has changed them since, maybe a later controller."""
         version = self._published or self.server.send("GET", self._results)["metadata"]["resourceVersion"]
         self._published = ""
         body = {"metadata": {"resourceVersion": version}, "data": {"results.json": json.dumps(results)}}
@@ -82,5 +82,5 @@ def _state(job_set: Mapping[str, Any]) -> Job:
     if "deletionTimestamp" in job_set["metadata"]:
         return Job.ACTIVE
     conditions = job_set.get("status", {}).get("conditions", ())
-    ended = (_ENDED.get(each["type"]) for each in conditions if each["status"] == "True")
+    ended = (_STATE_OF_CONDITION.get(each["type"]) for each in conditions if each["status"] == "True")
     return next((state for state in ended if state), Job.ACTIVE)

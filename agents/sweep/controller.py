@@ -23,10 +23,10 @@ class Jobs(Protocol):
         """The state of each, by name."""
 
     def create(self, job_set: Mapping[str, Any]) -> None:
-        """Create one, if it does not exist."""
+        """Creates one, if it does not exist."""
 
     def delete(self, name: str) -> None:
-        """Delete one, if it exists."""
+        """Deletes one, if it exists."""
 
 
 @dataclass
@@ -42,7 +42,7 @@ class Controller:
     """Reports of trials that have ended."""
 
     def reconcile(self, trials: Sequence[Trial]) -> bool:
-        """Do what these trials need. Returns whether more may be needed at once, as something was done."""
+        """Does what these trials need. Returns whether more may be needed at once, as something was done."""
         actions = decide(trials, self.spec.limits)
         refused: OSError | None = None
         for action in actions:

@@ -66,7 +66,7 @@ class Journal:
             raise self._taken_over from error
 
     def _claimed(self) -> Path:
-        """Rename the folder of the former writer. Of two callers, the later one owns it."""
+        """Renames the folder of the former writer. Of two callers, the later one owns it."""
         own = self._writers / uuid.uuid4().hex
         for _ in range(_ATTEMPTS):
             if not self._writers.exists():
@@ -79,7 +79,7 @@ class Journal:
         raise self._taken_over
 
     def _begin(self) -> None:
-        """Create the folder of the writers with one of them, at once: only one of two callers does."""
+        """Creates the folder of the writers with one of them, at once: only one of two callers does."""
         draft = self._writers.with_name(f"{_DRAFT}{uuid.uuid4().hex}")
         (draft / "first").mkdir(parents=True)
         try:
@@ -90,7 +90,7 @@ class Journal:
                 raise
 
     def _copy(self) -> None:
-        """Continue with a file that no former writer has open."""
+        """Continues with a file that no former writer has open."""
         if not self.file.exists():
             with contextlib.suppress(FileNotFoundError):
                 # Of a version whose controllers locked it. One that still lives begins a file that nobody reads.

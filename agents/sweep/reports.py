@@ -15,7 +15,7 @@ from agents.sweep.asha import Report
 _PREFIX = "tensorplane: "
 _SUCCEEDED = b"tensorplane: succeeded\n"
 """The library's `volume_log.SUCCEEDED`."""
-_LONGEST = 1 << 16
+_MOST_LINE_CHARACTERS = 1 << 16
 """Characters of a line; a longer one is no report."""
 _WORD = re.compile(r'(\w+)=("(?:[^"\\]|\\.)*"|\S+)')
 _FILE = re.compile(r"(?P<pod>.+)\.(?P<start>\d+)\.log(?P<newest>|\.old)")
@@ -52,7 +52,7 @@ def _files(folder: Path) -> list[Path]:
 def _lines(path: Path) -> Iterator[str]:
     try:
         with os.fdopen(_regular(path), encoding="utf-8", errors="replace", newline="\n") as file:
-            while line := file.readline(_LONGEST):
+            while line := file.readline(_MOST_LINE_CHARACTERS):
                 yield line
     except OSError as error:
         if error.errno not in (None, errno.ENOENT, errno.ELOOP):

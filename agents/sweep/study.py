@@ -44,7 +44,7 @@ class Study:
         )
 
     def add(self) -> None:
-        """Add a trial, without parameters."""
+        """Adds a trial, without parameters."""
         self._study.ask()
 
     def list_states(self) -> list[TrialState]:
@@ -68,7 +68,7 @@ class Study:
         return {name: begun._suggest(name, distribution) for name, distribution in self._space.items()}
 
     def tell(self, number: int, state: TrialState, best: Report | None) -> None:
-        """Record how a trial ended."""
+        """Records how a trial ended."""
         trial = self._trials()[number]
         if trial.state.is_finished():
             return

@@ -27,7 +27,7 @@ _LOOK_SECONDS = 0.1
 
 
 def declare(bootstrap: str, wanted: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Create and change what differs; returns a line for each change, once the broker shows it to clients.
+    """Creates and changes what differs; returns a line for each change, once the broker shows it to clients.
 
     ValueError names what Kafka cannot do, TimeoutError what the broker does not answer or show within 30 seconds.
     """

@@ -15,7 +15,7 @@ from agents.triggers.spec import TriggerSpec
 
 
 def main(file: str, namespace: str, config_map: str) -> None:
-    """Reconcile until the process is killed, which is safe at any moment."""
+    """Reconciles until the process is killed, which is safe at any moment."""
     spec = TriggerSpec.read(json.loads(Path(file).read_text()))
     leader = leader_election.wait_to_lead()
     cluster = Cluster(leader.server, namespace, spec.pipeline, config_map)

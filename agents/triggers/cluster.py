@@ -35,11 +35,11 @@ class Cluster:
 
     def read_state(self) -> TriggerState:
         """The state as the last reconcile left it."""
-        return TriggerState.read(self._state.read())
+        return TriggerState.from_json(self._state.read())
 
     def write_state(self, state: TriggerState) -> None:
         """Raises OSError if another controller, which is then in charge, has changed the state since it was read."""
-        self._state.write(state.text())
+        self._state.write(state.to_json())
 
     def find_template(self) -> Mapping[str, Any] | None:
         """The pipeline as deployed; None if it is not."""
@@ -57,12 +57,12 @@ class Cluster:
         return sorted(each["metadata"]["name"] for each in found)
 
     def create(self, workflow: Mapping[str, Any]) -> None:
-        """Create a run unless it exists."""
+        """Creates a run unless it exists."""
         with tolerate(CONFLICT):
             self.server.send("POST", f"{self._argo}/workflows?fieldManager={MANAGER}", workflow)
 
     def create_event(self, decision: TriggerDecision) -> None:
-        """Create the decision's Event, unless it exists."""
+        """Creates the decision's Event, unless it exists."""
         made = events.event(
             {"name": f"{self.pipeline}.triggers-{decision.number}", "namespace": self.namespace},
             {"apiVersion": API, "kind": "WorkflowTemplate", "name": self.pipeline, "namespace": self.namespace},

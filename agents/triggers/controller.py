@@ -94,7 +94,7 @@ class Controller:
         self._reporter = DecisionReporter(self.cluster.create_event, self._log_decision, self.now)
 
     def reconcile(self) -> None:
-        """Start at most one run. Raises OSError if the cluster or a volume does not answer."""
+        """Starts at most one run. Raises OSError if the cluster or a volume does not answer."""
         heads = self._read_heads()
         state = self.cluster.read_state()
         template = self.cluster.find_template()
@@ -204,7 +204,7 @@ class Controller:
         return bool(known and known.outputs == outputs and self.clock() - known.asked_at < _RECHECK_SECONDS)
 
     def _start(self, state: TriggerState, template: Mapping[str, Any]) -> TriggerState:
-        """Create the state's run of the pipeline as it is now, unless the run exists."""
+        """Creates the state's run of the pipeline as it is now, unless the run exists."""
         last = state.last if state.last and {*state.last.heads} == {*self.spec.logs} else None
         if last and not self.cluster.has_run(last.name):
             outputs = self._outputs.observe(runs.beginning(template, last.commits))

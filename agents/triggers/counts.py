@@ -31,7 +31,7 @@ class Files(NamedTuple):
 
 
 _BEGIN = Head(0, "")
-_NONE = Files(0, 0)
+_NO_FILES = Files(0, 0)
 
 
 @dataclass
@@ -43,7 +43,7 @@ class BranchCounts:
     _until: int = 0
     _counts: Counter[str] = field(default_factory=Counter)
     _compared: tuple[Head, str] = (_BEGIN, "")
-    _files: Files = _NONE
+    _files: Files = _NO_FILES
 
     def since(self, last: Head | None, head: Head) -> Mapping[str, int]:
         """Sums over the commits after the last run's. A branch that was deleted and created again is all new."""

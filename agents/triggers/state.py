@@ -53,18 +53,18 @@ class TriggerState:
     calendars: Mapping[str, str] = field(default_factory=dict)
     """A digest of each schedule, by trigger."""
 
-    def with_decision(self, now: float, action: str, run: str, reason: str, **changed: Any) -> TriggerState:
-        """The state after a decision."""
+    def with_decision(self, now: float, action: str, run: str, reason: str, **changes: Any) -> TriggerState:
+        """The state after a decision. `changes`: other fields that it changes."""
         made = TriggerDecision(next_number(self.decisions), round(now, 3), action, run, reason)
-        return replace(self, decisions=append_decision(self.decisions, made), **changed)
+        return replace(self, decisions=append_decision(self.decisions, made), **changes)
 
-    def text(self) -> str:
-        """As JSON."""
+    def to_json(self) -> str:
+        """The text in the ConfigMap."""
         return json.dumps(asdict(self), sort_keys=True)
 
     @classmethod
-    def read(cls, text: str) -> TriggerState:
-        """From JSON; the text is empty before the first run."""
+    def from_json(cls, text: str) -> TriggerState:
+        """From the text in the ConfigMap, which is empty before the first run."""
         if not text:
             return cls()
         plain = json.loads(text)

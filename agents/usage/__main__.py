@@ -13,7 +13,7 @@ from agents.usage.controller import reconcile
 
 
 def main(home: str, namespaces: Sequence[str]) -> None:
-    """Reconcile until the process is killed, which is safe at any moment."""
+    """Reconciles until the process is killed, which is safe at any moment."""
     leader = leader_election.wait_to_lead()
     resync_seconds = float(os.environ.get("SECONDS_BETWEEN_LOOKS") or 30)
     while True:

@@ -20,7 +20,7 @@ _LABELS = {
 
 
 def reconcile(server: ApiServer, home: str, namespaces: Sequence[str], now: datetime) -> None:
-    """Bring the usage of each namespace up to date. `home`: the namespace that has the ConfigMaps.
+    """Brings the usage of each namespace up to date. `home`: the namespace that has the ConfigMaps.
 
     Raises OSError if all are refused.
     """
@@ -43,11 +43,11 @@ def _count(server: ApiServer, home: str, namespace: str, now: datetime) -> None:
     # Not from the API server's cache: what it does not list is forgotten, and would be counted again.
     listed = server.send("GET", f"{KUEUE}/namespaces/{namespace}/workloads")["items"]
     held = [one for thing in listed if (one := workload.read_usage(thing, now))]
-    before = UsageState.read((found or {}).get("data") or {})
+    before = UsageState.from_data((found or {}).get("data") or {})
     after = state.count(before, held)
     if found is None:
         about = {"name": f"{PREFIX}{namespace}", "namespace": home, "labels": _LABELS}
-        server.send("POST", at, {"metadata": about, "data": after.data()})
+        server.send("POST", at, {"metadata": about, "data": after.to_data()})
     elif after != before:
         version = {"resourceVersion": found["metadata"]["resourceVersion"]}
-        server.send("PATCH", f"{at}/{PREFIX}{namespace}", {"metadata": version, "data": after.data()})
+        server.send("PATCH", f"{at}/{PREFIX}{namespace}", {"metadata": version, "data": after.to_data()})

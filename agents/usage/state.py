@@ -34,11 +34,11 @@ class UsageState:
     `seconds`, what is counted of it; `gpus`, by flavor. Empty for a finished one, which is counted completely."""
 
     @classmethod
-    def read(cls, data: Mapping[str, str]) -> UsageState:
+    def from_data(cls, data: Mapping[str, str]) -> UsageState:
         """From the ConfigMap's data."""
         return cls(json.loads(data.get(USAGE) or "{}"), json.loads(data.get(COUNTED) or "{}"))
 
-    def data(self) -> dict[str, str]:
+    def to_data(self) -> dict[str, str]:
         """As the ConfigMap's data."""
         return {
             USAGE: json.dumps(self.usage, sort_keys=True),
@@ -56,7 +56,7 @@ def count(before: UsageState, workloads: Iterable[WorkloadUsage]) -> UsageState:
             after[one.key] = _DONE
             continue
         seconds, state = _uncounted(known, one)
-        for month, part in _by_month(one.until, seconds):
+        for month, part in _by_month(one.counted_until, seconds):
             of_queue = usage.setdefault(month, {}).setdefault(one.queue, {})
             for flavor, gpus in state["gpus"].items():
                 of_queue[flavor] = round(of_queue.get(flavor, 0) + part * gpus, 3)
@@ -66,20 +66,20 @@ def count(before: UsageState, workloads: Iterable[WorkloadUsage]) -> UsageState:
 
 def _uncounted(known: Mapping[str, Any] | None, one: WorkloadUsage) -> tuple[float, dict[str, Any]]:
     """Seconds that are not counted yet, and the state once they are."""
-    running = max((one.until - one.since).total_seconds(), 0) if one.since else 0.0
-    since = one.since.isoformat() if one.since else None
+    running = max((one.counted_until - one.admitted_since).total_seconds(), 0) if one.admitted_since else 0.0
+    since = one.admitted_since.isoformat() if one.admitted_since else None
     gpus = dict(one.gpus)
     if known and set(gpus) == {UNKNOWN}:
         gpus = dict(known["gpus"])
-    state = {"past": one.past, "since": since, "seconds": running, "gpus": gpus}
+    state = {"past": one.past_seconds, "since": since, "seconds": running, "gpus": gpus}
     if known is None:
-        return one.past + running, state
+        return one.past_seconds + running, state
     if since and since == known["since"]:
         state["seconds"] = max(running, known["seconds"])
         return max(running - known["seconds"], 0), state
     # Kueue sets the sum of former admissions back when a job has run for its maximum time.
-    before = (known["past"] if one.past >= known["past"] else 0) + known["seconds"]
-    return max(one.past - before, 0) + running, state
+    before = (known["past"] if one.past_seconds >= known["past"] else 0) + known["seconds"]
+    return max(one.past_seconds - before, 0) + running, state
 
 
 def _by_month(end: datetime, seconds: float) -> Iterator[tuple[str, float]]:

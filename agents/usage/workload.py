@@ -22,21 +22,21 @@ class WorkloadUsage:
     key: str
     """Short for its UID, of which the record has thousands."""
     queue: str
-    past: int
+    past_seconds: int
     """Whole seconds of former admissions, as Kueue adds them up."""
-    since: datetime | None
+    admitted_since: datetime | None
     """Since when it is admitted; None while it is not."""
-    until: datetime
+    counted_until: datetime
     """Until when it counts: now, its end, or its eviction."""
     gpus: Mapping[str, int]
     """GPUs that it holds, by flavor. Those that it asks for, of an unknown flavor, while it holds none."""
     finished: bool
 
 
-def read_usage(thing: Object, now: datetime) -> WorkloadUsage | None:
+def read_usage(workload: Object, now: datetime) -> WorkloadUsage | None:
     """The use of one Workload; None if it asks for no GPUs."""
-    spec, status = thing["spec"], thing.get("status") or {}
-    gpus = _assigned(status) or _requested(spec)
+    spec, status = workload["spec"], workload.get("status") or {}
+    gpus = _admitted_gpus(status) or _requested_gpus(spec)
     if not gpus:
         return None
     finished, admitted = _condition(status, "Finished"), _condition(status, "Admitted")
@@ -44,29 +44,29 @@ def read_usage(thing: Object, now: datetime) -> WorkloadUsage | None:
     ended = finished.get("status") == "True"
     changed = finished if ended else admitted if admitted and not is_admitted else {}
     return WorkloadUsage(
-        key=str(thing["metadata"]["uid"]).replace("-", "")[:16],
+        key=str(workload["metadata"]["uid"]).replace("-", "")[:16],
         queue=str(spec.get("queueName", "")),
-        past=int(status.get("accumulatedPastExecutionTimeSeconds") or 0),
-        since=_moment(admitted) if is_admitted else None,
-        until=min(_moment(changed) or now, now),
+        past_seconds=int(status.get("accumulatedPastExecutionTimeSeconds") or 0),
+        admitted_since=_transition_time(admitted) if is_admitted else None,
+        counted_until=min(_transition_time(changed) or now, now),
         gpus=gpus,
         finished=ended,
     )
 
 
-def _assigned(status: Object) -> dict[str, int]:
+def _admitted_gpus(status: Object) -> dict[str, int]:
     """By flavor, without pods that have ended and whose quota Kueue has given to others."""
-    gone = {one["name"]: int(one["count"]) for one in status.get("reclaimablePods") or ()}
+    reclaimable = {one["name"]: int(one["count"]) for one in status.get("reclaimablePods") or ()}
     found: Counter[str] = Counter()
     for each in (status.get("admission") or {}).get("podSetAssignments") or ():
         gpus, count = _count((each.get("resourceUsage") or {}).get(GPU)), int(each.get("count") or 1)
         if gpus:
-            left = max(count - gone.get(each["name"], 0), 0)
-            found[str((each.get("flavors") or {}).get(GPU, UNKNOWN))] += gpus * left // count
+            remaining = max(count - reclaimable.get(each["name"], 0), 0)
+            found[str((each.get("flavors") or {}).get(GPU, UNKNOWN))] += gpus * remaining // count
     return dict(found)
 
 
-def _requested(spec: Object) -> dict[str, int]:
+def _requested_gpus(spec: Object) -> dict[str, int]:
     total = 0
     for each in spec.get("podSets") or ():
         containers = each["template"]["spec"]["containers"]
@@ -85,10 +85,10 @@ def _count(quantity: str | None) -> int:
     return int(text[:-1]) * 1000 if text.endswith("k") else int(text)
 
 
-def _condition(status: Object, kind: str) -> Object:
-    return next((one for one in status.get("conditions") or () if one["type"] == kind), {})
+def _condition(status: Object, condition_type: str) -> Object:
+    return next((one for one in status.get("conditions") or () if one["type"] == condition_type), {})
 
 
-def _moment(condition: Object) -> datetime | None:
+def _transition_time(condition: Object) -> datetime | None:
     text = condition.get("lastTransitionTime")
     return datetime.fromisoformat(text).astimezone(UTC) if text else None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def cancel(job: str, stack: str, team: str | None, context: str) -> str:
-    """Delete the JobSet of a job that has not ended, and say what stays. A UserError if it has ended."""
+    """Deletes the JobSet of a job that has not ended, and says what stays. A UserError if it has ended."""
     from cli.access import Access
     from cli.training_jobs import find, jobset_api
     from core.errors import UserError
@@ -29,10 +29,10 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
     access = Access.of(stack, team, context)
     job_set = access.job(job, alive=True)
     about = job_set["metadata"]
-    if word := jobset_api.ended(job_set):
+    if word := jobset_api.outcome(job_set):
         raise UserError(f"{about['name']}: has {word} already, so there is nothing to cancel")
     delete(access, job_set)
-    if jobset_api.is_sweep(job_set):
+    if jobset_api.is_sweep_controller(job_set):
         return f"{about['name']}: cancelled, and its trials with it; the same command continues it from its study"
     told = f"{about['name']}: {stopped(job_set)}"
     if not access.team and not _waits(job_set) and (kept := JobSet(job_set).kept_lines):
@@ -48,7 +48,7 @@ def cancel(job: str, stack: str, team: str | None, context: str) -> str:
 
 
 def delete(access: Access, job_set: Object) -> None:
-    """Delete the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
+    """Deletes the JobSet of a job that has not ended; `jobs` lists it as cancelled."""
     from cli.training_jobs import cancelled, jobset_api
     from core.errors import UserError
 

@@ -72,7 +72,7 @@ def of_team(stack: str, team: str, context: str) -> str:
 
 
 def write(text: str, file: Path) -> None:
-    """Write it so that only its owner can read it."""
+    """Writes it so that only its owner can read it."""
     from core import whole_file
     from core.errors import UserError
 

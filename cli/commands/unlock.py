@@ -8,7 +8,7 @@ from cli import options
 
 
 def unlock(stack: str, context: str) -> str:
-    """Remove the locks of dead processes on this machine, and list them. The lock of a live process is a UserError."""
+    """Removes the locks of dead processes on this machine and lists them. The lock of a live process is a UserError."""
     from core.errors import UserError
     from driver.stack_settings import StackSettings
     from driver.target import Target

@@ -60,7 +60,7 @@ class JobObjects:
 
 
 def gather(api: Kube, namespace: str, *, also: str = "", needs_kueue: bool = True) -> ClusterObjects:
-    """Ask a cluster. What the user may not read is left out, with a note.
+    """Asks a cluster. What the user may not read is left out, with a note.
 
     `also`: another namespace whose jobs to read, with or without queues. Without `needs_kueue`, a cluster without Kueue
     counts as one without queues.

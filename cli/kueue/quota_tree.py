@@ -25,7 +25,7 @@ class Quota:
     lends: float | None
 
 
-_NONE = Quota(0, None, None)
+_NO_QUOTA = Quota(0, None, None)
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ class QuotaTree:
 
     def own(self, queue: str, place: FlavorResource) -> float:
         """What is guaranteed to the queue: its nominal quota."""
-        return self.queues[queue].quotas.get(place, _NONE).nominal
+        return self.queues[queue].quotas.get(place, _NO_QUOTA).nominal
 
     def sharing(self, queue: str) -> set[str]:
         """The queues that share with this one, including itself."""
@@ -112,11 +112,11 @@ class QuotaTree:
     def _capacity(self, node: Node, place: FlavorResource) -> float:
         """Its own quota, and what the members of a cohort lend to it."""
         lent = sum(self._capacity(part, place) - self._kept(part, place) for part in self._parts(node))
-        return node.quotas.get(place, _NONE).nominal + lent
+        return node.quotas.get(place, _NO_QUOTA).nominal + lent
 
     def _kept(self, node: Node, place: FlavorResource) -> float:
         """What it never lends to its parent cohort."""
-        lends = node.quotas.get(place, _NONE).lends
+        lends = node.quotas.get(place, _NO_QUOTA).lends
         return 0 if lends is None else max(0, self._capacity(node, place) - lends)
 
     def _used(self, node: Node, place: FlavorResource, used: Mapping[str, float]) -> float:
@@ -129,7 +129,7 @@ class QuotaTree:
         if node.parent is None:
             return capacity - taken
         above = self._free(self.cohorts[node.parent], place, used)
-        borrows = node.quotas.get(place, _NONE).borrows
+        borrows = node.quotas.get(place, _NO_QUOTA).borrows
         if borrows is not None:
             above = min(above, capacity - kept - max(0, taken - kept) + borrows)
         return max(0, kept - taken) + above

@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Sequence
 from cli.output.escaping import visible
 from cli.output.texts import first
 
-_MANY = 4
+_LEAST_GROUPED = 4
 _NAMES = 3
 _NAME = re.compile(r"\w(?:[\w.-]*\w)?")
 _DIGIT = re.compile(r"\d")
 _HOLE, _CELL = "\x00", "\x1f"
 """In the place of the name in a line; between two cells of a row."""
-_OTHERS = "NAME"
+_NAME_PLACEHOLDER = "NAME"
 
 
 class Together(str):
@@ -47,10 +47,10 @@ def lines(given: Iterable[str], names: Collection[str]) -> list[str]:
     for shape, (_, shapes) in zip(chosen, found, strict=True):
         if shape:
             groups.setdefault(shape, []).append(shapes[shape])
-    many = {shape: _together(shape, named) for shape, named in groups.items() if len(named) >= _MANY}
+    many = {shape: _together(shape, named) for shape, named in groups.items() if len(named) >= _LEAST_GROUPED}
     result = []
     for shape, (line, _) in zip(chosen, found, strict=True):
-        if len(groups.get(shape, ())) < _MANY:
+        if len(groups.get(shape, ())) < _LEAST_GROUPED:
             result.append(line)
         elif shape in many:
             result.append(many.pop(shape))
@@ -67,7 +67,7 @@ def rarest_first(given: Sequence[str], names: Collection[str]) -> list[str]:
     counts: Counter[str] = Counter()
     for kind, line in zip(kinds, given, strict=True):
         counts[kind] += line.many if isinstance(line, Together) else 1
-    few = {kind for kind, count in counts.items() if count < _MANY}
+    few = {kind for kind, count in counts.items() if count < _LEAST_GROUPED}
     order = sorted(range(len(given)), key=lambda index: 0 if kinds[index] in few else counts[kinds[index]])
     return [given[index] for index in order]
 
@@ -97,5 +97,5 @@ def _without(line: str, name: str) -> str:
 
 
 def _together(shape: str, named: Sequence[str]) -> Together:
-    said = shape.replace(_HOLE, first(named, _NAMES), 1).replace(_HOLE, _OTHERS)
+    said = shape.replace(_HOLE, first(named, _NAMES), 1).replace(_HOLE, _NAME_PLACEHOLDER)
     return Together(f"{len(named):,} × {said}", len(named))  # noqa: RUF001 (a sign that multiplies)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cli.output.escaping import Markdown, code, inline, line, visible
 from cli.output.numbers import NOTHING
 
-_NONE = ("", NOTHING)
+_EMPTY_CELLS = ("", NOTHING)
 
 
 def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -20,7 +20,9 @@ def table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 def full_table(headings: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     """A table without the columns in which no row has anything; the first column stays."""
     found = list(rows)
-    full = [index for index in range(len(headings)) if not index or any(row[index] not in _NONE for row in found)]
+    full = [
+        index for index in range(len(headings)) if not index or any(row[index] not in _EMPTY_CELLS for row in found)
+    ]
     return table([headings[index] for index in full], ([row[index] for index in full] for row in found))
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from cli.pachyderm.globs import Glob
 
-_PART = "_part"
+_PART_VARIABLE = "_part"
 """The variable with the path of what is compared."""
 
 
@@ -22,13 +22,13 @@ def matching(folder: str, glob: Glob) -> list[str] | None:
     patterns = glob.for_shell(folder)
     if patterns is None:
         return None
-    inside = [_first_in(_PART, folder), *(_first_in(_PART) for _ in range(glob.depth - 1))]
+    inside = [_first_in(_PART_VARIABLE, folder), *(_first_in(_PART_VARIABLE) for _ in range(glob.depth - 1))]
     return [*inside, f'case $_part in {patterns}) [ -e "$_part" ] || exit 0;; *) exit 0;; esac']
 
 
 def in_folder(folder: str) -> list[str]:
     """Lines that end the program of a part that is no folder."""
-    return [_first_in(_PART, folder), '[ -d "$_part" ] || exit 0']
+    return [_first_in(_PART_VARIABLE, folder), '[ -d "$_part" ] || exit 0']
 
 
 def path(variable: str, folder: str, split: str, glob: Glob) -> Iterator[str]:

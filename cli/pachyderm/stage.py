@@ -22,7 +22,7 @@ _GIB = 1 << 30
 _MOST_PARALLEL = 1000
 _DEFAULT_TRIES = 3
 _LEAST_GIB = 0.03125
-_ALL = 1_000_000
+_ALL_PARTS = 1_000_000
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def _stage(spec: Spec, transform: Transform, planned: Planned, output: str, choi
         "parallel": min(parallel.constant or 0, _MOST_PARALLEL) if parallel and planned.is_split else None,
         "retries": tries - 1 if tries != _DEFAULT_TRIES else None,
         "timeoutSeconds": limit,
-        "mayFail": _ALL if planned.is_split and command.skips_failed(transform) else None,
+        "mayFail": _ALL_PARTS if planned.is_split and command.skips_failed(transform) else None,
     }
     return {
         "image": transform.image or DEFAULT_IMAGE,

@@ -11,7 +11,7 @@ import yaml
 from cli.pachyderm.convert import Imported
 from stack_file import dumping
 
-_WIDTH = 110
+_LINE_WIDTH = 110
 _COMMENT = 100
 
 
@@ -42,7 +42,7 @@ def _map(dumper: yaml.SafeDumper, items: Mapping[str, Any]) -> yaml.Node:
 
 def _is_short(values: list[Any]) -> bool:
     plain = all(not isinstance(one, dict | list) and "\n" not in f"{one}" for one in values)
-    return plain and sum(len(f"{one}") for one in values) < _WIDTH
+    return plain and sum(len(f"{one}") for one in values) < _LINE_WIDTH
 
 
 _Dumper.add_representer(str, _text)
@@ -53,7 +53,7 @@ _Dumper.add_representer(_Lines, lambda dumper, items: dumper.represent_mapping("
 
 def dumped(content: Mapping[str, Any]) -> str:
     """A map as YAML in its order, each of its keys on a line."""
-    made: str = yaml.dump(_Lines(content), Dumper=_Dumper, sort_keys=False, width=_WIDTH, allow_unicode=True)
+    made: str = yaml.dump(_Lines(content), Dumper=_Dumper, sort_keys=False, width=_LINE_WIDTH, allow_unicode=True)
     return made
 
 

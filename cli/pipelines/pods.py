@@ -12,7 +12,7 @@ from components.base import jobset_paths
 from components.base.labels import NAME
 from core.kube import Kube
 
-PART = "part"
+PART_ROLE = "part"
 """Role of the pods that run the stage's program."""
 _WORKFLOW, _NODE = "workflows.argoproj.io/workflow", "workflows.argoproj.io/node-id"
 _EXECUTOR = "wait"
@@ -72,7 +72,7 @@ def _of_parts(api: Kube, run: Object, stage: str) -> Iterator[PodOfStage]:
     for pod, node in _of_argo(api, run):
         # The pod of the step `job` only waits for the job's own ones.
         if workflow.step_of(node, stage) == "work":
-            yield PodOfStage(PART, int(workflow.given(node, "item")), pod)
+            yield PodOfStage(PART_ROLE, int(workflow.given(node, "item")), pod)
 
 
 def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
@@ -88,7 +88,7 @@ def job_sets(api: Kube, run: Object, stage: str) -> list[Object]:
 def unfinished_jobs(api: Kube, run: Object) -> list[Object]:
     """The JobSets of a run that have not ended."""
     stages = [stage for stage in workflow.stages(run) if _has_job(run, stage)]
-    return [one for stage in stages for one in job_sets(api, run, stage) if not jobset_api.ended(one)]
+    return [one for stage in stages for one in job_sets(api, run, stage) if not jobset_api.outcome(one)]
 
 
 def creates_jobs(api: Kube, run: Object) -> bool:

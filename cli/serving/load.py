@@ -48,7 +48,7 @@ class Run:
 
     def __init__(self, plan: Plan, host: str, port: int) -> None:
         self._plan, self._host, self._port = plan, host, port
-        self._next, self._lock, self._over = 0, threading.Lock(), threading.Event()
+        self._next, self._lock, self._stopped = 0, threading.Lock(), threading.Event()
         self._body = json.dumps(plan.body).encode()
         self.answers: list[Answer] = []
 
@@ -56,13 +56,13 @@ class Run:
     def started(self) -> Iterator[list[threading.Thread]]:
         """Its threads, which end by themselves when all requests are answered."""
         began = time.perf_counter()
-        threads = [threading.Thread(target=self._ask, args=(began,)) for _ in range(self._plan.connections)]
+        threads = [threading.Thread(target=self._send_requests, args=(began,)) for _ in range(self._plan.connections)]
         for thread in threads:
             thread.start()
         try:
             yield threads
         finally:
-            self._over.set()
+            self._stopped.set()
             for thread in threads:
                 thread.join()
 
@@ -71,15 +71,15 @@ class Run:
         with self._lock:
             at = self._next / self._plan.rate
             self._next += 1
-        return at if at < self._plan.seconds and not self._over.is_set() else None
+        return at if at < self._plan.seconds and not self._stopped.is_set() else None
 
-    def _ask(self, began: float) -> None:
+    def _send_requests(self, began: float) -> None:
         connection: http.client.HTTPConnection | None = None
         while (at := self._due()) is not None:
-            if self._over.wait(max(0.0, began + at - time.perf_counter())):
+            if self._stopped.wait(max(0.0, began + at - time.perf_counter())):
                 break
             connection = connection or http.client.HTTPConnection(self._host, self._port, timeout=_ANSWER_SECONDS)
-            error = self._one(connection)
+            error = self._send(connection)
             if error:
                 connection.close()
                 connection = None
@@ -87,7 +87,7 @@ class Run:
         if connection:
             connection.close()
 
-    def _one(self, connection: http.client.HTTPConnection) -> str:
+    def _send(self, connection: http.client.HTTPConnection) -> str:
         """The error of one request; empty if it is answered."""
         try:
             connection.request("POST", f"/v1/models/{quote(self._plan.model)}:predict", self._body)
@@ -123,11 +123,11 @@ class Summary:
 
 def summary(answers: Sequence[Answer]) -> Summary:
     """Of these requests."""
-    good = sorted(each.millis for each in answers if not each.error)
+    latencies = sorted(each.millis for each in answers if not each.error)
     ended = max((each.at + each.millis / 1000 for each in answers), default=0.0)
     errors = Counter(each.error for each in answers if each.error)
-    quantiles = [quantile(good, part) for part in (0.5, 0.9, 0.99, 1.0)]
-    return Summary(len(answers), dict(errors.most_common()), len(good) / ended if ended else 0.0, *quantiles)
+    quantiles = [quantile(latencies, part) for part in (0.5, 0.9, 0.99, 1.0)]
+    return Summary(len(answers), dict(errors.most_common()), len(latencies) / ended if ended else 0.0, *quantiles)
 
 
 def quantile(ordered: Sequence[float], part: float) -> float | None:

@@ -13,7 +13,7 @@ from driver import canaries
 
 def waits(of: Server, model: str) -> str:
     """`errorRate: 187 of 200 requests`; empty where no version is tried, and once the gates have decided."""
-    if of.rollout is None or of.rollout.state.candidate is None or of.rollout.state.promoting:
+    if of.rollout is None or of.rollout.state.canary is None or of.rollout.state.promoting:
         return ""
     result, reason = evaluate(_gates(of), metrics.measure(_metrics(of), model))
     return reason if result is GateResult.WAITS else ""

@@ -30,9 +30,9 @@ class Rollout:
             return ""
         of_canary = 100 * self.canary / whole if self.weight is None else self.weight
         of_stable = f"{self.state.stable}: {100 - of_canary:.0f} %"
-        if not self.canary or self.state.candidate is None:
+        if not self.canary or self.state.canary is None:
             return of_stable
-        return f"{of_stable}, canary {self.state.candidate}: {of_canary:.0f} %"
+        return f"{of_stable}, canary {self.state.canary}: {of_canary:.0f} %"
 
     @property
     def last_decision(self) -> str:

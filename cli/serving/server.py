@@ -122,13 +122,13 @@ def servers(access: Access) -> list[Server]:
     if access.team:
         return _of_team(access)
     path = f"/apis/apps/v1/namespaces/{access.namespace}/deployments"
-    found = access.api.items(path, labelSelector=f"{COMPONENT}={manifests.PART},!{TRACK}")
+    found = access.api.items(path, labelSelector=f"{COMPONENT}={manifests.COMPONENT_VALUE},!{TRACK}")
     return [_deployed(access, one) for one in sorted(found, key=lambda one: str(one["metadata"]["name"]))]
 
 
 def _deployed(access: Access, deployment: Object) -> Server:
     name = deployment["metadata"]["name"]
-    text = _data(access, _models_map(deployment) or manifests.models_map(name)).get(manifests.MODELS)
+    text = _data(access, _models_map(deployment) or manifests.models_map(name)).get(manifests.MODELS_KEY)
     models = serving_config.labels(text) if text else {_first_model(deployment): {}}
     ready = (deployment.get("status") or {}).get("readyReplicas") or 0
     wanted = deployment["spec"].get("replicas", 1)

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
     from pydantic import TypeAdapter
 
 NAME = "tensorplane-cancelled"
-_MOST = 20
+_MOST_JOBS = 20
 """Jobs that are kept in a namespace."""
 _PLAIN = re.compile(r"[\w./-]*")
 
 
 def note(api: Kube, job: Job) -> None:
-    """Keep a job that is being cancelled, and let go of the oldest ones."""
+    """Keeps a job that is being cancelled, and lets go of the oldest ones."""
     former = [one for one in read([api.get(_path(job.namespace)) or {}]) if one.run != job.run]
     _apply(api, job.namespace, job.run, {job.run: _as_json().dump_json(replace(job, state="cancelled")).decode()})
-    for one in sorted(former, key=_end, reverse=True)[_MOST - 1 :]:
+    for one in sorted(former, key=_end, reverse=True)[_MOST_JOBS - 1 :]:
         _apply(api, one.namespace, one.run, {})
 
 
 def forget(api: Kube, namespace: str, run: str) -> None:
-    """Let go of a job that is submitted again."""
+    """Lets go of a job that is submitted again."""
     if run in ((api.get(_path(namespace)) or {}).get("data") or {}):
         _apply(api, namespace, run, {})
 

@@ -27,7 +27,7 @@ def newest(job_sets: Sequence[Object], namespace: str, job: str) -> Object | Non
 
 def _order(one: Object) -> tuple[bool, str]:
     """A sweep before its trials, which have its name, too."""
-    return jobset_api.is_sweep(one), str(one["metadata"]["creationTimestamp"])
+    return jobset_api.is_sweep_controller(one), str(one["metadata"]["creationTimestamp"])
 
 
 def get_job_set(
@@ -68,7 +68,7 @@ def _of_team(job_sets: Sequence[Object], job: str, declared: Mapping[str, Any]) 
     about = declared.get(job)
     if not isinstance(about, Mapping) or not about.get("team"):
         return None
-    own = [one for one in job_sets if (one["metadata"].get("labels") or {}).get(MANAGED_BY) != jobset_api.MANAGER]
+    own = [one for one in job_sets if (one["metadata"].get("labels") or {}).get(MANAGED_BY) != jobset_api.CLI_MANAGER]
     return next((found for each in _namespaces(own) if (found := newest(own, each, job))), None)
 
 

@@ -9,11 +9,11 @@ from components.base.labels import COMPONENT, JOB_SET_NAME
 from core.kube import Kube
 from workloads.sweep.controller_objects import CONTROLLER
 
-MANAGER = "tensorplane"
-"""Value of the label `managed-by` on the objects of jobs that `tensorplane run` creates."""
+CLI_MANAGER = "tensorplane"
+"""Label `managed-by` and field manager of what `tensorplane` itself creates, such as the jobs of `tensorplane run`."""
 _ROLE = "jobset.sigs.k8s.io/replicatedjob-name"
 _INDEX = "batch.kubernetes.io/job-completion-index"
-_ENDS = {"Completed": "finished", "Failed": "failed"}
+_OUTCOMES = {"Completed": "finished", "Failed": "failed"}
 
 
 def path(job_set: Object) -> str:
@@ -21,21 +21,21 @@ def path(job_set: Object) -> str:
     return jobset_paths.of(job_set["metadata"]["namespace"], job_set["metadata"]["name"])
 
 
-def ended(job_set: Object) -> str:
+def outcome(job_set: Object) -> str:
     """How a job has ended: finished or failed; empty if it has not."""
-    return next((word for kind, word in _ENDS.items() if condition(job_set, kind).holds), "")
+    return next((word for condition_type, word in _OUTCOMES.items() if condition(job_set, condition_type).holds), "")
 
 
-def is_sweep(job_set: Object) -> bool:
+def is_sweep_controller(job_set: Object) -> bool:
     """Whether it is the controller of a sweep that a person submitted."""
     return (job_set["metadata"].get("labels") or {}).get(COMPONENT) == CONTROLLER
 
 
 def pods(api: Kube, job_set: Object, **query: str) -> list[Object]:
     """The pods of a job. `query`: further parameters of the list."""
-    about = job_set["metadata"]
-    selector = f"{JOB_SET_NAME}={about['name']}"
-    return api.items(f"/api/v1/namespaces/{about['namespace']}/pods", labelSelector=selector, **query)
+    metadata = job_set["metadata"]
+    selector = f"{JOB_SET_NAME}={metadata['name']}"
+    return api.items(f"/api/v1/namespaces/{metadata['namespace']}/pods", labelSelector=selector, **query)
 
 
 def role_and_index(pod: Object) -> tuple[str, int]:

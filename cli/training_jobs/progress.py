@@ -31,7 +31,7 @@ class Progress:
 
 def of(api: Kube, job_set: Object) -> Progress:
     """The progress of a job with running pods; empty if its chief has not reported any."""
-    if jobset_api.is_sweep(job_set):
+    if jobset_api.is_sweep_controller(job_set):
         return _of_sweep(api, job_set)
     about = job_set["metadata"]
     inside, chief = f"/api/v1/namespaces/{about['namespace']}/pods", JobSet(job_set).writer

@@ -12,7 +12,14 @@ from typing import Any
 from cli.api_values import Object
 from components.base.labels import NAME, TOPOLOGY_PREFIX, labels
 
-_KEPT = ("securityContext", "serviceAccountName", "tolerations", "nodeSelector", "affinity", "imagePullSecrets")
+_COPIED_FIELDS = (
+    "securityContext",
+    "serviceAccountName",
+    "tolerations",
+    "nodeSelector",
+    "affinity",
+    "imagePullSecrets",
+)
 """What decides where a pod may run, and as whom."""
 
 _TMP: Mapping[str, Any] = {"name": "tmp", "emptyDir": {}}
@@ -32,7 +39,7 @@ def reading(
     of_job = spec["containers"][0]
     mounts = [each for each in of_job.get("volumeMounts") or () if _is_below(folder, each["mountPath"])]
     names = {each["name"] for each in mounts}
-    kept: Mapping[str, object] = {key: spec[key] for key in _KEPT if key in spec}
+    kept: Mapping[str, object] = {key: spec[key] for key in _COPIED_FIELDS if key in spec}
     return {
         "apiVersion": "v1",
         "kind": "Pod",

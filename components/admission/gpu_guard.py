@@ -45,7 +45,7 @@ GATE = "kueue.x-k8s.io/admission"
 def declare(
     spaces: Spaces, own: pulumi.Output[str] | None, other: pulumi.Output[str] | None, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """Create the policies; jobs depend on the returned bindings. `own`: `warn` or, by default, `deny`. `other`: one
+    """Creates the policies; jobs depend on the returned bindings. `own`: `warn` or, by default, `deny`. `other`: one
     of them, or None for no policy."""
     made = [policy.bind(opts, own) for policy in own_policies(spaces)]
     return made if other is None else [*made, other_policy(spaces).bind(opts, other)]

@@ -33,7 +33,7 @@ _MAKERS = {
 
 
 def declare(spaces: Spaces, opts: pulumi.ResourceOptions) -> list[pulumi.Resource]:
-    """Create the policies; jobs depend on the returned bindings."""
+    """Creates the policies; jobs depend on the returned bindings."""
     return [policy.bind(opts) for policy in policies(spaces)]
 
 

@@ -28,7 +28,7 @@ class AdmissionPolicy:
         return f"{self.stack}{self.suffix}"
 
     def bind(self, opts: pulumi.ResourceOptions, action: pulumi.Output[str] | None = None) -> pulumi.Resource:
-        """Create the policy and its binding, which is returned. `action`: `deny`, the default, or `warn`."""
+        """Creates the policy and its binding, which is returned. `action`: `deny`, the default, or `warn`."""
         about: Any = {"name": self.name, "labels": labels(self.stack, "queue")}
         rules: Any = {"failure_policy": "Fail", **self.spec}
         policy = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(

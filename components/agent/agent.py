@@ -69,7 +69,7 @@ class Agent:
         resource_name: str | None = None,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        """Create what the pods share.
+        """Creates what the pods share.
 
         `program`: a folder of `agents/`. `name`: of the shared objects; `resource_name` is Pulumi's, the same by
         default. `component`: the label that selects the pods. Without `rights` the pods have no token; without `egress`
@@ -145,10 +145,10 @@ class Agent:
         *,
         pod_labels: Mapping[str, str] | None = None,
         pod_annotations: Mapping[str, str] | None = None,
-        needed: Sequence[pulumi.Resource] = (),
+        depends_on: Sequence[pulumi.Resource] = (),
         replicas: int = 1,
     ) -> "k8s.apps.v1.Deployment":
-        """Run the pod at all times. It gets little time to stop: its state must be in the cluster.
+        """Runs the pod at all times. It gets little time to stop: its state must be in the cluster.
 
         `replicas`: how many pods, on different nodes if several can have them. Of a leased agent, one acts.
         """
@@ -171,7 +171,7 @@ class Agent:
                 "selector": {"match_labels": selected},
                 "template": {"metadata": template, "spec": {**pod, "termination_grace_period_seconds": grace}},
             },
-            opts=self._after([*self._shared, *needed]),
+            opts=self._after([*self._shared, *depends_on]),
         )
 
     def cron_job(
@@ -185,7 +185,7 @@ class Agent:
         seconds: int,
         opts: pulumi.ResourceOptions,
     ) -> "k8s.batch.v1.CronJob":
-        """Run a pod on a schedule, in UTC. A failed run is retried twice, and a retry must accept what is done already.
+        """Runs a pod on a schedule, in UTC. A failed run is retried twice; a retry must accept what is done already.
 
         `name`: of the CronJob in the cluster. `subject`: its label `name`. `seconds`: the limit of a run.
         """
@@ -216,14 +216,14 @@ class Agent:
         name: pulumi.Input[str],
         seconds: int,
         pod_labels: Mapping[str, str],
-        needed: Sequence[pulumi.Resource],
+        depends_on: Sequence[pulumi.Resource],
     ) -> "k8s.batch.v1.Job":
-        """Run a pod once. A Job is immutable: a new `name` runs it again."""
+        """Runs a pod once. A Job is immutable: a new `name` runs it again."""
         return k8s.batch.v1.Job(
             self._resource_name,
             metadata=self._metadata(name),
             spec=self._run(self._name, pod, seconds, retries=3, pod_labels=pod_labels),
-            opts=self._after(needed),
+            opts=self._after(depends_on),
         )
 
     def _run(
@@ -244,8 +244,8 @@ class Agent:
             },
         }
 
-    def _after(self, needed: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
-        return pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[*needed]))
+    def _after(self, depends_on: Sequence[pulumi.Resource]) -> pulumi.ResourceOptions:
+        return pulumi.ResourceOptions.merge(self._opts, pulumi.ResourceOptions(depends_on=[*depends_on]))
 
     def _metadata(
         self, name: pulumi.Input[str], namespace: pulumi.Input[str] | None = None

@@ -14,7 +14,7 @@ NAME = "agent-alerts"
 
 
 def declare(namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """Create the PrometheusRule. `namespaces`: those with agents of the stack."""
+    """Creates the PrometheusRule. `namespaces`: those with agents of the stack."""
     return k8s.apiextensions.CustomResource(
         NAME,
         api_version="monitoring.coreos.com/v1",

@@ -30,7 +30,7 @@ def create(
     namespace: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> pulumi.Resource:
-    """Create the Lease, which nobody holds yet. `program`: the folder of `agents/`."""
+    """Creates the Lease, which nobody holds yet. `program`: the folder of `agents/`."""
     return k8s.coordination.v1.Lease(
         resource_name,
         metadata={

@@ -14,7 +14,7 @@ MACROS: Mapping[str, str] = {
 }
 _MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-_LONGEST = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
+_MOST_DAYS = (31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def _happens(parts: list[str]) -> bool:
     if parts[2] in ("*", "?") or parts[4] not in ("*", "?"):
         return True
     first = min(_values(_FIELDS[2], parts[2]))
-    return any(first <= _LONGEST[month - 1] for month in _values(_FIELDS[3], parts[3]))
+    return any(first <= _MOST_DAYS[month - 1] for month in _values(_FIELDS[3], parts[3]))
 
 
 def _values(field: _Field, part: str) -> Iterator[int]:

@@ -109,7 +109,7 @@ LABEL_KEY_RULE = (
     "letters, digits, dashes, dots and underscores between letters or digits, at most 63, perhaps after a domain and /"
 )
 LABEL_VALUE_RULE = "letters, digits, dashes, dots and underscores between letters or digits, at most 63"
-_PART = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
+_NAME_PATTERN = re.compile(r"[A-Za-z0-9]([A-Za-z0-9._-]{0,61}[A-Za-z0-9])?")
 _DOMAIN = re.compile(r"[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*")
 _DOMAIN_LIMIT = 253
 
@@ -127,9 +127,9 @@ def is_label_key(key: str) -> bool:
     """Whether this is a valid key of a label or taint."""
     domain, slash, name = key.rpartition("/")
     fits = not slash or (len(domain) <= _DOMAIN_LIMIT and _DOMAIN.fullmatch(domain) is not None)
-    return fits and _PART.fullmatch(name) is not None
+    return fits and _NAME_PATTERN.fullmatch(name) is not None
 
 
 def is_label_value(value: str) -> bool:
     """Whether this is a valid value of a label or taint."""
-    return value == "" or _PART.fullmatch(value) is not None
+    return value == "" or _NAME_PATTERN.fullmatch(value) is not None

@@ -98,7 +98,7 @@ class Location:
 
     @classmethod
     def find(cls, root: type[Model], loc: tuple[int | str, ...], tree: Any = None) -> "Location":
-        """Follow a pydantic location through the models, without its markers for union members and dict keys."""
+        """Follows a pydantic location through the models, without its markers for union members and dict keys."""
         path: list[str] = []
         model: type[Model] | None = None
         ancestors: list[tuple[Key, type[Model]]] = []

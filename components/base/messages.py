@@ -12,7 +12,7 @@ from stack_file import PROJECT
 from stack_file.file_problems import some
 from stack_file.nearest import did_you_mean, nearest
 
-_SHOWN = 60
+_MOST_CHARACTERS = 60
 _WRAPPERS = ("config", PROJECT)
 """Keys under which all settings are put by mistake."""
 _KEY_AND_VALUE = re.compile(r"([A-Za-z][\w.-]*?) *[:=\uff1a] *([\w./-]+)")
@@ -50,7 +50,7 @@ def _shown(value: object, location: Location) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     text = "(empty)" if value is None else repr(value)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return text if len(text) <= _MOST_CHARACTERS else f"{text[:_MOST_CHARACTERS]}…"
 
 
 def _unknown_key(detail: ErrorDetails, location: Location) -> str:

@@ -76,7 +76,7 @@ _CHECKS = {"float": _number, "int": _whole_number, "bool": _boolean}
 
 
 def _take_no_other_type(node: Any) -> None:
-    """Make numbers and booleans below a schema's node strict, in lists and maps too.
+    """Makes numbers and booleans below a schema's node strict, in lists and maps too.
 
     pydantic accepts true as 1 and "no" as false. Strings with a number or boolean stay allowed, because
     `pulumi config set` stores some values, and all secret ones, as strings.
@@ -113,7 +113,7 @@ class Model(BaseModel):
 
 
 def refuse(allowed: str, near: str = "", at: str = "") -> NoReturn:
-    """Reject the value being validated. `allowed` describes valid values, `near` is the nearest one. `at`: the key
+    """Rejects the value being validated. `allowed` describes valid values, `near` is the nearest one. `at`: the key
     whose value is refused, where a map is validated."""
     raise PydanticCustomError("refused", "use {allowed}", {"allowed": allowed, "near": near, "at": at})
 
@@ -268,7 +268,7 @@ RelativePath = Annotated[Line, AfterValidator(_without_outer_spaces), AfterValid
 
 
 def each_once(values: tuple[str, ...]) -> tuple[str, ...]:
-    """Refuse a list that names something twice, which clouds and Kubernetes refuse or count twice."""
+    """Refuses a list that names something twice, which clouds and Kubernetes refuse or count twice."""
     if repeated := next((one for place, one in enumerate(values) if one in values[:place]), None):
         refuse(f"each value once, not {repeated} twice")
     return values

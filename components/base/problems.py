@@ -20,7 +20,7 @@ from stack_file.nearest import did_you_mean as did_you_mean
 
 _LONGEST_KEY = 200
 _LONGEST_REASON = 2000
-_FEW = 3
+_MOST_SINGLE = 3
 """Up to this many equal problems get a line each."""
 T = TypeVar("T")
 _LONG_WORD = re.compile(rf"\S{{{_LONGEST_KEY + 1},}}")
@@ -71,7 +71,7 @@ def legible(text: str, at_most: int = _LONGEST_KEY) -> str:
 
 
 def stop(problems: Iterable[Problem | str]) -> None:
-    """End the program with every problem, a line each; return when there is none. Pulumi exits with 1, no traceback."""
+    """Ends the program with every problem, a line each; returns if there is none. Pulumi exits with 1, no traceback."""
     lines = dict.fromkeys(str(problem) for problem in problems)
     if lines:
         raise pulumi.RunError("\n".join(lines))
@@ -167,13 +167,13 @@ class KeySet:
             self.add(key)
 
     def add(self, key: Key) -> None:
-        """Add a key once."""
+        """Adds a key once."""
         self._keys[key] += 1
         for length in range(len(key) + 1):
             self._inside[key[:length]] += 1
 
     def remove(self, key: Key) -> None:
-        """Remove a key that was added, once."""
+        """Removes a key that was added, once."""
         self._keys[key] -= 1
         for length in range(len(key) + 1):
             self._inside[key[:length]] -= 1
@@ -245,10 +245,14 @@ def group_by(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:
     alike: dict[Hashable, list[T]] = {}
     for one in found:
         alike.setdefault(key(one), []).append(one)
-    return [part for group in alike.values() for part in ([group] if len(group) > _FEW else [[one] for one in group])]
+    return [
+        part
+        for group in alike.values()
+        for part in ([group] if len(group) > _MOST_SINGLE else [[one] for one in group])
+    ]
 
 
 def also_affects(names: Sequence[str]) -> str:
     """The end of a line on a problem that these names have, too; empty if there are none."""
-    named = ", ".join(names) if len(names) <= _FEW + 1 else some(names, "and")
+    named = ", ".join(names) if len(names) <= _MOST_SINGLE + 1 else some(names, "and")
     return f"; also affects {named}" if names else ""

@@ -84,7 +84,7 @@ def _renamed(node: dict[str, Any], path: Key, names: list[str]) -> Key | None:
 
 
 def _remove(tree: dict[str, Any], path: Key) -> Key:
-    """Remove the invalid value from the tree or, if it is missing, the smallest existing part around it."""
+    """Removes the invalid value from the tree or, if it is missing, the smallest existing part around it."""
     node: Any = tree
     parents: list[Any] = []
     for key in path:

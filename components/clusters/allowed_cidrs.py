@@ -17,7 +17,7 @@ _NEVER_PUBLIC = tuple(
     )
 )
 _WORLD = ipaddress.IPv4Network("0.0.0.0/0")
-_MOST = 4 << 24
+_MOST_ADDRESSES = 4 << 24
 """Addresses: four /8, more than any organisation's own."""
 
 
@@ -77,4 +77,6 @@ def too_many(networks: Iterable[ipaddress.IPv4Network]) -> str | None:
     if _WORLD in ranges:
         return "the whole internet"
     total = sum(one.num_addresses for one in ranges)
-    return f"{total:,} addresses ({total * 100 / _WORLD.num_addresses:.0f}% of IPv4)" if total > _MOST else None
+    return (
+        f"{total:,} addresses ({total * 100 / _WORLD.num_addresses:.0f}% of IPv4)" if total > _MOST_ADDRESSES else None
+    )

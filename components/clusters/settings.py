@@ -205,14 +205,14 @@ class ClusterArgs(Variant, family=True):
         yield from ()
 
     def connect(self, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-        """Create what this kind of cluster requires, as children named after `name`, and a provider for it.
+        """Creates what this kind of cluster requires, as children named after `name`, and a provider for it.
 
         Each group becomes a `NodeGroup` with the cloud's resources as children.
         """
         raise NotImplementedError
 
     def reach(self, name: str, platform: str, opts: pulumi.ResourceOptions) -> Connection:
-        """Create a provider for the cluster that another stack of this project created, from that stack's outputs."""
+        """Creates a provider for the cluster that another stack of this project created, from that stack's outputs."""
         full = f"{pulumi.get_organization()}/{pulumi.get_project()}/{platform}"
         outputs = pulumi.StackReference("platform", stack_name=full, opts=pulumi.ResourceOptions(parent=opts.parent))
         # It is a secret there, but what marks it is only known once it is read.
@@ -230,7 +230,7 @@ class ClusterArgs(Variant, family=True):
         return members
 
     def admit(self, native: Any, teams: Mapping[str, Sequence[str]]) -> None:
-        """Let members of teams reach a created cluster and log in. `native`: what `connect` created. `teams`: members,
+        """Lets members of teams reach a created cluster and log in. `native`: what `connect` created. `teams`: members,
         by the team's group."""
 
     def chart(self, chart: versions.Chart) -> dict[str, str]:

@@ -27,10 +27,10 @@ CONTROLLERS = {kind.name: kind for kind in _found()}
 """The controllers, by key in the settings."""
 
 
-_OTHERS = [kind.settings for kind in reversed(CONTROLLERS.values()) if kind.settings is not PrometheusArgs]
+_OTHER_SETTINGS = [kind.settings for kind in reversed(CONTROLLERS.values()) if kind.settings is not PrometheusArgs]
 
 
-class ControllersArgs(PrometheusArgs, *_OTHERS):  # type: ignore[misc]
+class ControllersArgs(PrometheusArgs, *_OTHER_SETTINGS):  # type: ignore[misc]
     """Which controllers the stack installs. A controller that the stack does not use is never installed."""
 
 

@@ -27,7 +27,7 @@ _WINDOW = "1h"
 def declare(
     queues: Sequence[str], namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> pulumi.Resource:
-    """Create the dashboard as a ConfigMap. `namespaces`: those with LocalQueues of the stack."""
+    """Creates the dashboard as a ConfigMap. `namespaces`: those with LocalQueues of the stack."""
     return config_map("queues", of(namespace.plain_name, queues, namespaces), namespace, opts)
 
 
@@ -212,20 +212,25 @@ def _table(panel: Panel) -> list[dict[str, Any]]:
     return [{"id": "merge", "options": {}}, {"id": "organize", "options": columns}]
 
 
-_LAST: dict[str, Any] = {"calcs": ["lastNotNull"], "fields": "", "values": False}
+_LAST_VALUE: dict[str, Any] = {"calcs": ["lastNotNull"], "fields": "", "values": False}
 _OPTIONS: Mapping[str, dict[str, Any]] = {
     "timeseries": {
         "legend": {"displayMode": "table", "placement": "bottom", "showLegend": True, "calcs": ["lastNotNull", "max"]},
         "tooltip": {"mode": "multi", "sort": "desc"},
     },
     "stat": {
-        "reduceOptions": _LAST,
+        "reduceOptions": _LAST_VALUE,
         "colorMode": "value",
         "graphMode": "area",
         "justifyMode": "auto",
         "orientation": "auto",
         "textMode": "auto",
     },
-    "bargauge": {"reduceOptions": _LAST, "displayMode": "basic", "orientation": "horizontal", "showUnfilled": True},
+    "bargauge": {
+        "reduceOptions": _LAST_VALUE,
+        "displayMode": "basic",
+        "orientation": "horizontal",
+        "showUnfilled": True,
+    },
     "table": {"showHeader": True, "cellHeight": "sm"},
 }

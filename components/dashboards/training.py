@@ -118,7 +118,7 @@ ROWS: Mapping[str, tuple[Panel, ...]] = {"Speed": _SPEED, "Progress": _PROGRESS,
 
 
 def declare(namespaces: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions) -> pulumi.Resource:
-    """Create the dashboard as a ConfigMap. `namespaces`: those with jobs of the stack."""
+    """Creates the dashboard as a ConfigMap. `namespaces`: those with jobs of the stack."""
     return queues.config_map("training", of(namespace.plain_name, namespaces), namespace, opts)
 
 

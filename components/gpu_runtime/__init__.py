@@ -39,7 +39,7 @@ class GpuRuntimeArgs(Variant, family=True):
         return shape
 
     def install(self, cluster: Cluster, opts: pulumi.ResourceOptions) -> None:
-        """Create the runtime in the namespace `gpu-runtime`."""
+        """Creates the runtime in the namespace `gpu-runtime`."""
         raise NotImplementedError
 
 

@@ -16,7 +16,7 @@ class NodeGroup(pulumi.ComponentResource):
         super().__init__(outputs.NODE_GROUP, shape.name, dict(_facts(shape)), opts)
 
     def done(self, native: pulumi.Resource | None = None) -> None:
-        """Mark the component as complete."""
+        """Marks the component as complete."""
         self.native = native
         self.register_outputs(encrypted.concealed(dict(_facts(self.shape))))
 

@@ -181,14 +181,14 @@ def _weight(weight: float) -> str:
 def declare_flavors(
     flavors: Mapping[str, Flavor], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """Create the ResourceFlavors, and the Topologies by which Kueue places pods on their nodes."""
+    """Creates the ResourceFlavors, and the Topologies by which Kueue places pods on their nodes."""
     stack = namespace.plain_name
     levels = {flavor.levels for flavor in flavors.values() if flavor.levels}
-    needed = [
+    depends_on = [
         _kueue("Topology", topology.object_name(stack, each), labels(stack, "queue"), topology.spec(each), opts)
         for each in sorted(levels)
     ]
-    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=needed)) if needed else opts
+    after = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(depends_on=depends_on)) if depends_on else opts
     return [_declare(flavor, namespace, after) for flavor in flavors.values()]
 
 
@@ -222,7 +222,7 @@ def flavor_spec(flavor: Flavor, stack: str) -> dict[str, Any]:
 def declare_cohorts(
     cohorts: Mapping[str, CohortArgs], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> list[pulumi.Resource]:
-    """Create the cohorts of the settings. Kueue creates the stack's own because the queues name it."""
+    """Creates the cohorts of the settings. Kueue creates the stack's own because the queues name it."""
     stack = namespace.plain_name
     return [
         _kueue(

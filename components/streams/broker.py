@@ -26,7 +26,7 @@ class Request:
     disk: "k8s.core.v1.PersistentVolumeClaim | None"
     """The claim of the stream's volume, if it has one."""
     retain: bool
-    needed: Sequence[pulumi.Resource]
+    depends_on: Sequence[pulumi.Resource]
     """Resources that must be ready before a job can be created."""
     autoscaled: bool = False
     """Whether the cluster has KEDA for workloads."""
@@ -96,5 +96,5 @@ class StreamBroker(Variant, family=True):
         raise NotImplementedError
 
     def declare(self, request: Request, opts: pulumi.ResourceOptions) -> None:
-        """Create the stream's resources, as children."""
+        """Creates the stream's resources, as children."""
         raise NotImplementedError

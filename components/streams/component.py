@@ -30,7 +30,7 @@ class Stream(pulumi.ComponentResource):
         namespace: Namespace,
         disk: "k8s.core.v1.PersistentVolumeClaim | None",
         retain: bool,
-        needed: Sequence[pulumi.Resource] = (),
+        depends_on: Sequence[pulumi.Resource] = (),
         autoscaled: bool = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
@@ -39,7 +39,7 @@ class Stream(pulumi.ComponentResource):
             raise ValueError(f"stream {name} has no broker, which `check` refuses")
         props = outputs.Stream(broker=broker.kind, topics=sorted(args.topics), retain=retain)
         super().__init__(outputs.STREAM, name, dict(props), opts)
-        request = Request(name, namespace, args, cluster, disk, retain, needed, autoscaled)
+        request = Request(name, namespace, args, cluster, disk, retain, depends_on, autoscaled)
         broker.declare(request, pulumi.ResourceOptions(parent=self))
         made = outputs.StreamOutputs(topics=sorted(args.topics), groups=sorted(args.groups))
         self.register_outputs(encrypted.concealed(dict(made)))
@@ -52,11 +52,11 @@ def streams_of(
     namespace: Namespace,
     settings: Mapping[str, VolumeArgs],
     volumes: Mapping[str, Volume],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
     autoscaled: bool,
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Stream]:
-    """`needed`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
+    """`depends_on`: resources that must be ready before a Job can be created. `autoscaled`: whether the cluster has KEDA
     for workloads."""
     return {
         name: Stream(
@@ -66,7 +66,7 @@ def streams_of(
             namespace=namespace,
             disk=volumes[args.volume].claim if args.volume else None,
             retain=args.retained(settings),
-            needed=needed,
+            depends_on=depends_on,
             autoscaled=autoscaled,
             opts=opts,
         )

@@ -16,7 +16,7 @@ from components.streams.broker import Request
 def clients(
     request: Request, ports: Sequence[int], opts: pulumi.ResourceOptions, brokers: Mapping[str, str] | None = None
 ) -> None:
-    """Allow the stream's clients to reach these ports, of brokers with these labels or anywhere."""
+    """Allows the stream's clients to reach these ports, of brokers with these labels or anywhere."""
     rule: dict[str, Any] = {"ports": _ports(ports)}
     if brokers:
         rule["to"] = [_pods(brokers)]
@@ -26,7 +26,7 @@ def clients(
 def brokers(
     request: Request, pod_labels: Mapping[str, str], ports: Sequence[int], opts: pulumi.ResourceOptions
 ) -> None:
-    """Allow only the stream's clients to reach the brokers, and KEDA, which asks for the lag of groups."""
+    """Allows only the stream's clients to reach the brokers, and KEDA, which asks for the lag of groups."""
     peers = [_pods(client_label(request.name))]
     if request.autoscaled:
         peers.append({"namespace_selector": {"match_labels": {NAMESPACE_NAME: versions.KEDA.namespace}}})
@@ -43,7 +43,7 @@ def operated(
     to: Mapping[str, str],
     ports: Sequence[int] = (),
 ) -> None:
-    """Allow egress of Strimzi's pods to pods with the labels `to`, the API server, and these ports anywhere.
+    """Allows egress of Strimzi's pods to pods with the labels `to`, the API server, and these ports anywhere.
 
     Strimzi creates the policies for ingress.
     """

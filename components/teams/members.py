@@ -42,7 +42,7 @@ def allow(
     stack: str,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the roles and their bindings. `teams`: each one's members as Kubernetes knows them, `group:NAME` and
+    """Creates the roles and their bindings. `teams`: each one's members as Kubernetes knows them, `group:NAME` and
     `user:NAME`. `namespaces`: those of the teams. `stack`: the stack's namespace."""
     subjects = {team: [subject(member) for member in members] for team, members in teams.items()}
     for team, members in subjects.items():

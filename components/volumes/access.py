@@ -32,7 +32,7 @@ def _one_of(members: Sequence[str]) -> str:
 def policy(
     volume: str, args: VolumeSettings, *, also: Sequence[str], namespace: Namespace, opts: pulumi.ResourceOptions
 ) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
-    """Refuse pods that mount the claim without permission. `also` has service accounts of tensorplane itself."""
+    """Refuses pods that mount the claim without permission. `also` has service accounts of tensorplane itself."""
     writers, readers = (*(args.writers or ()), *also), args.readers or ()
     return _admission(
         f"{namespace.plain_name}-{volume}-access",
@@ -48,7 +48,7 @@ def policy(
 def refuse_writers(
     name: str, volume: str, team: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
-    """Refuse pods of a team's namespace that do not mount the claim with `readOnly`."""
+    """Refuses pods of a team's namespace that do not mount the claim with `readOnly`."""
     message = f"volume {volume} is read-only for team {team}; mount it with readOnly: true"
     return _admission(name, volume, namespace, _only_reads(volume), message, opts)
 
@@ -71,7 +71,7 @@ def _admission(
     message: str,
     opts: pulumi.ResourceOptions,
 ) -> "k8s.admissionregistration.v1.ValidatingAdmissionPolicy":
-    """Refuse pods of a namespace that mount the claim, unless the expression holds."""
+    """Refuses pods of a namespace that mount the claim, unless the expression holds."""
     made = k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
         name,
         metadata={"name": name, "labels": labels(volume, "volume")},

@@ -184,9 +184,9 @@ class Backend(Variant, family=True):
     def install(
         self, cluster: Cluster, namespace: Namespace, volumes: Mapping[str, VolumeSettings]
     ) -> Sequence[pulumi.Resource]:
-        """Create what all volumes of this backend share. Called once."""
+        """Creates what all volumes of this backend share. Called once."""
         return ()
 
     def provision(self, request: Request, opts: pulumi.ResourceOptions) -> "k8s.core.v1.PersistentVolumeClaim":
-        """Create the claim and its resources, as children."""
+        """Creates the claim and its resources, as children."""
         raise NotImplementedError

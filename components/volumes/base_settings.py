@@ -78,7 +78,7 @@ class VolumeSettings(Model):
     def labels(self) -> dict[str, str]:
         """Additional labels of its claim."""
         group = self.snapshots.group if self.snapshots else None
-        return {manifest.VOLUME_GROUP: group} if group else {}
+        return {manifest.VOLUME_GROUP_LABEL: group} if group else {}
 
     @property
     def is_rebound(self) -> bool:

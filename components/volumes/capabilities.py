@@ -95,7 +95,7 @@ def _table(rows: Mapping[str, Capabilities], columns: Mapping[str, Callable[[Cap
     return "\n".join(lines)
 
 
-_SHORT: Mapping[AccessMode, str] = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX"}
+_MODE_ABBREVIATIONS: Mapping[AccessMode, str] = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX"}
 
 
 def _mirrors(row: Capabilities) -> Iterator[str]:
@@ -107,7 +107,7 @@ def _mirrors(row: Capabilities) -> Iterator[str]:
 
 
 _FEATURES: Mapping[str, Callable[[Capabilities], str | None]] = {
-    "access": lambda row: ", ".join(_SHORT[mode] for mode in row.access_modes),
+    "access": lambda row: ", ".join(_MODE_ABBREVIATIONS[mode] for mode in row.access_modes),
     "snapshot": lambda row: row.snapshot,
     "group snapshot": lambda row: row.group_snapshot,
     "clone": lambda row: row.clone,

@@ -23,7 +23,7 @@ def volumes_of(
     datasets: Mapping[str, Mapping[str, str]],
     opts: pulumi.ResourceOptions,
 ) -> dict[str, Volume]:
-    """Create the volumes of a stack and what they share. A clone is created after its origin.
+    """Creates the volumes of a stack and what they share. A clone is created after its origin.
 
     `movers`: what mirrors depend on, which is VolSync if the stack installs it. `datasets`: folders by volume and name.
     """
@@ -66,7 +66,7 @@ def volumes_of(
     if shared:
         _group_schedules(declared, volumes, cluster, shared, origins, opts)
     backends = {name: args.backend_on(cluster.args) for name, args in declared.items()}
-    volsync.mirrors(declared, volumes, backends, namespace=namespace, needed=movers, opts=opts)
+    volsync.mirrors(declared, volumes, backends, namespace=namespace, depends_on=movers, opts=opts)
     ceph.mirrors(declared, volumes, namespace=namespace, opts=opts)
     return volumes
 

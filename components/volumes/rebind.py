@@ -50,7 +50,7 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
 
 
 def rebind(claim: Mapping[str, Any], reach: Callable[[], Kube]) -> str | None:
-    """Reserve the released PersistentVolume of an earlier claim of this name. Returns its name; None if there is none.
+    """Reserves the released PersistentVolume of an earlier claim of this name. Returns its name; None if there is none.
 
     Raises RuntimeError if it does not fit the claim. Without permission to list PersistentVolumes, the claim gets a new
     volume.
@@ -81,7 +81,7 @@ def rebind(claim: Mapping[str, Any], reach: Callable[[], Kube]) -> str | None:
 
 
 def _until_available(api: Kube, volume: str) -> None:
-    """Wait until Kubernetes has processed the reservation; a claim created before would get an empty volume."""
+    """Waits until Kubernetes has processed the reservation; a claim created before would get an empty volume."""
     end = time.monotonic() + _SECONDS_TO_BE_AVAILABLE
     while api.json("GET", f"{_VOLUMES}/{volume}")["status"].get("phase") != "Available":
         if time.monotonic() > end:

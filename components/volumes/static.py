@@ -15,7 +15,7 @@ def claim(
     opts: pulumi.ResourceOptions,
     where: "k8s.core.v1.PersistentVolumeSpecArgsDict",
     *,
-    needed: Sequence[pulumi.Resource] = (),
+    depends_on: Sequence[pulumi.Resource] = (),
 ) -> "k8s.core.v1.PersistentVolumeClaim":
     """The PersistentVolume and its claim. `where`: its source and mount options.
 
@@ -41,7 +41,7 @@ def claim(
         spec=spec,
         opts=pulumi.ResourceOptions.merge(
             beneath(opts),
-            pulumi.ResourceOptions(depends_on=[*request.installed, *needed], ignore_changes=["spec.capacity"]),
+            pulumi.ResourceOptions(depends_on=[*request.installed, *depends_on], ignore_changes=["spec.capacity"]),
         ),
     )
     fixed = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(ignore_changes=["spec.resources"]))

@@ -37,7 +37,7 @@ def claim(
     zones: Sequence[str] | None = None,
     mount_options: Sequence[str] = (),
     known_later: Mapping[str, pulumi.Output[str]] | None = None,
-    needed: Sequence[pulumi.Resource] = (),
+    depends_on: Sequence[pulumi.Resource] = (),
 ) -> "k8s.core.v1.PersistentVolumeClaim":
     """The class and its claim. A class is immutable, so its name has a hash of its content; a change is a new volume.
 
@@ -66,7 +66,7 @@ def claim(
             mount_options=list(mount_options) or None,
             allowed_topologies=topologies,
             opts=pulumi.ResourceOptions(
-                parent=opts.parent, depends_on=[*request.installed, *needed], ignore_changes=["reclaimPolicy"]
+                parent=opts.parent, depends_on=[*request.installed, *depends_on], ignore_changes=["reclaimPolicy"]
             ),
         )
 

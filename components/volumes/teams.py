@@ -66,7 +66,7 @@ def declare(
     stack: str,
     opts: pulumi.ResourceOptions,
 ) -> dict[str, dict[str, pulumi.Resource]]:
-    """Create the volumes and claims of all teams: by team, each volume's claim.
+    """Creates the volumes and claims of all teams: by team, each volume's claim.
 
     `namespaces`: those of the teams. `stack`: the stack's namespace.
     """

@@ -30,7 +30,7 @@ def folder(environment: Mapping[str, str]) -> Path | None:
 
 
 def break_stale(backend: Path, stack: str) -> list[str]:
-    """Remove the locks of dead processes; a line for each. A lock of a live process or another machine is a UserError.
+    """Removes the locks of dead processes; a line for each. A lock of a live process or another machine is a UserError.
 
     `stack` may be `*`.
     """
@@ -60,7 +60,7 @@ def refusal(text: str, stack: str) -> UserError | None:
 
 @contextlib.contextmanager
 def alone(home: Path, stack: str) -> Iterator[None]:
-    """Lock the stack for this process; a UserError if another holds it. The kernel frees the lock of a dead process.
+    """Locks the stack for this process; a UserError if another holds it. The kernel frees the lock of a dead process.
 
     Pulumi locks single commands, and an update consists of several.
     """

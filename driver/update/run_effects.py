@@ -235,7 +235,7 @@ class RunProgress:
 
 
 def get_progress(api: Kube, namespace: str, run: str, writer: str) -> RunProgress | None:
-    """Ask the cluster; None if it does not answer. `writer`: prefix of the name of the pod that saves."""
+    """Asks the cluster; None if it does not answer. `writer`: prefix of the name of the pod that saves."""
     try:
         return _read_progress(api, namespace, run, writer)
     except UserError:

@@ -77,7 +77,7 @@ class Stack:
         return locks.alone(self.home, self.settings.name)
 
     def prepare(self, step: Step) -> dict[str, Any]:
-        """Create the stack if it does not exist, and repair the state after a killed update. Returns the state."""
+        """Creates the stack if it does not exist, and repairs the state after a killed update. Returns the state."""
         self.settings.make_stack(self.pulumi, self.environment)
         if backend := locks.folder(self.environment):
             locks.break_stale(backend, self.settings.name)
@@ -141,7 +141,7 @@ class Stack:
         return changes
 
     def _forget_gone_claims(self, state: dict[str, Any], api: Kube, step: Step, show: Callable[[str], None]) -> None:
-        """Refresh the claims that are gone. A UserError if the update would replace lost data by empty volumes."""
+        """Refreshes the claims that are gone. A UserError if the update would replace lost data by empty volumes."""
         of = self.settings
         found = claims.list_deleted(state, of.namespace, of.section("volumes"), api, of.name)
         if lost := [str(one) for one in found if one.lost]:
@@ -177,7 +177,7 @@ class Stack:
     def _print_consequences(
         self, state: dict[str, Any], api: Kube | None, step: Step, show: Callable[[str], None], policies: Policies
     ) -> bool:
-        """Print what happens to each run and to data; False if the preview failed. A UserError if data is at risk."""
+        """Prints what happens to each run and to data; False if the preview failed. A UserError if data is at risk."""
         pack = policy_pack.arguments(self.settings.name) if policies is Policies.RUN else []
         try:
             shown = self._run(["preview", "--json", *pack], step, watch=lambda line: None, more=STREAMED)

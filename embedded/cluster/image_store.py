@@ -22,7 +22,7 @@ from images.layer import is_used
 # The kubelet must never collect an image that no registry could bring back.
 _PINNED = "io.cri-containerd.pinned=pinned"
 # Images of up to this size are imported in parallel; larger ones share layers, and would wait for each other anyway.
-_SMALL = 200 * 2**20
+_MOST_SMALL_BYTES = 200 * 2**20
 
 
 class ImageStore:
@@ -56,7 +56,7 @@ class ImageStore:
         """The same, from these archives."""
         present = self.digests()
         missing = [name for name in names if present.get(name) != images.manifest_digest(_built(archives, name))]
-        large = [name for name in missing if archives[name].stat().st_size > _SMALL]
+        large = [name for name in missing if archives[name].stat().st_size > _MOST_SMALL_BYTES]
         small = [name for name in missing if name not in large]
         with ThreadPoolExecutor(2) as pool:
             for done in [pool.submit(self.add, name, archives[name], step) for name in small]:

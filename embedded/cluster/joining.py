@@ -13,7 +13,7 @@ from embedded.cluster import processes, supervisor
 from embedded.cluster.image_store import ImageStore
 from embedded.cluster.node_config import SANDBOX_IMAGE
 from embedded.cluster.node_paths import NodePaths
-from embedded.cluster.nodes import MOST, Node
+from embedded.cluster.nodes import MOST_NODES, Node
 from embedded.cluster.readiness import Patient, Wait
 from embedded.cluster.supervisor import Supervisor
 
@@ -43,7 +43,7 @@ def wait_for(at: NodePaths, supervised: Supervisor, wait: Wait, api: Patient) ->
 
 def forget(at: NodePaths, kept: Collection[NodePaths], wait: Wait, api: Patient) -> None:
     """Removes the Node objects and the folders of nodes that an earlier start had, and that have ended."""
-    every = (NodePaths(at.instance, number) for number in range(2, MOST + 1))
+    every = (NodePaths(at.instance, number) for number in range(2, MOST_NODES + 1))
     for one in every:
         if one not in kept and one.own.exists():
             wait.until(f"the end of node {one.node.name}", api.deleted_node(one.node.name), "kube-apiserver")

@@ -15,8 +15,8 @@ from embedded.instance import Instance
 
 BRIDGE = "pods0"
 UPLINK = "uplink"
-_NAMED = Path("/run/netns")
-_SANDBOX_ID = 64
+_NETNS_FOLDER = Path("/run/netns")
+_SANDBOX_ID_LENGTH = 64
 """Length of a sandbox's ID, in hexadecimal digits."""
 
 # The host may open connections into the cluster; nothing inside may open one to the host or beyond it. A machine that
@@ -44,7 +44,7 @@ table inet tensorplane {{
 
 def path(instance: Instance) -> Path:
     """The named network namespace, as `ip netns` keeps it."""
-    return _NAMED / instance.namespace
+    return _NETNS_FOLDER / instance.namespace
 
 
 def create(instance: Instance) -> None:
@@ -91,14 +91,14 @@ def delete(instance: Instance) -> None:
         with contextlib.suppress(OSError):  # absent, or with files of another instance or program
             folder.rmdir()
     # `ip netns` mounts /run/netns onto itself for its first namespace and never unmounts it.
-    if str(_NAMED) in mounts() and not any(_NAMED.iterdir()):
-        run("umount", str(_NAMED))
+    if str(_NETNS_FOLDER) in mounts() and not any(_NETNS_FOLDER.iterdir()):
+        run("umount", str(_NETNS_FOLDER))
 
 
 def notes(instance: Instance, folder: Path = CNI_NOTES) -> list[Path]:
     """The cached results of the network plugins' library for the instance's pods: network, sandbox, interface."""
     # Another instance's name may begin with this one's.
-    return list(folder.glob(f"{instance.namespace}-{'[0-9a-f]' * _SANDBOX_ID}-*"))
+    return list(folder.glob(f"{instance.namespace}-{'[0-9a-f]' * _SANDBOX_ID_LENGTH}-*"))
 
 
 def mounts() -> list[str]:

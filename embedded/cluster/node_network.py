@@ -16,7 +16,7 @@ from embedded.cluster.host import run
 from embedded.cluster.network import BRIDGE, UPLINK
 from embedded.cluster.nodes import Node
 
-_NAMED = Path("/run/netns")
+_NETNS_FOLDER = Path("/run/netns")
 # Those that the first node has in its own network namespace.
 _SETTINGS = {
     "net/ipv4/ip_forward": "1",
@@ -27,7 +27,7 @@ _SETTINGS = {
 
 def path(node: Node) -> Path:
     """Its network namespace, as the first node sees it: in a private /run, with which it ends."""
-    return _NAMED / node.part
+    return _NETNS_FOLDER / node.part
 
 
 def create(node: Node) -> None:

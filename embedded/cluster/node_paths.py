@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from embedded.cluster.nodes import MOST, Node
+from embedded.cluster.nodes import MOST_NODES, Node
 from embedded.instance import Instance
 
 # Results that the network plugins' library caches for pods. The path is compiled in, and is the host's: if it were a
@@ -134,5 +134,5 @@ class NodePaths:
 
 def of_nodes(instance: Instance) -> list[NodePaths]:
     """The places of each node that the instance has, the first one's first."""
-    every = [NodePaths(instance, number) for number in range(1, MOST + 1)]
+    every = [NodePaths(instance, number) for number in range(1, MOST_NODES + 1)]
     return [at for at in every if at.node.is_first or at.config.is_dir()]

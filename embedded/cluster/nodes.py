@@ -16,7 +16,7 @@ from embedded.instance import Instance
 
 NODE_NAME = "tensorplane"
 """Name of the first node. The second is `tensorplane-2`."""
-MOST = 4
+MOST_NODES = 4
 """They share one machine's processors and memory."""
 _RESERVED_MIB = 512
 """What the kubelet leaves to the programs of the machine and of the control plane."""
@@ -78,7 +78,7 @@ class Node:
 def pods(instance: Instance) -> str:
     """The range with the pods of every node that an instance can have."""
     first = ipaddress.IPv4Network(instance.pod_cidr)
-    return str(first.supernet(prefixlen_diff=(MOST - 1).bit_length()))
+    return str(first.supernet(prefixlen_diff=(MOST_NODES - 1).bit_length()))
 
 
 def reserved(count: int) -> Mapping[str, str]:

@@ -18,7 +18,7 @@ from embedded.cluster import kubeconfig, supervisor
 from embedded.cluster.node_paths import NodePaths
 from embedded.cluster.supervisor import Supervisor
 
-_PATIENCE = 120.0
+_TIMEOUT_SECONDS = 120.0
 """Seconds to wait for each part. On two idle processors all of them take 7 together."""
 _NODE = GVK("", "v1", "Node")
 
@@ -94,10 +94,10 @@ class Wait:
             except OSError:
                 raise UserError(self._half_way()) from None
         log = supervisor.log(self._at, culprit)
-        raise UserError(f"{what}: not ready after {_PATIENCE:.0f} s: {supervisor.last_error(log)} (log: {log})")
+        raise UserError(f"{what}: not ready after {_TIMEOUT_SECONDS:.0f} s: {supervisor.last_error(log)} (log: {log})")
 
     def _ticks(self) -> Iterator[None]:
-        end = time.monotonic() + _PATIENCE
+        end = time.monotonic() + _TIMEOUT_SECONDS
         while time.monotonic() < end:
             yield
             time.sleep(0.1)

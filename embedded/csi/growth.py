@@ -8,7 +8,7 @@ from embedded.csi import capacity, refusal, watching
 from embedded.csi.records import Volume
 from embedded.csi.store import Store
 
-_AGAIN = capacity.RESERVE // 4
+_RESUME_BYTES = capacity.RESERVE // 4
 """How much more than the reserve must be free before volumes can grow again, to avoid flapping."""
 _LOOK_SECONDS = 1.0
 
@@ -24,7 +24,7 @@ class Guard:
     def look(self) -> None:
         """Checks the free space, and changes the volumes' limits if the state changed."""
         free = capacity.free_bytes(self._store.pool)
-        stopped = free < capacity.RESERVE + (_AGAIN if self._stopped else 0)
+        stopped = free < capacity.RESERVE + (_RESUME_BYTES if self._stopped else 0)
         if not stopped and not self._stopped:
             return
         # Between the two thresholds, volumes may have been created or expanded, with their full size as their limit.

@@ -98,7 +98,7 @@ def snapshot(path: Path) -> Snapshot | None:
 
 
 _PLAIN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_KEPT = 40
+_MOST_READABLE = 40
 
 
 def identifier(name: str) -> str:
@@ -108,7 +108,7 @@ def identifier(name: str) -> str:
     """
     if is_identifier(name):
         return name
-    readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_KEPT].strip("-")
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_MOST_READABLE].strip("-")
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     return f"{readable}-{digest}" if readable else digest
 

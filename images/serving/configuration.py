@@ -28,7 +28,7 @@ class Policy:
 
 
 @dataclass(frozen=True)
-class Served:
+class ServedModel:
     """One model."""
 
     name: str
@@ -37,16 +37,16 @@ class Served:
     labels: Mapping[str, int] = field(default_factory=dict)
 
 
-def read(text: str) -> list[Served]:
+def parse(text: str) -> list[ServedModel]:
     """The models of a file in the text format. A Refusal if it is none."""
     try:
         parsed = text_format.Parse(text, model_server_config_pb2.ModelServerConfig())
     except text_format.ParseError as error:
         raise invalid(f"model config file: {error}") from error
-    return of(parsed)
+    return from_message(parsed)
 
 
-def of(parsed: model_server_config_pb2.ModelServerConfig) -> list[Served]:
+def from_message(parsed: model_server_config_pb2.ModelServerConfig) -> list[ServedModel]:
     """The models of a message. A Refusal as that of server_core.cc."""
     if parsed.WhichOneof("config") == "custom_model_config":
         raise invalid("custom_model_config: the stand-in has no custom models")
@@ -57,12 +57,12 @@ def of(parsed: model_server_config_pb2.ModelServerConfig) -> list[Served]:
     return found
 
 
-def _served(one: model_server_config_pb2.ModelConfig) -> Served:
+def _served(one: model_server_config_pb2.ModelConfig) -> ServedModel:
     if not one.name:
         raise invalid("Missing name for model")
     if not Path(one.base_path).is_absolute():
         raise invalid(f"Expected model {one.name} to have an absolute path or URI; got base_path()={one.base_path}")
-    return Served(one.name, Path(one.base_path), _policy(one), dict(one.version_labels))
+    return ServedModel(one.name, Path(one.base_path), _policy(one), dict(one.version_labels))
 
 
 def _policy(one: model_server_config_pb2.ModelConfig) -> Policy:

@@ -158,7 +158,7 @@ class _Models(model_service_pb2_grpc.ModelServiceServicer):  # type: ignore[misc
     def HandleReloadConfigRequest(self, request: Any) -> Any:  # noqa: N802
         response = model_management_pb2.ReloadConfigResponse()
         try:
-            self._models.replace(configuration.of(request.config))
+            self._models.replace(configuration.from_message(request.config))
         except Refusal as refusal:
             response.status.error_code = refusal.code.value[0]
             response.status.error_message = refusal.message

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from . import configuration
-from .configuration import Served
+from .configuration import ServedModel
 from .model import Version
 from .refusal import Refusal, not_found
 from .versions import Loading, Status, Versions, Wanted, no_servable
@@ -38,8 +38,8 @@ class Models:
             raise not_found(f"Could not find version {wanted.number} of model {wanted.name}")
         raise not_found(f"Could not find any versions of model {wanted.name}")
 
-    def replace(self, served: Sequence[Served]) -> None:
-        """Serve these models, and no others. A Refusal if labels cannot be assigned; the rest then holds."""
+    def replace(self, served: Sequence[ServedModel]) -> None:
+        """Serves these models, and no others. A Refusal if labels cannot be assigned; the rest then holds."""
         with self._changing:
             names = {one.name for one in served}
             added = {one.name: Versions(one, self._loading) for one in served if one.name not in self._models}
@@ -57,7 +57,7 @@ class Models:
                 raise refused[0]
 
     def watch(self, every_seconds: float, stop: threading.Event) -> None:
-        """Look into the models' folders at an interval; 0 looks once."""
+        """Looks into the models' folders at an interval; 0 looks once."""
 
         def look() -> None:
             for versions in list(self._models.values()):
@@ -66,7 +66,7 @@ class Models:
         _repeat(look, every_seconds, stop)
 
     def watch_file(self, file: Path, every_seconds: float, stop: threading.Event) -> None:
-        """Read the model config file again at an interval; 0 never does."""
+        """Reads the model config file again at an interval; 0 never does."""
         read = file.read_text()
 
         def look() -> None:
@@ -75,7 +75,7 @@ class Models:
                 text = file.read_text()
                 # Labels of versions that were not available are tried again.
                 if text != read or self._lacks_labels():
-                    self.replace(configuration.read(text))
+                    self.replace(configuration.parse(text))
                     read = text
             except (OSError, Refusal) as error:
                 log.error("%s: %s", file, error)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import configuration, flags, monitoring, warmup
 from .batching import Batches, Parameters
-from .configuration import Served
+from .configuration import ServedModel
 from .model import Version
 from .models import Models
 from .monitoring import Metrics
@@ -60,14 +60,14 @@ class Serving:
         return cls(Models(loading), metrics, path)
 
     def begin(self, asked: flags.Flags, stop: threading.Event) -> None:
-        """Load the models, and follow their folders and the model config file."""
+        """Loads the models, and follows their folders and the model config file."""
         if file := asked.model_config_file:
             try:
-                served = configuration.read(file.read_text())
+                served = configuration.parse(file.read_text())
             except OSError as error:
                 raise invalid(f"{file}: {error.strerror}") from error
         else:
-            served = [Served(asked.model_name, asked.model_base_path)]
+            served = [ServedModel(asked.model_name, asked.model_base_path)]
 
         def follow() -> None:
             try:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from .configuration import Served
+from .configuration import ServedModel
 from .model import Version
 from .refusal import Refusal, failed_precondition, invalid, not_found
 
@@ -60,7 +60,7 @@ class Loading:
 class Versions:
     """The versions of one model. As TF Serving's default policy has it, new ones are loaded before old ones go."""
 
-    def __init__(self, served: Served, loading: Loading) -> None:
+    def __init__(self, served: ServedModel, loading: Loading) -> None:
         self.served = served
         self._loading = loading
         self._serving: Mapping[int, Version] = {}
@@ -96,8 +96,8 @@ class Versions:
             raise invalid(f"Unrecognized servable version label: {wanted.label}")
         return self._labels[wanted.label]
 
-    def change(self, served: Served) -> None:
-        """Serve other versions, or the same with other labels. A Refusal if a label's version is not available."""
+    def change(self, served: ServedModel) -> None:
+        """Serves other versions, or the same with other labels. A Refusal if a label's version is not available."""
         self.served = served
         self.poll()
         self._label(served.labels)
@@ -119,7 +119,7 @@ class Versions:
         self._labels = dict(labels)
 
     def poll(self) -> None:
-        """Load and unload versions according to the folder and the policy."""
+        """Loads and unloads versions according to the folder and the policy."""
         with self._polling:
             self._poll()
 
@@ -147,7 +147,7 @@ class Versions:
             log.info("no longer serving %s version %d", self.served.name, number)
 
     def unload(self) -> None:
-        """Serve nothing more."""
+        """Serves nothing more."""
         with self._polling:
             for number in self._serving:
                 self._statuses[number] = Status(State.END)

@@ -13,11 +13,11 @@ from . import inference
 from .model import Version
 
 _FILE = "assets.extra/tf_serving_warmup_requests"
-_MOST = 1000
+_MOST_RECORDS = 1000
 
 
 def run(version: Version, folder: Path) -> int:
-    """Answer them all; returns how many. Raises what a request raises, so that the version is not served."""
+    """Answers them all; returns how many. Raises what a request raises, so that the version is not served."""
     count = 0
     for record in _records(folder / _FILE):
         log = prediction_log_pb2.PredictionLog.FromString(record)
@@ -42,6 +42,6 @@ def _records(file: Path) -> Iterator[bytes]:
     if not file.exists():
         return
     for index, record in enumerate(tf.data.TFRecordDataset(str(file))):
-        if index == _MOST:
-            raise ValueError(f"{_FILE}: more than {_MOST} records")
+        if index == _MOST_RECORDS:
+            raise ValueError(f"{_FILE}: more than {_MOST_RECORDS} records")
         yield record.numpy()

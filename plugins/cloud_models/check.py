@@ -24,17 +24,17 @@ class Checked:
     coverage: Coverage
 
 
-def inputs(token: str, values: Mapping[str, Any], arguments: type) -> Checked:
+def check_inputs(token: str, values: Mapping[str, Any], arguments: type) -> Checked:
     """Checks the inputs of a resource of this type. `arguments`: the SDK's class of its arguments.
 
     Unknown values count neither as problems nor as checked.
     """
-    model, pairs = _found(token, values, arguments)
+    model, pairs = _model_and_pairs(token, values, arguments)
     found = list(pairs)
     return Checked([each for pair in found for each in _problems(pair, model)], Coverage.of(token, model.source, found))
 
 
-def _found(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Model, Iterator[Pair]]:
+def _model_and_pairs(token: str, values: Mapping[str, Any], arguments: type) -> tuple[Model, Iterator[Pair]]:
     """The type's model, without a source if none is installed, and each value with its shape in the model."""
     name, path, _ = token.split(":", 2)
     if name == _AZURE:

@@ -9,7 +9,7 @@ from typing import Any
 
 from plugins.cloud_models.pairs import Pair
 
-_MARK = "tensorplane-values "
+_MESSAGE_PREFIX = "tensorplane-values "
 
 
 @dataclass(frozen=True)
@@ -57,13 +57,13 @@ class Coverage:
     def message(self) -> str:
         """As the provider tells it to the engine, which hands it on as an event."""
         parts = {name: sorted(getattr(self, name)) for name in ("limited", "free", "absent")}
-        return _MARK + json.dumps({"token": self.token, "model": self.model, **parts})
+        return _MESSAGE_PREFIX + json.dumps({"token": self.token, "model": self.model, **parts})
 
     @classmethod
     def read(cls, message: str) -> Coverage | None:
         """The coverage in a message of the engine; None if it is another message."""
-        if not message.startswith(_MARK):
+        if not message.startswith(_MESSAGE_PREFIX):
             return None
-        found: dict[str, Any] = json.loads(message.removeprefix(_MARK))
+        found: dict[str, Any] = json.loads(message.removeprefix(_MESSAGE_PREFIX))
         sets = {name: frozenset(found[name]) for name in ("limited", "free", "absent")}
         return cls(found["token"], found["model"], **sets)

@@ -9,7 +9,7 @@ from typing import Any
 from plugins.cloud_models.shape import Limits
 from stack_file.nearest import nearest
 
-_LISTED = 12
+_MOST_LISTED = 12
 _PATTERN_LENGTH = 60
 
 
@@ -86,8 +86,8 @@ def _length(length: int, unit: str, limits: Limits, model: Model) -> str:
 def _choice(value: str, allowed: tuple[str, ...]) -> str:
     if near := nearest(value, allowed):
         return " or ".join(near)
-    more = len(allowed) - _LISTED
-    return f"one of {', '.join(allowed[:_LISTED])}" + (f" and {more} more" if more > 0 else "")
+    more = len(allowed) - _MOST_LISTED
+    return f"one of {', '.join(allowed[:_MOST_LISTED])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(value: str, hidden: bool) -> str:

@@ -18,7 +18,7 @@ from pulumi.runtime.proto import LanguageRuntimeServicer, language_pb2, plugin_p
 
 from core.errors import UserError
 from plugins.hosts.child import Child, Children
-from plugins.hosts.inside.program import SHOWN
+from plugins.hosts.inside.program import EXIT_ERROR_SHOWN
 from plugins.hosts.virtualenv import Interpreter, installation, interpreter
 from toolchain import pulumi_plugins
 
@@ -197,7 +197,7 @@ def _settings(request: Any, engine: str) -> dict[str, Any]:
 def _outcome(code: int) -> Any:
     if code == 0:
         return language_pb2.RunResponse()
-    if code == SHOWN:
+    if code == EXIT_ERROR_SHOWN:
         return language_pb2.RunResponse(bail=True)
     how = f"exit status {code}" if code > 0 else f"killed by {signal.Signals(-code).name}"
     return language_pb2.RunResponse(error=f"the program ended without an error message: {how}")

@@ -16,7 +16,7 @@ _PARENT_CHECK_SECONDS = 0.5
 
 
 def main() -> int:
-    """Print the port, serve, and leave no process running."""
+    """Prints the port, serves, and leaves no process running."""
     engine_protocol.without_sdk()
     import grpc
     from pulumi.runtime.proto import language_pb2_grpc

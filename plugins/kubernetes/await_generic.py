@@ -77,7 +77,7 @@ def check_secret(secret: Object, related: Related) -> CheckResult:
     )
 
 
-ANY = Awaiter(check)
+AWAITER = Awaiter(check)
 CRD = Awaiter(check_crd)
 NAMESPACE = Awaiter(check_namespace)
 QUOTA = Awaiter(check_quota, timeout_seconds=60)

@@ -57,7 +57,7 @@ def awaiter(obj: Object) -> Awaiter | None:
         return Awaiter(custom)
     built_in = _BUILT_IN.get(GVK.of(obj).group_kind)
     if built_in is None and os.environ.get("PULUMI_K8S_AWAIT_ALL") == "true":
-        return await_generic.ANY
+        return await_generic.AWAITER
     return built_in
 
 

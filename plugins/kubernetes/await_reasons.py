@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 
 from plugins.kubernetes.await_result import Object, dig
 
-MOST = 8
-LONGEST = 400
+MOST_REASONS = 8
+MOST_CHARACTERS = 400
 
 # The kubelet's events that repeat the pod's status.
 _SAID_BY_PODS = {"BackOff", "Failed"}
@@ -24,7 +24,7 @@ def gather(own: Iterable[str], pods: Sequence[str], events: Iterable[Object]) ->
         about = dig(event, "involvedObject", "name", default="")
         message = str(event.get("message", ""))
         _add(found, message, f"[{event.get('reason', 'Warning')}] {message} ({about})")
-    return found[:MOST]
+    return found[:MOST_REASONS]
 
 
 def _add(found: list[str], message: str, words: str) -> None:
@@ -41,7 +41,7 @@ def _core(reason: str) -> str:
 
 def shorten(reason: str) -> str:
     line = " ".join(reason.split())
-    return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}…"
+    return line if len(line) <= MOST_CHARACTERS else f"{line[: MOST_CHARACTERS - 1]}…"
 
 
 def _when(event: Object) -> str:

@@ -24,7 +24,7 @@ def create(session: Session, urn: str, news: Properties, timeout: float) -> tupl
     manager = checkpoint.field_manager({}, obj)
     headline = f"{obj['kind']} {naming.object_id(obj)} was not created"
     try:
-        live = _write_patiently(session, urn, obj, manager)
+        live = _write_with_retries(session, urn, obj, manager)
     except ApiError as error:
         raise explain.user_error(headline, error, news) from None
     session.status(urn)("")
@@ -69,12 +69,12 @@ def _says_nothing_about_the_object(error: ApiError) -> bool:
     return error.exists or no_dry_run or (error.not_found and "namespaces" in error.message)
 
 
-def _write_patiently(session: Session, urn: str, obj: Object, manager: str) -> Object:
+def _write_with_retries(session: Session, urn: str, obj: Object, manager: str) -> Object:
     for attempt, seconds in enumerate((*_RETRY_SECONDS, 0), start=1):
         try:
             return _write(session, urn, obj, manager, dry_run=False)
         except ApiError as error:
-            if not seconds or not _may_pass(error):
+            if not seconds or not _is_temporary(error):
                 raise
             reason = explain.lines(error, obj)[0]
         session.status(urn)(f"Retry #{attempt}; creation failed: {reason}")
@@ -83,7 +83,7 @@ def _write_patiently(session: Session, urn: str, obj: Object, manager: str) -> O
     raise AssertionError("the last attempt returns or raises")
 
 
-def _may_pass(error: ApiError) -> bool:
+def _is_temporary(error: ApiError) -> bool:
     return error.not_found or error.lacks_webhook
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 Path = tuple[str | int, ...]
 
-_PART = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\.?([^.\[\]]+)')
+_SEGMENT = re.compile(r'\["((?:[^"\\]|\\.)*)"\]|\[(\d+|\*)\]|\.?([^.\[\]]+)')
 
 
 def parse(text: str) -> Path:
     """`*` matches any key and any index."""
     parts: list[str | int] = []
-    for quoted, index, name in _PART.findall(text):
+    for quoted, index, name in _SEGMENT.findall(text):
         if index:
             parts.append(int(index) if index.isdigit() else index)
         else:

@@ -14,7 +14,7 @@ from plugins.kubernetes.values import Properties
 
 Object = dict[str, Any]
 
-GONE: tuple[str, Properties, Properties] = ("", {}, {})
+ABSENT: tuple[str, Properties, Properties] = ("", {}, {})
 
 # Fields that the cluster adds to objects and programs do not write.
 _SERVER_ANNOTATIONS = ("deployment.kubernetes.io/revision", "kubectl.kubernetes.io/last-applied-configuration")
@@ -36,7 +36,7 @@ def read(
         live = session.api.get(kind, name, namespace or naming.metadata(wanted).get("namespace"))
     except ApiError as error:
         if error.not_found:
-            return GONE
+            return ABSENT
         raise explain.user_error(f"{kind.kind} {identity} cannot be read", error, state) from None
     found = _importable(live) if is_import else zeroes.with_dropped(prune(live, wanted), wanted, old)
     manager = checkpoint.field_manager(state, wanted)
@@ -76,7 +76,7 @@ def unreachable(
     session.engine.warn(urn, f"the Kubernetes cluster cannot be reached: {session.unreachable}")
     if session.settings.delete_unreachable:
         session.engine.info(urn, "deleteUnreachable is set: forgetting the object without deleting it")
-        return GONE
+        return ABSENT
     if session.settings.skip_update_unreachable:
         session.engine.info(urn, "skipUpdateUnreachable is set: keeping the state as it is, which may be out of date")
         return identity, state, inputs

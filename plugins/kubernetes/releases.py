@@ -46,7 +46,7 @@ class Releases:
             return read.unreachable(self._session, urn, identity, inputs, state)
         found = self._helm.read(identity, inputs, state)
         if found is None:
-            return read.GONE
+            return read.ABSENT
         identity, inputs, state = found
         return identity, state, inputs
 

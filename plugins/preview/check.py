@@ -15,7 +15,7 @@ from stack_file.nearest import did_you_mean
 
 _ASSETS = frozenset({"Asset", "Archive"})
 _SIGNATURE = "4dabf18193072939515e22adb298388d"  # marks Pulumi's own kinds of value, such as an asset
-_LISTED = 12
+_MOST_LISTED = 12
 _WORDS: dict[Any, str] = {
     str: "a string",
     int: "a whole number",
@@ -43,12 +43,12 @@ class InputProblem:
         return paths.render(self.path)
 
 
-def inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
+def check_inputs(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """All faults of the inputs of one resource. Unknown values count as correct."""
     return list(_object(values, arguments, (), name, hidden=False))
 
 
-def names(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
+def check_names(values: Mapping[str, Any], arguments: type, name: str) -> list[InputProblem]:
     """Unknown and missing names only, for values that arrive as JSON in strings (a provider's settings)."""
     known = properties.of(arguments)
     return [*_unknown(values, known, (), name), *_missing(values, known, (), name)]
@@ -171,5 +171,5 @@ def _kind(value: Any, hidden: bool) -> str:
 
 
 def _listed(values: Sequence[Any]) -> str:
-    more = len(values) - _LISTED
-    return ", ".join(map(str, values[:_LISTED])) + (f" and {more} more" if more > 0 else "")
+    more = len(values) - _MOST_LISTED
+    return ", ".join(map(str, values[:_MOST_LISTED])) + (f" and {more} more" if more > 0 else "")

@@ -82,7 +82,7 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     @_answer
     def CheckConfig(self, request: Any, context: Any) -> Any:  # noqa: N802
         given = {key: value for key, value in decode(request.news).items() if key != "version"}
-        found = check.names(given, self._sdk.provider, f"the provider of {self._sdk.package}")
+        found = check.check_names(given, self._sdk.provider, f"the provider of {self._sdk.package}")
         return provider_pb2.CheckResponse(inputs=request.news, failures=_failures(found))
 
     @_answer
@@ -103,9 +103,9 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         except UserError as fault:
             return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(fault))])
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
-        values = cloud_models.inputs(_token(request.urn), news, found.arguments)
+        values = cloud_models.check_inputs(_token(request.urn), news, found.arguments)
         self._log(request.urn, engine_pb2.INFO, values.coverage.message())
-        wrong = _merged(check.inputs(news, found.arguments, found.name), values.problems)
+        wrong = _merged(check.check_inputs(news, found.arguments, found.name), values.problems)
         for each in wrong:
             if not each.certain:
                 message = f"{_label(request.urn)}: {each.rendered_path}: {each.reason}"

@@ -23,7 +23,7 @@ from gpu_usage.manifest import (
 from gpu_usage.most_pods import ROLLOUT
 
 # KEDA's default, and its annotation that overrides the maximum.
-_MOST = 100
+_DEFAULT_MAXIMUM = 100
 _PAUSED = "autoscaling.keda.sh/paused-replicas"
 _NUMBERS = frozenset(
     {
@@ -122,7 +122,7 @@ def most(scaler: Manifest) -> int:
         # Kubernetes' own has one; others may have it elsewhere, so that only the user knows it.
         error = UncountableError if scaler.group == "autoscaling" else UnseenError
         raise error("it scales without a maximum", "set `spec.maxReplicas`")
-    stated = whole_number(bound[1], bound[0]) if bound else _MOST
+    stated = whole_number(bound[1], bound[0]) if bound else _DEFAULT_MAXIMUM
     return max(stated, number(scaler.annotations, _PAUSED, 0, ("metadata", "annotations")))
 
 

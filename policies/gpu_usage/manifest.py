@@ -10,7 +10,7 @@ from typing import Any
 
 Path = tuple[str, ...]
 _VERSION = re.compile(r"v\d+((alpha|beta)\d+)?")
-_MOST = 10**9
+_MOST_COUNT = 10**9
 
 
 class UncountableError(Exception):
@@ -125,6 +125,6 @@ def whole_number(value: Any, path: Path) -> int:
         count = float(value)
     except (TypeError, ValueError, OverflowError):
         count = -1.0
-    if isinstance(value, bool) or not 0 <= count <= _MOST or not count.is_integer():
+    if isinstance(value, bool) or not 0 <= count <= _MOST_COUNT or not count.is_integer():
         raise UncountableError(f"`{dotted(path)}` is not a count", "give it as a whole number, 0 or more")
     return int(count)

@@ -24,7 +24,7 @@ _SCALED = frozenset(
     }
 )
 _JOBS = frozenset({("batch", "Job"), ("batch", "CronJob"), ("jobset.x-k8s.io", "JobSet"), ("batch.volcano.sh", "Job")})
-_OTHERS = frozenset(
+_OTHER_KINDS = frozenset(
     {
         ("core", "Pod"),
         ("keda.sh", "ScaledJob"),
@@ -34,7 +34,7 @@ _OTHERS = frozenset(
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
     }
 )
-COUNTED = _SCALED | _JOBS | _OTHERS | most_pods.KINDS
+COUNTED = _SCALED | _JOBS | _OTHER_KINDS | most_pods.KINDS
 # Kinds whose runs may overlap without a limit by default.
 _REPEATED = frozenset({("batch", "CronJob"), ("sparkoperator.k8s.io", "ScheduledSparkApplication")})
 _ELASTIC = "kueue.x-k8s.io/elastic-job"

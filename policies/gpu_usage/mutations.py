@@ -137,7 +137,7 @@ def _patches(given: Any, path: Path) -> Iterator[tuple[Path, Any]]:
         return
     if not isinstance(given, str):
         raise unknown(path)
-    documents = text.documents(given)
+    documents = text.parse(given)
     operations = [each for one in documents or () if isinstance(one, list) for each in one]
     if not operations or not all(isinstance(each, dict) for each in operations):
         if pods_in.in_text(given, path):

@@ -130,9 +130,9 @@ def _in_text(value: str, path: Path) -> int:
 
 def in_text(value: str, path: Path) -> int:
     """Accelerators of the manifests in a text. For invalid YAML, 1 if it names any."""
-    if not text.may_hold(value):
+    if not text.may_have_gpus(value):
         return 0
-    documents = text.documents(value)
+    documents = text.parse(value)
     if documents is None:
         return int(accelerators.named_in(value))
     search = Search(is_text=True)

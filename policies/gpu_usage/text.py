@@ -15,12 +15,12 @@ _HINTS = re.compile(
 
 
 @cache
-def may_hold(value: str) -> bool:
+def may_have_gpus(value: str) -> bool:
     """Whether a text is worth parsing. Many workloads mount the same long texts, such as tensorplane's library."""
     return _HINTS.search(value) is not None or accelerators.named_in(value)
 
 
-def documents(value: str) -> list[Any] | None:
+def parse(value: str) -> list[Any] | None:
     """The maps and lists of a YAML or JSON text; None if it is invalid. Scalars stay as written.
 
     Composed, not loaded: merges and aliases are not expanded, so no text can exhaust memory.

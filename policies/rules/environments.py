@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gpu_usage import facts_version
 from stack_view.rule import Config, Finding, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View
 
 _CLUSTER = "tensorplane:index:Cluster"
@@ -18,15 +18,15 @@ _CLOUDS = {
 }
 
 
-def _clusters(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    kind = seen.body.get("kind") if seen.type == _CLUSTER else _CLOUDS.get(seen.type)
+def _clusters(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    kind = resource.body.get("kind") if resource.type == _CLUSTER else _CLOUDS.get(resource.type)
     if kind is not None and config["clusters"] and kind not in config["clusters"]:
         problem = f"a cluster of kind {kind}; {view.stack} may have {', '.join(config['clusters'])}"
         yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")
 
 
-def _facts(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if refusal := facts_version.too_new([seen]):
+def _facts(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if refusal := facts_version.too_new([resource]):
         problem, _, remedy = refusal.partition("; ")
         yield Finding(problem, remedy)
 
@@ -39,7 +39,7 @@ POLICIES = [
         remedy="Use a cluster of an allowed kind.",
         severity=Severity.HIGH,
         tags=["environments"],
-        config={"clusters": words()},
+        config={"clusters": strings()},
     ),
     Rule(
         of_each(_facts),

@@ -14,8 +14,8 @@ from stack_view.view import Resource, View
 
 def _quota(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     usage = Usage(view, config["charts"])
-    for seen, fault in usage.faults:
-        yield seen, Finding(fault.problem, fault.remedy)
+    for resource, fault in usage.faults:
+        yield resource, Finding(fault.problem, fault.remedy)
     quota, asked = config.get("maxGpus", math.inf if usage.home else 0), usage.requests.total()
     if asked > quota:
         found = amounts.largest_first(usage.by_name())

@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN
 from stack_view.rule import Config, Finding, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known
 
 _LABELLED = frozenset(
@@ -32,8 +32,8 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _labels(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _labels(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.type not in _LABELLED or manifest.is_patch:
         return
     given = known(manifest.body, "metadata", "labels") or {}
@@ -42,19 +42,19 @@ def _labels(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"add it to `metadata.labels`, or take it off `labels` in {view.config}")
 
 
-def _tags(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    key = _TAGGED.get(seen.type)
+def _tags(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    key = _TAGGED.get(resource.type)
     if key is None:
         return
-    given = {*(known(seen.body, key) or {}), *_by_default(seen, view)}
+    given = {*(known(resource.body, key) or {}), *_by_default(resource, view)}
     if missing := [tag for tag in config["tags"] if tag not in given]:
         problem = f"the tag {' and '.join(missing)} is missing, so nobody knows whose it is and who pays"
         yield Finding(problem, f"add it to `{key}`, or take it off `tags` in {view.config}")
 
 
-def _by_default(seen: Resource, view: View) -> Iterator[str]:
+def _by_default(resource: Resource, view: View) -> Iterator[str]:
     """Tags that the provider gives to all its resources."""
-    token, key = _PROVIDERS.get(seen.type.partition(":")[0], ("", ""))
+    token, key = _PROVIDERS.get(resource.type.partition(":")[0], ("", ""))
     for provider in view.of(token):
         value = _read(provider.body.get(key))
         yield from at(value, "tags") or value
@@ -75,7 +75,7 @@ POLICIES = [
         remedy="Add the label.",
         severity=Severity.LOW,
         tags=["labels"],
-        config={"labels": words("app.kubernetes.io/name")},
+        config={"labels": strings("app.kubernetes.io/name")},
     ),
     Rule(
         of_each(_tags),
@@ -84,6 +84,6 @@ POLICIES = [
         remedy="Add the tag, in the settings of the cluster or of the provider.",
         severity=Severity.MEDIUM,
         tags=["labels", "cost"],
-        config={"tags": words()},
+        config={"tags": strings()},
     ),
 ]

@@ -10,7 +10,7 @@ from gpu_usage import embedded
 from gpu_usage.manifest import Manifest
 from stack_view import registered
 from stack_view.rule import Config, Finding, Rule, Severity, of_each
-from stack_view.schemas import EXEMPT, words
+from stack_view.schemas import EXEMPT_NAMESPACES, strings
 from stack_view.view import Resource, View, at, known, maps
 
 _SERVICE = ("core", "Service")
@@ -27,12 +27,14 @@ _INTERNAL: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _balancers(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _balancers(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     # On the embedded cluster, a load balancer has an address of this machine.
     if manifest is None or manifest.type != _SERVICE or embedded.home(view):
         return
-    if at(manifest.body, "spec", "type") == "LoadBalancer" and not (_is_internal(manifest) or _is_listed(seen, config)):
+    if at(manifest.body, "spec", "type") == "LoadBalancer" and not (
+        _is_internal(manifest) or _is_listed(resource, config)
+    ):
         remedy = "annotate it as internal in its cloud's words, or list NAMESPACE/NAME in `public`"
         yield Finding("its load balancer has a public address", f"{remedy} in {view.config}")
     if known(manifest.body, "spec", "externalIPs"):
@@ -44,13 +46,13 @@ def _is_internal(service: Manifest) -> bool:
     return any(str(given.get(key)).lower() in values for key, values in _INTERNAL.items())
 
 
-def _is_listed(seen: Resource, config: Config) -> bool:
-    name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
+def _is_listed(resource: Resource, config: Config) -> bool:
+    name = f"{resource.namespace}/{at(resource.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["public"])
 
 
-def _encrypted(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _encrypted(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None:
         return
     if manifest.type == _INGRESS and not maps(manifest.body, "spec", "tls"):
@@ -61,8 +63,8 @@ def _encrypted(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, "use the protocol HTTPS or TLS")
 
 
-def _denied(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _denied(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.type != _NAMESPACE or manifest.is_patch:
         return
     name = manifest.metadata("name")
@@ -88,7 +90,7 @@ POLICIES = [
         remedy="Annotate the Service as internal.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"public": words()},
+        config={"public": strings()},
     ),
     Rule(
         of_each(_encrypted),
@@ -105,6 +107,6 @@ POLICIES = [
         remedy="Add a NetworkPolicy for all pods.",
         severity=Severity.MEDIUM,
         tags=_TAGS,
-        config=EXEMPT,
+        config=EXEMPT_NAMESPACES,
     ),
 ]

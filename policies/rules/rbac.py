@@ -13,7 +13,7 @@ from stack_view.view import Resource, View, at, known, maps
 _GROUP = "rbac.authorization.k8s.io"
 _ROLES = ((_GROUP, "Role"), (_GROUP, "ClusterRole"))
 _BINDINGS = ((_GROUP, "RoleBinding"), (_GROUP, "ClusterRoleBinding"))
-_EVERYONE = frozenset({"system:anonymous", "system:unauthenticated", "system:authenticated", "system:masters"})
+_WIDE_SUBJECTS = frozenset({"system:anonymous", "system:unauthenticated", "system:authenticated", "system:masters"})
 _ESCALATING = frozenset({"escalate", "bind", "impersonate"})
 _LISTS = ("verbs", "resources", "apiGroups", "nonResourceURLs")
 _BASIC = ("roles/owner", "roles/editor", "roles/viewer")
@@ -26,10 +26,10 @@ _AZURE = "azure-native:authorization:RoleAssignment"
 _OWNERS = ("8e3af657-a8ff-443c-a75c-2fe8c4bcb635", "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9")
 
 
-def _wildcards(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.manifest is None or seen.manifest.type not in _ROLES:
+def _wildcards(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.manifest is None or resource.manifest.type not in _ROLES:
         return
-    for index, one in enumerate(maps(seen.body, "rules")):
+    for index, one in enumerate(maps(resource.body, "rules")):
         for key in _LISTS:
             if "*" in (known(one, key) or ()):
                 remedy = f"list the {key} that its holders use"
@@ -40,25 +40,25 @@ def _wildcards(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             )
 
 
-def _bindings(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.manifest is None or seen.manifest.type not in _BINDINGS:
+def _bindings(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.manifest is None or resource.manifest.type not in _BINDINGS:
         return
-    if known(seen.body, "roleRef", "name") == "cluster-admin":
+    if known(resource.body, "roleRef", "name") == "cluster-admin":
         yield Finding("it grants cluster-admin", "bind a Role with the rights that its subjects use")
-    for subject in maps(seen.body, "subjects"):
-        if at(subject, "name") in _EVERYONE:
+    for subject in maps(resource.body, "subjects"):
+        if at(subject, "name") in _WIDE_SUBJECTS:
             yield Finding(f"it grants rights to {subject['name']}", "name the users, groups or service accounts")
 
 
-def _cloud(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _cloud(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     remedy = "grant the permissions that its holders use, on the resources that they use"
-    if seen.type in _AWS and _allows_all(at(seen.body, "policy")):
+    if resource.type in _AWS and _allows_all(at(resource.body, "policy")):
         yield Finding("it allows every action on every resource", remedy)
-    if seen.type == _ATTACHMENT and at(seen.body, "policyArn") == _ADMINISTRATOR:
+    if resource.type == _ATTACHMENT and at(resource.body, "policyArn") == _ADMINISTRATOR:
         yield Finding("it attaches AdministratorAccess", remedy)
-    if seen.type.startswith(_GCP) and at(seen.body, "role") in _BASIC:
-        yield Finding(f"{seen.body['role']} is a basic role, of all services of the project", remedy)
-    if seen.type == _AZURE and str(at(seen.body, "roleDefinitionId")).endswith(_OWNERS):
+    if resource.type.startswith(_GCP) and at(resource.body, "role") in _BASIC:
+        yield Finding(f"{resource.body['role']} is a basic role, of all services of the project", remedy)
+    if resource.type == _AZURE and str(at(resource.body, "roleDefinitionId")).endswith(_OWNERS):
         yield Finding("it makes its principal an owner, who can grant every right", remedy)
 
 

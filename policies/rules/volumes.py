@@ -8,7 +8,7 @@ from typing import Any
 
 from gpu_usage.manifest import UNKNOWN, Manifest
 from stack_view.rule import Config, Finding, Rule, Severity, of_each
-from stack_view.schemas import words
+from stack_view.schemas import strings
 from stack_view.view import Resource, View, at, known
 
 _CLAIM = ("core", "PersistentVolumeClaim")
@@ -23,7 +23,7 @@ _SNAPSHOTS = frozenset(
         ),
     }
 )
-_OURS = "tensorplane:index:Volume"
+_VOLUME_COMPONENT = "tensorplane:index:Volume"
 _SCHEDULES = frozenset(
     {
         *("kubernetes:batch/v1:CronJob", "aws:backup/plan:Plan", "azure-native:netapp:SnapshotPolicy"),
@@ -39,29 +39,31 @@ _STORES = frozenset(
     }
 )
 _ENCRYPTED = ("aws:efs/fileSystem:FileSystem", "aws:ebs/volume:Volume")
-_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
-_BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
-_EVERYONE = ("allUsers", "allAuthenticatedUsers")
+_PUBLIC_ACCESS_BLOCK = "aws:s3/bucketPublicAccessBlock:BucketPublicAccessBlock"
+_PUBLIC_ACCESS_SETTINGS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrictPublicBuckets")
+_PUBLIC_MEMBERS = ("allUsers", "allAuthenticatedUsers")
 
 
-def _claims(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
-    if manifest is None or manifest.type != _CLAIM or manifest.is_patch or seen.protected:
+def _claims(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
+    if manifest is None or manifest.type != _CLAIM or manifest.is_patch or resource.protected:
         return
     exempt = any(fnmatchcase(str(manifest.metadata("name")), each) for each in config["exempt"])
-    if not (exempt or _given_up(seen, view) or _retained(manifest, view)):
+    if not (exempt or _needs_no_retention(resource, view) or _is_retained(manifest, view)):
         problem = "deleting this claim, or its namespace, may delete its data"
         remedy = "protect it (`protect=True`), or give its StorageClass or PersistentVolume the policy Retain"
         yield Finding(problem, f"{remedy}; for data that may go, list it in `exempt` in {view.config}")
 
 
-def _given_up(seen: Resource, view: View) -> bool:
+def _needs_no_retention(resource: Resource, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
-    parent = seen.parent
-    return any(one.body.get("retain") is False for one in view.of(_OURS) if parent and one.urn == parent.urn)
+    parent = resource.parent
+    return any(
+        one.body.get("retain") is False for one in view.of(_VOLUME_COMPONENT) if parent and one.urn == parent.urn
+    )
 
 
-def _retained(claim: Manifest, view: View) -> bool:
+def _is_retained(claim: Manifest, view: View) -> bool:
     """Whether its class, or the volume that it names, is of this stack and retains data."""
     wanted = at(claim.body, "spec", "volumeName"), at(claim.body, "spec", "storageClassName")
     volumes = any(
@@ -73,15 +75,15 @@ def _retained(claim: Manifest, view: View) -> bool:
     )
 
 
-def _reclaim(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _reclaim(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.is_patch:
         return
     policy = at(manifest.body, "spec", "persistentVolumeReclaimPolicy")
     # A volume that somebody declares has reclaim policy Retain by default.
     if manifest.type == _VOLUME and policy not in (None, "Retain"):
         yield Finding("its data is deleted with its claim", "set `spec.persistentVolumeReclaimPolicy: Retain`")
-    parent = seen.parent
+    parent = resource.parent
     # Copies that live for minutes, while a mirror sends them.
     temporary = parent is not None and parent.type == "tensorplane:index:Movers"
     if manifest.type in _SNAPSHOTS and not temporary and _deletion_policy(manifest) != "Retain":
@@ -94,9 +96,9 @@ def _deletion_policy(manifest: Manifest) -> Any:
     return at(manifest.body, "deletionPolicy") or at(own, "deletionPolicy")
 
 
-def _snapshots(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    named = any(fnmatchcase(seen.name, each) for each in config["required"])
-    if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
+def _snapshots(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    named = any(fnmatchcase(resource.name, each) for each in config["required"])
+    if resource.type == _VOLUME_COMPONENT and named and not any(_is_schedule(one, resource) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
@@ -109,35 +111,35 @@ def _is_schedule(one: Resource, volume: Resource) -> bool:
     return one.type in _SCHEDULES and (below or named)
 
 
-def _destroyed(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type in _STORES and at(seen.body, "forceDestroy") not in (None, False):
+def _deletion(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type in _STORES and at(resource.body, "forceDestroy") not in (None, False):
         yield Finding("deleting it deletes all its objects", "remove `forceDestroy`")
-    if seen.type in _STORES and at(seen.body, "deletionProtectionEnabled") is False:
+    if resource.type in _STORES and at(resource.body, "deletionProtectionEnabled") is False:
         yield Finding("one command deletes it", "set `deletionProtectionEnabled: true`")
 
 
-def _public(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    body, remedy = seen.body, "close it, and give the readers rights of their own"
-    for key in _BLOCKS if seen.type == _BLOCK else ():
+def _public(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    body, remedy = resource.body, "close it, and give the readers rights of their own"
+    for key in _PUBLIC_ACCESS_SETTINGS if resource.type == _PUBLIC_ACCESS_BLOCK else ():
         if at(body, key) is not True:
             yield Finding(f"`{key}` is not true, so a policy or ACL may make the bucket public", "set it to true")
     if str(at(body, "acl")).startswith("public"):
         yield Finding("its ACL lets everyone read it", remedy)
-    if seen.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
+    if resource.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
         yield Finding("it may be made public", "set `publicAccessPrevention: enforced`")
-    if seen.type.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
+    if resource.type.startswith("gcp:storage/") and at(body, "member") in _PUBLIC_MEMBERS:
         yield Finding(f"it grants rights to {body['member']}", remedy)
-    if seen.type == "azure-native:storage:StorageAccount":
+    if resource.type == "azure-native:storage:StorageAccount":
         if at(body, "allowBlobPublicAccess") is not False:
             yield Finding("its containers may be made public", "set `allowBlobPublicAccess: false`")
         if at(body, "publicNetworkAccess") != "Disabled" and at(body, "networkRuleSet", "defaultAction") != "Deny":
             yield Finding("every network reaches it", "set `networkRuleSet.defaultAction: Deny`")
 
 
-def _encryption(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type in _ENCRYPTED and at(seen.body, "encrypted") is not True:
+def _encryption(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type in _ENCRYPTED and at(resource.body, "encrypted") is not True:
         yield Finding("it is not encrypted", "set `encrypted: true`")
-    manifest = seen.manifest
+    manifest = resource.manifest
     if manifest is None or manifest.type != _CLASS or known(manifest.body, "provisioner") != "ebs.csi.aws.com":
         return
     if at(manifest.body, "parameters", "encrypted") not in ("true", True, UNKNOWN):
@@ -154,7 +156,7 @@ POLICIES = [
         remedy="Protect the claim, or retain its volume.",
         severity=Severity.CRITICAL,
         tags=_TAGS,
-        config={"exempt": words()},
+        config={"exempt": strings()},
     ),
     Rule(
         of_each(_reclaim),
@@ -171,10 +173,10 @@ POLICIES = [
         remedy="Set the volume's snapshots.schedule.",
         severity=Severity.HIGH,
         tags=_TAGS,
-        config={"required": words()},
+        config={"required": strings()},
     ),
     Rule(
-        of_each(_destroyed),
+        of_each(_deletion),
         name="storage-deletion",
         description="Stores of clouds are not deleted with what is in them.",
         remedy="Remove forceDestroy, and turn deletion protection on.",

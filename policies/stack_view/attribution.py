@@ -14,7 +14,7 @@ from stack_view import node_groups, placement, pods, registered
 from stack_view.node_groups import Group
 from stack_view.view import Resource, View, at, known
 
-NONE = "none"
+NO_GROUP = "none"
 """The group of what has no team, queue or named accelerator."""
 _NOTEBOOK = "tensorplane:index:Notebook"
 _QUEUE = "tensorplane:index:Queue"
@@ -35,30 +35,30 @@ class Owners:
     def of(cls, view: View) -> Owners:
         """The owners in a stack."""
         children: dict[str, list[Resource]] = defaultdict(list)
-        for seen in view.all:
-            if seen.parent:
-                children[seen.parent.urn].append(seen)
+        for resource in view.all:
+            if resource.parent:
+                children[resource.parent.urn].append(resource)
         return cls(view, children, node_groups.groups(view))
 
-    def below(self, seen: Resource) -> Iterator[Resource]:
+    def below(self, resource: Resource) -> Iterator[Resource]:
         """The resource and all that it made."""
-        yield seen
-        for child in self.children[seen.urn]:
+        yield resource
+        for child in self.children[resource.urn]:
             yield from self.below(child)
 
-    def pods(self, seen: Resource) -> list[pods.Pod]:
+    def pods(self, resource: Resource) -> list[pods.Pod]:
         """The pods with accelerators of a resource, or of what it made."""
-        return [pod for each in self.below(seen) for pod in pods.of(each) if pod.gpus]
+        return [pod for each in self.below(resource) for pod in pods.of(each) if pod.gpus]
 
-    def objects(self, seen: Resource) -> list[Resource]:
+    def objects(self, resource: Resource) -> list[Resource]:
         """The objects that have these pods; if none is known, what the resource made in a namespace, or itself."""
-        below = [one for one in self.below(seen) if one.namespace]
-        return [pod.seen for pod in self.pods(seen)] or below or [seen]
+        below = [one for one in self.below(resource) if one.namespace]
+        return [pod.resource for pod in self.pods(resource)] or below or [resource]
 
 
-def namespaces(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def namespaces(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the namespaces of a resource's pods. Here and below, where it does not tell a part, each has them all."""
-    return dict.fromkeys((_namespace(one) for one in owners.objects(seen)), gpus)
+    return dict.fromkeys((_namespace(one) for one in owners.objects(resource)), gpus)
 
 
 def _namespace(one: Resource) -> str:
@@ -67,10 +67,12 @@ def _namespace(one: Resource) -> str:
     return _plain(own or "default", "metadata.namespace")
 
 
-def teams(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def teams(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the teams of a resource's pods."""
-    of_job = known(seen.body, "team") if seen.type in WORKLOADS else None
-    return dict.fromkeys((_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(seen)), gpus)
+    of_job = known(resource.body, "team") if resource.type in WORKLOADS else None
+    return dict.fromkeys(
+        (_team(owners, one, config["label"]) or of_job or NO_GROUP for one in owners.objects(resource)), gpus
+    )
 
 
 def _team(owners: Owners, one: Resource, label: str) -> str | None:
@@ -87,28 +89,30 @@ def _team(owners: Owners, one: Resource, label: str) -> str | None:
     return registered.teams(owners.view).get(namespace)
 
 
-def priorities(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def priorities(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the priorities of a resource's queues."""
-    if seen.type in WORKLOADS:
-        return _registered(seen, lambda request: [request["priority"]])
+    if resource.type in WORKLOADS:
+        return _registered(resource, lambda request: [request["priority"]])
     queues = {queue.name: queue for queue in owners.view.of(_QUEUE)}
-    named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
+    named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(resource)]
     found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in named]
-    return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NONE for queue in found), gpus)
+    return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NO_GROUP for queue in found), gpus)
 
 
-def accelerators(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def accelerators(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the accelerators that a resource's pods may get."""
-    if seen.type in WORKLOADS:
-        return _registered(seen, lambda request: request["accelerators"])
-    return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}, gpus)
+    if resource.type in WORKLOADS:
+        return _registered(resource, lambda request: request["accelerators"])
+    return dict.fromkeys(
+        {each for pod in owners.pods(resource) for each in _accelerators(owners, pod)} or {NO_GROUP}, gpus
+    )
 
 
 def _registered(workload: Resource, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:
     """GPUs by the groups of the requests that a workload registers."""
     found: Counter[str] = Counter()
     for request in registered.of(workload, "requests"):
-        for group in [*filter(None, groups(request))] or [NONE]:
+        for group in [*filter(None, groups(request))] or [NO_GROUP]:
             found[group] += int(request["gpus"])
     return found
 
@@ -118,7 +122,9 @@ def _accelerators(owners: Owners, pod: pods.Pod) -> set[str]:
     if having:
         return {each.accelerator for each in having if placement.selects(pod.spec, each, owners.groups)}
     wanted = known(pod.spec, "nodeSelector") or {}
-    return {_plain(wanted[key], f"{pod.dotted_path}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {NONE}
+    return {_plain(wanted[key], f"{pod.dotted_path}.nodeSelector.{key}") for key in _CHOICES if key in wanted} or {
+        NO_GROUP
+    }
 
 
 def _plain(value: Any, key: str) -> str:

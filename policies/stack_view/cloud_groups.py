@@ -175,10 +175,10 @@ READERS: Mapping[str, Callable[[Mapping[str, Any], Machines], Read]] = {
 }
 
 
-def reader(seen: Resource) -> Callable[[Mapping[str, Any], Machines], Read] | None:
+def reader(resource: Resource) -> Callable[[Mapping[str, Any], Machines], Read] | None:
     """How to read a resource; None if it is no node group. A patch is one if it changes machines or their number."""
-    manifest = seen.manifest
+    manifest = resource.manifest
     if manifest is None or manifest.type != ("karpenter.sh", "NodePool"):
-        return READERS.get(seen.type)
+        return READERS.get(resource.type)
     changes = known(manifest.body, "spec") or {}
     return _karpenter if not manifest.is_patch or {"template", "limits"} & changes.keys() else None

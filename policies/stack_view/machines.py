@@ -27,7 +27,7 @@ _FAMILY = re.compile(r"(p|g|gr|trn|inf|dl|vt|f)\d\w*")
 _OF_OTHERS = re.compile(r".*(gpu|[hab][12]00|l40|rtx|mi300|\.\w*gn\d).*|(gn|gt|pnv)\d.*|l4-.*", re.IGNORECASE)
 """As smaller clouds name machines and their sizes, after the accelerator."""
 _ATTACHED = re.compile(r"guestAccelerators?|accelerators|accelerator(Type|Count)s?|gpus", re.IGNORECASE)
-_LARGE = re.compile(r"(aws|gcp|azure|aws-native|azure-native|google-native)(-\w+)?")
+_CLOUD_PACKAGE = re.compile(r"(aws|gcp|azure|aws-native|azure-native|google-native)(-\w+)?")
 _GROUPS = re.compile(
     r"(.*\.)?(cluster\.x-k8s\.io|kops\.k8s\.io|machine\.openshift\.io|upbound\.io|services\.k8s\.aws)"
     r"|.*cnrm\.cloud\.google\.com"
@@ -46,12 +46,12 @@ class Machine:
     """The resource to declare instead."""
 
 
-def of(seen: Resource) -> Machine | None:
+def of(resource: Resource) -> Machine | None:
     """The first machine with accelerators of a resource; None if it names none."""
-    provider = seen.type.partition(":")[0]
-    if provider in ("pulumi", "tensorplane") or (seen.manifest and not _GROUPS.fullmatch(seen.manifest.group)):
+    provider = resource.type.partition(":")[0]
+    if provider in ("pulumi", "tensorplane") or (resource.manifest and not _GROUPS.fullmatch(resource.manifest.group)):
         return None
-    found = next(_in(seen.body, (), is_large=_LARGE.fullmatch(provider) is not None), None)
+    found = next(_in(resource.body, (), is_large=_CLOUD_PACKAGE.fullmatch(provider) is not None), None)
     return found and Machine(*found, _NODE_GROUPS.get(provider.partition("-")[0], "node group"))
 
 

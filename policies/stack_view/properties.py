@@ -8,11 +8,11 @@ from typing import Any
 from gpu_usage.manifest import UNKNOWN
 
 # How the engine writes what is no plain value: a map with this key, whose value tells what it is.
-_SIGNATURE = "4dabf18193072939515e22adb298388d"
-_SECRET = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 (a mark, not a secret)
-_FILES = ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
+_SIGNATURE_KEY = "4dabf18193072939515e22adb298388d"
+_SECRET_SIGNATURE = "1b47061264138c4ac30d75fd1eb44270"  # noqa: S105 (a mark, not a secret)
+_FILE_SIGNATURES = ("c44067f5952c0a294b673a41bacd8c17", "0def7320c3a5731c473e5ecbe6d01bc7")
 """An asset and an archive."""
-_UNKNOWN = frozenset(
+_UNKNOWN_VALUES = frozenset(
     {
         "1c4a061d-8072-4f0a-a4cb-0ff528b18fe7",  # a boolean
         "3eeb2bf0-c639-47a8-9e75-3b44932eb421",  # a number
@@ -32,11 +32,11 @@ class File:
 def plain(fields: Mapping[str, Any]) -> Any:
     """The fields of a protobuf Struct, with secrets as their values and UNKNOWN for what only the update knows."""
     found = {key: _plain(value) for key, value in fields.items()}
-    if _SIGNATURE not in found:
+    if _SIGNATURE_KEY not in found:
         return found
-    if found[_SIGNATURE] == _SECRET:
+    if found[_SIGNATURE_KEY] == _SECRET_SIGNATURE:
         return found["value"]
-    if found[_SIGNATURE] in _FILES:
+    if found[_SIGNATURE_KEY] in _FILE_SIGNATURES:
         return File()
     raise ValueError("a property of an unknown kind")
 
@@ -46,7 +46,7 @@ def _plain(value: Any) -> Any:
     kind = value.WhichOneof("kind")
     if kind == "string_value":
         text = value.string_value
-        return UNKNOWN if text in _UNKNOWN else text
+        return UNKNOWN if text in _UNKNOWN_VALUES else text
     if kind == "struct_value":
         return plain(value.struct_value.fields)
     if kind == "list_value":

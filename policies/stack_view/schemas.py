@@ -7,7 +7,7 @@ from typing import Any
 
 Schema = Mapping[str, Any]
 
-EXEMPT: Mapping[str, Schema] = {
+EXEMPT_NAMESPACES: Mapping[str, Schema] = {
     "exemptNamespaces": {
         "type": "array",
         "items": {"type": "string"},
@@ -17,7 +17,7 @@ EXEMPT: Mapping[str, Schema] = {
 }
 
 
-def words(*default: str) -> Schema:
+def strings(*default: str) -> Schema:
     """A list of strings."""
     return {"type": "array", "items": {"type": "string"}, "default": list(default)}
 

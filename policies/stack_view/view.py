@@ -68,9 +68,9 @@ class View:
     def of_messages(cls, resources: Sequence[Any]) -> View:
         """The view of what the engine sends (AnalyzerResource)."""
         found = [_seen(message) for message in resources]
-        by_urn = {seen.urn: seen for seen in found}
-        for seen, message in zip(found, resources, strict=True):
-            seen.parent = by_urn.get(message.parent)
+        by_urn = {resource.urn: resource for resource in found}
+        for resource, message in zip(found, resources, strict=True):
+            resource.parent = by_urn.get(message.parent)
         return cls(found)
 
     def of(self, *tokens: str) -> Iterator[Resource]:
@@ -84,22 +84,22 @@ class View:
     @cached_property
     def _by_type(self) -> Mapping[str, list[Resource]]:
         found: dict[str, list[Resource]] = defaultdict(list)
-        for seen in self.all:
-            found[seen.type].append(seen)
+        for resource in self.all:
+            found[resource.type].append(resource)
         return found
 
     @cached_property
     def _by_kind(self) -> Mapping[tuple[str, str], list[tuple[Resource, Manifest]]]:
         found: dict[tuple[str, str], list[tuple[Resource, Manifest]]] = defaultdict(list)
-        for seen in self.all:
-            if seen.manifest:
-                found[seen.manifest.type].append((seen, seen.manifest))
+        for resource in self.all:
+            if resource.manifest:
+                found[resource.manifest.type].append((resource, resource.manifest))
         return found
 
     @cached_property
     def hidden(self) -> list[Resource]:
         """The resources of which this preview shows nothing."""
-        return [seen for seen in self.all if seen.hidden]
+        return [resource for resource in self.all if resource.hidden]
 
     @cached_property
     def stack(self) -> str:

@@ -25,7 +25,7 @@ from tensorplane.keras.replicas import several
 from tensorplane.keras.self_check import in_one_process
 from tensorplane.log import say, warn
 from tensorplane.progress import Progress
-from tensorplane.stop import StopRequest, leave
+from tensorplane.stop import StopRequest, exit_when_saved
 from tensorplane.watchdog import watch_uncaught
 
 _used: set[Path] = set()
@@ -129,7 +129,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         return Checkpointer(self._folder, self._place, every_steps=self._every, **saved), state
 
     def _compare(self, samples: Any) -> None:
-        """Compare a step with one process, once for what `compile` got."""
+        """Compares a step with one process, once for what `compile` got."""
         compiled = self.model.optimizer, self.model._compile_loss
         if self._exchange.compared != compiled:
             self._exchange.compared = compiled
@@ -183,7 +183,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
             )
 
     def _give_captured(self, values: list[Any]) -> None:
-        """Give variables that the train step captures their values: a trace tells which they are."""
+        """Gives variables that the train step captures their values: a trace tells which they are."""
         try:
             building.trace(self.model, self._iterator, self._captured.trace)
         except Exception as error:  # the step itself may be traced with other sizes
@@ -193,7 +193,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._captured.give(values)
 
     def _tell_of_caches(self) -> None:
-        """Say where it is unknown what a cache in memory was filled with."""
+        """Says where it is unknown what a cache in memory was filled with."""
         caches = repeatable.draws_below_memory_caches(self._validated_data)
         trained = repeatable.draws_below_memory_caches(self._iterator.batches.dataset)
         shared = any(one is other for one in caches for other in trained)
@@ -209,7 +209,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         return self.validation_data[0] if isinstance(self.validation_data, tuple) else self.validation_data
 
     def _advance_validation(self, iterators: int, unread: int) -> None:
-        """Let the next validation have the order after so many, also if it is shuffled together with training."""
+        """Lets the next validation have the order after so many, also if it is shuffled together with training."""
         self._validations, self._unread_validations, self._unvalidated = iterators, unread, True
         self._advanced = isinstance(self._validated_data, tf.data.Dataset)
         if self._advanced:
@@ -320,7 +320,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         step_record.ended()
 
     def close(self) -> None:
-        """End what the training began. `fit` of Keras does not call `on_train_end` when it fails."""
+        """Ends what the training began. `fit` of Keras does not call `on_train_end` when it fails."""
         self._reads.close()
         self._training.close()
 
@@ -344,7 +344,7 @@ class Resume(keras.callbacks.Callback):  # type: ignore[misc]  # Keras has no ty
         self._checkpoints.save(self._step)
 
     def _leave(self) -> NoReturn:
-        leave(self._step, self._checkpoints.flush, is_chief=self._place.is_chief)
+        exit_when_saved(self._step, self._checkpoints.flush, is_chief=self._place.is_chief)
 
     def _report(self, logs: Any) -> None:
         values = {name: float(value) for name, value in (logs or {}).items() if np.ndim(value) == 0}
@@ -371,13 +371,13 @@ class _BeforeValidation:
         self._values: list[tuple[Any, np.ndarray]] = []
 
     def take(self, callbacks: list[Any]) -> None:
-        """Take the state of callbacks, and the values of all variables that they may change."""
+        """Takes the state of callbacks, and the values of all variables that they may change."""
         self.callbacks = callbacks
         optimizers = [variable for one in optimizers_of(self._model) for variable in one.variables]
         self._values = [(variable, variable.numpy()) for variable in [*self._model.variables, *optimizers]]
 
     def restore(self) -> None:
-        """Undo what callbacks did to the model, such as swapping its weights for their averages."""
+        """Undoes what callbacks did to the model, such as swapping its weights for their averages."""
         for variable, value in self._values:
             variable.assign(value)
 

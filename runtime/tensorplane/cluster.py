@@ -58,7 +58,7 @@ class Place:
         return self.index == 0 and not self.evaluates
 
     def check_trains(self) -> None:
-        """Raise UsageError in an evaluator: it would train a model that nobody reads."""
+        """Raises UsageError in an evaluator: it would train a model that nobody reads."""
         if self.evaluates:
             raise UsageError(
                 "TF_CONFIG: task evaluator does not train; give strategy.evaluator a command of its own, or read "

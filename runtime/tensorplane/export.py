@@ -14,7 +14,7 @@ from tensorplane.keras.optimizers import optimizers_of
 
 
 def export(model: Any, folder: Path) -> None:
-    """Write a Keras model (Keras 3 or tf_keras) with its serving signatures, or a `tf.Module`."""
+    """Writes a Keras model (Keras 3 or tf_keras) with its serving signatures, or a `tf.Module`."""
     keras = _keras_of(model)
     if keras is None:
         tf.saved_model.save(model, str(folder))

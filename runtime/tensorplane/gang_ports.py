@@ -22,7 +22,7 @@ _PORTS = 100
 
 
 def port_shift(environment: Mapping[str, str]) -> Callable[[str], str]:
-    """Return a function that replaces, in a text, the ports of the first start by those of this one.
+    """Returns a function that replaces, in a text, the ports of the first start by those of this one.
 
     It only changes addresses that the job's variables name. In the first start, it changes nothing.
     """

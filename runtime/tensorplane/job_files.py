@@ -18,7 +18,7 @@ COPY = Path("/tmp/app")  # noqa: S108
 
 
 def enter_copy(mounted: Path = MOUNTED, copy: Path = COPY) -> None:
-    """Copy the files and change to the copy. Nothing happens if this process is in another directory."""
+    """Copies the files and changes to the copy. Nothing happens if this process is in another directory."""
     if Path.cwd() != mounted:
         return
     shutil.copytree(mounted, copy, ignore=_kubernetes_own, copy_function=shutil.copyfile, dirs_exist_ok=True)

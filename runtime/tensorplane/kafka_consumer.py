@@ -45,11 +45,11 @@ class Brokers:
         """When they were asked first without an answer since the last one."""
 
     def have_answered(self) -> None:
-        """Note an answer."""
+        """Notes an answer."""
         self._silent = None
 
     def have_failed(self, error: KafkaException) -> None:
-        """Say how a request failed. Raises BrokersLost if they have not answered for too long."""
+        """Says how a request failed. Raises BrokersLost if they have not answered for too long."""
         say(waiting=f"topic {self._topic}: {error.args[0].str()}")
         if error.args[0].code() > KafkaError.NO_ERROR:  # of a broker, such as that there is no such topic
             self.have_answered()
@@ -62,7 +62,7 @@ class Brokers:
             raise BrokersLost
 
     def ask_now_and_then(self, client: Consumer | Producer) -> None:
-        """Ask them something, if that is due. Raises BrokersLost."""
+        """Asks them something, if that is due. Raises BrokersLost."""
         if self._look.is_due():
             try:
                 client.list_topics(self._topic, timeout=_LOOK_SECONDS)
@@ -113,7 +113,7 @@ def is_record(message: Message, remedy: str) -> bool:
 
 
 def commit(group: Consumer, topic: str, after: Mapping[int, int]) -> None:
-    """Commit the group's offsets, by partition. If Kafka does not, the next commit does. Raises ReadingError."""
+    """Commits the group's offsets, by partition. If Kafka does not, the next commit does. Raises ReadingError."""
     offsets = [TopicPartition(topic, partition, offset) for partition, offset in after.items()]
     try:
         group.commit(offsets=offsets, asynchronous=False)

@@ -35,13 +35,13 @@ from tensorplane.checkpoints.run_folder import RUN, RunFolder, TakenOver, is_our
 from tensorplane.job_files import enter_copy  # noqa: E402
 from tensorplane.model_versions import fence_former, is_superseded  # noqa: E402
 from tensorplane.on_success import OnSuccess  # noqa: E402
-from tensorplane.outcome import BEFORE, MOST, SOON, Failure, Failures, Outcome, Reason  # noqa: E402
+from tensorplane.outcome import BEFORE_FIRST_STEP, MOST_FAILURES, SOON_AFTER_START, Failure, Failures, Outcome, Reason  # noqa: E402
 from tensorplane.run_deadline import RunDeadline  # noqa: E402
 from tensorplane.stop import EXIT_SAVED  # noqa: E402
 from tensorplane.version import __version__  # noqa: E402
 from tensorplane.volume_log import SUCCEEDED, VolumeLog  # noqa: E402
 
-EXIT_SAME = 78
+EXIT_NOT_RETRIED = 78
 """Exit code if restarts would not help: EX_CONFIG of sysexits.h."""
 WRITES = "TENSORPLANE_WRITES"
 """Variable that is set in the role whose first pod writes the checkpoints."""
@@ -86,13 +86,13 @@ class _Launcher:
                 self._child.kill()  # it could not answer before its peers do, and nothing is lost
 
     def end(self, number: int) -> None:
-        """End the command that runs, as if the pod was asked to stop."""
+        """Ends the command that runs, as if the pod was asked to stop."""
         self.stopped = True
         if self._child:
             self._child.send_signal(number)
 
     def run(self, command: Sequence[str], steps: Path) -> Outcome:
-        """Run the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
+        """Runs the job's command, unless TensorFlow sees too few GPUs or the pod was asked to stop before."""
         try:
             return self._without_gpus(command[0]) or self._run(command, steps)
         except OSError as error:
@@ -100,14 +100,14 @@ class _Launcher:
                 raise
             line = f"command: {command[0]} cannot be started in this image ({error.strerror}); correct command or image"
             _say(line)
-            return Outcome(EXIT_SAME, Reason(line.encode()), early=BEFORE)
+            return Outcome(EXIT_NOT_RETRIED, Reason(line.encode()), early=BEFORE_FIRST_STEP)
 
     def execute(self, command: Sequence[str], environment: Mapping[str, str]) -> tuple[int, Reason]:
-        """Run a command to its end. Returns its exit code and why it failed."""
+        """Runs a command to its end. Returns its exit code and why it failed."""
         return self._to_its_end(self._start(command, environment))
 
     def say(self, line: str) -> None:
-        """Print a line, which is kept as those of the command are."""
+        """Prints a line, which is kept as those of the command are."""
         _say(line)
         self._volume_log.write(f"tensorplane: {line}\n".encode())
 
@@ -126,7 +126,7 @@ class _Launcher:
         return code if code >= 0 else 128 - code, Reason.of(bytes(tail))
 
     def _start(self, command: Sequence[str], environment: Mapping[str, str], **options: Any) -> subprocess.Popen[bytes]:
-        """Start a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
+        """Starts a command, whose output the caller reads. A signal that came before it could be forwarded ends it."""
         pipe = subprocess.PIPE
         child = self._child = subprocess.Popen(command, stdout=pipe, stderr=pipe, env=environment, bufsize=0, **options)
         if self.stopped:
@@ -142,22 +142,22 @@ class _Launcher:
         child = self._start([python, "-m", "tensorplane.gpus"], {**os.environ, "PYTHONPATH": path}, cwd="/")
         line, errors = child.communicate()
         if self.stopped:
-            return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
+            return Outcome(EXIT_SAVED, Reason(), early=BEFORE_FIRST_STEP)
         if child.returncode != gpus.EXIT_FEWER:
             return None
         # TensorFlow's errors name the missing libraries.
         sys.stderr.buffer.write(errors[-_TAIL_BYTES:] + line)
         sys.stderr.buffer.flush()
-        return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE)
+        return Outcome(gpus.EXIT_FEWER, Reason(line.strip()), early=BEFORE_FIRST_STEP)
 
     def close(self, *, succeeded: bool) -> None:
-        """Complete what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
+        """Completes what is kept of the command's lines. `succeeded`: whether the run has, in the pod that says so."""
         if succeeded:
             self._volume_log.write(SUCCEEDED)
         self._volume_log.close()
 
     def _relay(self, stream: IO[bytes], to: TextIO, tail: bytearray) -> None:
-        """Pass on what the command prints, and keep it; `tail`: its end."""
+        """Passes on what the command prints, and keeps it; `tail`: its end."""
         while chunk := stream.read(65536):
             to.buffer.write(chunk)
             to.buffer.flush()
@@ -180,16 +180,16 @@ class _Launcher:
         progress = step_record.read(steps)
         if progress == step_record.CONNECTING:
             if self.stopped and code == 128 + signal.SIGKILL:
-                return Outcome(EXIT_SAVED, Reason(), early=BEFORE)
+                return Outcome(EXIT_SAVED, Reason(), early=BEFORE_FIRST_STEP)
             progress = ""
-        early = BEFORE if progress == step_record.EXPECTED else ""
+        early = BEFORE_FIRST_STEP if progress == step_record.EXPECTED else ""
         if not progress and time.monotonic() - began < _UNKNOWN_SECONDS:
-            early = SOON
+            early = SOON_AFTER_START
         return Outcome(code, reason, early, step_record.number(progress))
 
 
 def main(arguments: Sequence[str], steps: Path) -> int:
-    """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_SAME."""
+    """The exit code of the run: 0 if it has already finished, else the command's, or EXIT_NOT_RETRIED."""
     with_ports = gang_ports.port_shift(os.environ)
     os.environ.update({name: with_ports(value) for name, value in os.environ.items()})
     arguments = [with_ports(each) for each in arguments]
@@ -235,7 +235,7 @@ def _code(launcher: _Launcher, arguments: Sequence[str], steps: Path) -> int:
 
 
 def _bar_former_gangs(then: OnSuccess | None) -> None:
-    """Keep what a gang before this one has not published yet from being published, as far as the settings say where.
+    """Keeps what a gang before this one has not published yet from being published, as far as the settings say where.
 
     Raises TakenOver if another gang has started meanwhile.
     """
@@ -246,7 +246,7 @@ def _bar_former_gangs(then: OnSuccess | None) -> None:
 
 
 def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callable[[], int]) -> int:
-    """The exit code of the command; EXIT_SAME if the run's deadline ended it, or has passed before."""
+    """The exit code of the command; EXIT_NOT_RETRIED if the run's deadline ended it, or has passed before."""
     if deadline is None:
         return launched()
     if not deadline.passed:
@@ -256,15 +256,15 @@ def _in_time(launcher: _Launcher, deadline: RunDeadline | None, launched: Callab
         if code == 0 or not deadline.passed:
             return code
     _say(f"{deadline.reason}; it is not started again")
-    return EXIT_SAME
+    return EXIT_NOT_RETRIED
 
 
 def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
-    """Do what follows the command's success. EXIT_SAME if that fails: a restart would not help, and may train again."""
+    """Does what follows the command's success. EXIT_NOT_RETRIED if that fails: a restart may train again."""
     if then is None:
         return 0
     fault = ""
-    for _ in range(on_success.MOST):
+    for _ in range(on_success.MOST_TRIES):
         if fault:
             _say(f"onSuccess: {fault}; running it again, in case the error was temporary")
             time.sleep(_PAUSE_SECONDS)
@@ -274,12 +274,12 @@ def _done(launcher: _Launcher, then: OnSuccess | None) -> int:
             return 0
     if launcher.stopped:
         return EXIT_SAVED
-    _say(f"the command has succeeded, but onSuccess failed {on_success.MOST} times: {fault}")
-    return EXIT_SAME
+    _say(f"the command has succeeded, but onSuccess failed {on_success.MOST_TRIES} times: {fault}")
+    return EXIT_NOT_RETRIED
 
 
 def _fault(launcher: _Launcher, then: OnSuccess) -> str:
-    """Do it once. Returns why it failed; empty if it did not."""
+    """Does it once. Returns why it failed; empty if it did not."""
     try:
         if then.command:
             code, reason = launcher.execute(then.command, then.environment())
@@ -305,7 +305,7 @@ def _is_back() -> bool:
 
 
 def _counted(ended: Outcome, folder: Path) -> int:
-    """The exit code; EXIT_SAME if the run has failed in this way at this step before, and before that.
+    """The exit code; EXIT_NOT_RETRIED if the run has failed in this way at this step before, and before that.
 
     `folder`: the run's, where this pod writes.
     """
@@ -315,7 +315,7 @@ def _counted(ended: Outcome, folder: Path) -> int:
     if ended.step is None or not ended.may_be_poison:
         return ended.code
     times = failures.count(Failure.of(ended.code, ended.reason.line, ended.step))
-    if times < MOST:
+    if times < MOST_FAILURES:
         return ended.code
     print(
         f"tensorplane: after step {ended.step} it failed {times} times in a row with the same last line; "
@@ -323,11 +323,11 @@ def _counted(ended: Outcome, folder: Path) -> int:
         file=sys.stderr,
         flush=True,
     )
-    return EXIT_SAME
+    return EXIT_NOT_RETRIED
 
 
 def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outcome:
-    """How the command ended; with EXIT_SAME if it failed early twice in the same way."""
+    """How the command ended; with EXIT_NOT_RETRIED if it failed early twice in the same way."""
     first = launcher.run(command, steps)
     if not first.may_repeat or launcher.stopped:
         return first.stopped if launcher.stopped else first
@@ -342,11 +342,11 @@ def _launched(launcher: _Launcher, command: Sequence[str], steps: Path) -> Outco
     second = launcher.run(command, steps)
     if launcher.stopped:
         return second.stopped
-    return replace(second, code=EXIT_SAME) if second.is_like(first) else second
+    return replace(second, code=EXIT_NOT_RETRIED) if second.is_like(first) else second
 
 
 def _leave() -> None:
-    """Leave what the job has published in the first pod's status."""
+    """Leaves what the job has published in the first pod's status."""
     if "MODEL_DIR" in os.environ and os.environ.get(INDEX, "0") == "0":
         termination_message.write(Path(os.environ["MODEL_DIR"]), lineage.run())
 

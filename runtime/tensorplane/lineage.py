@@ -58,7 +58,7 @@ _noted: dict[str, Any] = {}
 
 
 def note(**facts: Any) -> None:
-    """Note facts of this process' training: `steps`, `checkpoint` (a step), `metrics` or `dataset`; the last counts."""
+    """Notes facts of this process' training: `steps`, `checkpoint` (a step), `metrics`, `dataset`; the last counts."""
     _noted.update(facts)
 
 

@@ -31,12 +31,12 @@ _WINDOW = 20
 
 
 def say(**facts: object) -> None:
-    """Print one line of `name=value` words."""
+    """Prints one line of `name=value` words."""
     print("tensorplane:", *(f"{name}={_word(str(value))}" for name, value in facts.items()), flush=True)
 
 
 def warn(line: str, *, everywhere: bool = False) -> None:
-    """Print a line to standard error: `key: problem; remedy`. The chief does: all workers would say the same.
+    """Prints a line to standard error: `key: problem; remedy`. The chief does: all workers would say the same.
 
     `everywhere`: on each worker that calls it.
     """

@@ -15,7 +15,7 @@ from tensorplane.input_wait import timed
 from tensorplane.log import say as say  # programs of deployed runs import it from here
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.stop import StopRequest, leave
+from tensorplane.stop import StopRequest, exit_when_saved
 from tensorplane.watchdog import watched
 
 
@@ -41,7 +41,7 @@ class Loop:
         self._advance = tf.function(self._steps)
 
     def run(self, batches: Any, schedule: Schedule, checkpoints: Checkpointer, stop: StopRequest) -> None:
-        """Train, and return after the last step with its checkpoint saved. On SIGTERM: save, then SystemExit."""
+        """Trains, and returns after the last step with its checkpoint saved. On SIGTERM: saves, then SystemExit."""
         if self._place.servers:
             from tensorplane.parameter_server import training
 
@@ -59,7 +59,7 @@ class Loop:
                     if not stop.came:
                         raise
                     # The stop request ended the data within these steps, so the last save is the result.
-                    leave(step, checkpoints.flush, is_chief=self._place.is_chief)
+                    exit_when_saved(step, checkpoints.flush, is_chief=self._place.is_chief)
                 self._step.assign_add(count)
                 step += count
                 step_record.done(step)
@@ -67,7 +67,7 @@ class Loop:
                 if schedule.is_due(step, checkpoints) or asked or step == schedule.steps:
                     checkpoints.save(step)
                 if asked and step < schedule.steps:
-                    leave(step, checkpoints.flush, is_chief=self._place.is_chief)
+                    exit_when_saved(step, checkpoints.flush, is_chief=self._place.is_chief)
             checkpoints.flush()
         step_record.ended()
         _delete_later(iterators)
@@ -93,7 +93,7 @@ class Loop:
 
 
 def _delete_later(iterators: list[Any]) -> None:
-    """Delete iterators without waiting for their end, as long as the program has something else to do.
+    """Deletes iterators without waiting for their end, as long as the program has something else to do.
 
     TensorFlow can miss that a pipeline's tuner is cancelled. The deletion then lasts until the tuner next wakes: about
     as long as the iterator has existed, at most a minute. The program's end waits for this thread: one that is inside

@@ -44,7 +44,7 @@ class Gauge(_Metric):
     """A value that goes up and down."""
 
     def set(self, value: float) -> None:
-        """Replace the value."""
+        """Replaces the value."""
         self._value = float(value)
 
 
@@ -54,7 +54,7 @@ class Counter(_Metric):
     kind = "counter"
 
     def add(self, value: float) -> None:
-        """Add to the sum."""
+        """Adds to the sum."""
         with self._lock:
             self._value += value
 
@@ -69,14 +69,14 @@ class Summary(_Metric):
         self._count = 0
 
     def observe(self, total: float, count: int = 1) -> None:
-        """Add `count` values that amount to `total`."""
+        """Adds `count` values that amount to `total`."""
         with self._lock:
             self._value += total
             self._count += count
 
     @contextmanager
     def timed(self) -> Iterator[None]:
-        """Observe the duration of a block that succeeds, in seconds."""
+        """Observes the duration of a block that succeeds, in seconds."""
         began = time.monotonic()
         yield
         self.observe(time.monotonic() - began)
@@ -133,7 +133,7 @@ _servers: dict[int, _Server] = {}
 
 
 def serve(environment: Mapping[str, str] = os.environ, metrics: Sequence[_Metric] = TRAINING) -> int | None:
-    """Start the endpoint if the environment asks for one, once per process. Returns its port.
+    """Starts the endpoint if the environment asks for one, once per process. Returns its port.
 
     Training does not depend on it: if the port cannot be used, one line says so.
     """

@@ -16,7 +16,7 @@ from tensorplane.errors import TensorplaneError
 
 _SECONDS = 30.0
 """Time for one answer. A server that takes longer is asked again."""
-_SHOWN = 300
+_MOST_ERROR_CHARACTERS = 300
 """Characters of an error that are kept."""
 
 Result = dict[str, Any]
@@ -101,10 +101,10 @@ def _text(error: urllib.error.HTTPError) -> str:
     except (OSError, HTTPException):
         return error.reason
     try:
-        return str(json.loads(body)["error"])[:_SHOWN]
+        return str(json.loads(body)["error"])[:_MOST_ERROR_CHARACTERS]
     except (ValueError, KeyError, TypeError):
-        return body[:_SHOWN] or error.reason
+        return body[:_MOST_ERROR_CHARACTERS] or error.reason
 
 
 def _error(text: str) -> Result:
-    return {"error": text[:_SHOWN]}
+    return {"error": text[:_MOST_ERROR_CHARACTERS]}

@@ -35,7 +35,7 @@ RUN = Path("assets.extra") / "run"
 def add(
     write: Callable[[Path], object], base: Path, publisher: str, *, is_ours: Callable[[], bool] = lambda: True
 ) -> int:
-    """Add a version below `base`, filled by `write`, which gets the folder to create; its number.
+    """Adds a version below `base`, filled by `write`, which gets the folder to create; its number.
 
     If the publisher has already published the newest version, that number is returned. `is_ours`: whether the caller
     is still the one who publishes for it. Raises TakenOver once another is; nothing of the caller's appears then.
@@ -62,7 +62,7 @@ def add(
 
 
 def fence_former(base: Path, publisher: str, *, is_ours: Callable[[], bool], own: Path | None = None) -> None:
-    """Remove what former writers of this publisher have begun below `base`, so that none of it becomes a version.
+    """Removes what former writers of this publisher have begun below `base`, so that none of it becomes a version.
 
     Raises TakenOver unless the publisher is the caller's. `own`: the caller's gate.
     """
@@ -118,7 +118,7 @@ def _taken_over(base: Path, publisher: str) -> TakenOver:
 
 
 def _numbered(draft: Path, base: Path, version: int) -> int:
-    """Make the draft this version, or a later one if another run publishes at the same time."""
+    """Makes the draft this version, or a later one if another run publishes at the same time."""
     while True:
         try:
             # A rename never replaces a folder with content.

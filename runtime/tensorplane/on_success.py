@@ -26,7 +26,7 @@ COMMAND, PUBLISH = "--on-success", "--publish-to"
 """The launcher's options: a number of words that follow, and a folder."""
 VERSION_DIR = "MODEL_VERSION_DIR"
 """Variable of the command with the folder of the newest version in MODEL_DIR; not set without one."""
-MOST = 3
+MOST_TRIES = 3
 """How often it is tried. Training is not repeated because of it."""
 _OF_TRAINING = ("TF_CONFIG", "TENSORPLANE_STEPS", "TENSORPLANE_GPUS")
 """Variables that only the job's own command has."""
@@ -54,7 +54,7 @@ class OnSuccess:
         return found
 
     def publish(self, environment: Mapping[str, str] = os.environ) -> int:
-        """Publish the newest version in MODEL_DIR, and return its number in the other folder.
+        """Publishes the newest version in MODEL_DIR, and returns its number in the other folder.
 
         Raises NoVersion if there is none, and UsageError if it is another run's.
         """

@@ -16,7 +16,7 @@ import signal
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
-MOST = 3
+MOST_FAILURES = 3
 """The failure that ends the job. Two may be an accident."""
 _VARIES = re.compile(r"0x[0-9a-f]+|\d+")
 """Parts of a message that differ between two runs of the same failure: addresses, process ids, ports, times."""
@@ -79,7 +79,7 @@ class Failures:
         self._path = folder / f"failure-{pod}.json"
 
     def count(self, failure: Failure) -> int:
-        """Record the failure, and return how often it has come in a row.
+        """Records the failure, and returns how often it has come in a row.
 
         1 if the folder cannot be written: without a record, restarts decide.
         """
@@ -95,7 +95,7 @@ class Failures:
         return times
 
     def forget(self) -> None:
-        """Forget them, because the command has succeeded."""
+        """Forgets them, because the command has succeeded."""
         with contextlib.suppress(OSError):
             self._path.unlink()
 
@@ -107,7 +107,7 @@ class Failures:
         return found if isinstance(found, dict) else {}
 
 
-BEFORE, SOON = "before its first step", "within two minutes of its start"
+BEFORE_FIRST_STEP, SOON_AFTER_START = "before its first step", "within two minutes of its start"
 _CRASHES = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 """Signals with which the command's own machine code ends it."""
 # Errors of peers and storage that may be temporary: restarts are for them.

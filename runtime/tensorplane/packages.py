@@ -24,7 +24,7 @@ _LOCKED = ("--no-deps", "--require-hashes", "--only-binary", ":all:")
 
 
 def install(requirements: Path, folder: Path, *, patience: float = 0) -> int:
-    """Install the packages in a folder, unless it exists or another pod installs it within `patience` seconds.
+    """Installs the packages in a folder, unless it exists or another pod installs it within `patience` seconds.
 
     Returns pip's exit code, 0 if they are there.
     """

@@ -58,7 +58,7 @@ class Progress:
         return step == self._steps or step in self._rungs or self._pace.first or self._pace.seconds >= EVERY_SECONDS
 
     def report(self, step: int, *, waited_seconds: float = 0.0, examples_taken: float = 0.0, **scalars: float) -> None:
-        """Report all steps up to `step`, with the loss and other scalars of the last one.
+        """Reports all steps up to `step`, with the loss and other scalars of the last one.
 
         `waited_seconds`: time since the last report in which steps waited for input. `examples_taken`: of all workers
         since then, where `examples_per_step` does not say.
@@ -102,7 +102,7 @@ class Scalars:
         self._writer = tf.summary.create_file_writer(str(folder))
 
     def write(self, step: int, scalars: Mapping[str, float]) -> None:
-        """Write the scalars of one step."""
+        """Writes the scalars of one step."""
         with self._writer.as_default(step=step):
             for name, value in scalars.items():
                 tf.summary.write(name, tf.constant(value, tf.float32), metadata=_SCALAR)

@@ -137,7 +137,7 @@ def written(path: Path) -> int:
 
 
 def _without_core(process: int) -> None:
-    """Let a process end without a core dump, which would be as large as its memory."""
+    """Lets a process end without a core dump, which would be as large as its memory."""
     with contextlib.suppress(ImportError, AttributeError, OSError):
         import resource
 
@@ -168,7 +168,7 @@ class UnchangedLoss:
         return self._reports >= _LEAST_REPORTS and self._clock() - self._since >= self._seconds
 
     def end(self, step: int, loss: float) -> None:
-        """End the process with the stacks of its threads, for the launcher to see why."""
+        """Ends the process with the stacks of its threads, for the launcher to see why."""
         line = f"tensorplane: loss={loss:.6f} has not changed for {self._seconds:g} s; the pod ends"
         print(line, file=sys.stderr, flush=True)
         sys.stdout.flush()

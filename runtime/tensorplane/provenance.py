@@ -61,7 +61,7 @@ def _of_model(folder: Path, *, code: bool) -> dict[str, Any]:
 
 
 def main(root: Path) -> None:
-    """Answer one request."""
+    """Answers one request."""
     asked = json.loads(sys.stdin.readline())
     answers = [of(root / each["path"], each["reference"], code=each.get("code", False)) for each in asked]
     print(json.dumps(answers), flush=True)

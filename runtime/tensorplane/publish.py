@@ -27,7 +27,7 @@ def publish(
 def publish(
     model: Any, base: Path | None = None, *, run: str | None = None, metrics: Mapping[str, float] | None = None
 ) -> int | None:
-    """Publish a model as the next version below `base`. Returns its number, from 1; None in workers but the chief.
+    """Publishes a model as the next version below `base`. Returns its number, from 1; None in workers but the chief.
 
     `model`: a Keras model or a `tf.Module`, which only the chief writes, without the other workers; or a function that
     fills the folder that it gets, which only the chief may call. `base`: by default MODEL_DIR. `metrics`: for the
@@ -79,7 +79,7 @@ def _published(write: Callable[[Path], object], base: Path, run: str, metrics: M
 
 
 def _describe_content(draft: Path) -> None:
-    """Note digests of what the version contains, by which `tensorplane reproduce` compares it."""
+    """Notes digests of what the version contains, by which `tensorplane reproduce` compares it."""
     try:
         found = content.of(draft)
     except Exception as error:  # a trained model is published even if nobody can take it apart
@@ -93,7 +93,7 @@ class NoVersion(TensorplaneError, FileNotFoundError):
 
 
 def copy_newest(base: Path, target: Path, *, run: str | None) -> int:
-    """Publish the run's newest version below `base` below `target` too, with its lineage. Returns its number there.
+    """Publishes the run's newest version below `base` below `target` too, with its lineage. Returns its number there.
 
     `run` is the publisher. If it already published the newest version there, that version is returned. Raises
     NoVersion without a version, and UsageError if the newest one is another run's and the run has none.

@@ -32,7 +32,7 @@ from tensorplane.topic_id import TopicIds
 
 INPUT = "input"
 """Name of the stream in the variable STREAMS."""
-_AT_ONCE = 100
+_RECORDS_PER_CALL = 100
 _FETCHED_KIB = 16 * 1024
 """Records that the client reads ahead, in memory."""
 _PARTITIONS_SECONDS = 30.0
@@ -75,7 +75,7 @@ class Recorder:
         return permanent_errors_refused(root, what=f"{self._name}: a window of {self._topic} for {name}", dataset=name)
 
     def run(self) -> None:
-        """Record until the stop. Raises ReadingError, Refused or OSError."""
+        """Records until the stop. Raises ReadingError, Refused or OSError."""
         begun = False
         try:
             while not self._stop.is_set():
@@ -95,7 +95,7 @@ class Recorder:
         self._brokers, self._ids = Brokers(self._topic), TopicIds(self._topic, self._stream.client())
 
     def _record(self) -> bool:
-        """Record a window. Returns False if another recorder has committed meanwhile."""
+        """Records a window. Returns False if another recorder has committed meanwhile."""
         window = Window(self._limits)
         self._fill(window)
         return not window.is_over or self._commit(window)
@@ -112,13 +112,13 @@ class Recorder:
         self._add_partitions()
 
     def _fill(self, window: Window) -> None:
-        """Read until the window is over or the stop comes."""
+        """Reads until the window is over or the stop comes."""
         while not window.is_over and not self._stop.is_set():
             if self._partitions.is_due():
                 self._add_partitions()
             if not self._waiting:
                 wait = min(POLL_SECONDS, window.seconds_left)
-                self._waiting.extend(self._consumer.consume(min(_AT_ONCE, window.free_records), wait))
+                self._waiting.extend(self._consumer.consume(min(_RECORDS_PER_CALL, window.free_records), wait))
             while self._waiting and not window.is_over:
                 message = self._waiting.popleft()
                 if (end := kafka_consumer.end_of(message)) is not None:
@@ -131,7 +131,7 @@ class Recorder:
             self._report_now_and_then(window)
 
     def _commit(self, window: Window) -> bool:
-        """Commit a window. Returns False if another recorder has committed meanwhile, or the stop came first."""
+        """Commits a window. Returns False if another recorder has committed meanwhile, or the stop came first."""
         # A topic never gets a former id again, so what was read until now is of the topic that has the id now.
         if not self._answer(self._identify):
             return False
@@ -164,7 +164,7 @@ class Recorder:
         return True
 
     def _add_partitions(self) -> None:
-        """Read all partitions of the topic. Waits while the brokers do not answer; raises BrokersLost after a while."""
+        """Reads all partitions of the topic. Waits while brokers do not answer; raises BrokersLost after a while."""
         if starts := self._answer(self._starts):
             say(reads=",".join(f"{partition}:{offset}" for partition, offset in starts.items()))
             self._consumer.incremental_assign([TopicPartition(self._topic, *start) for start in starts.items()])
@@ -218,7 +218,7 @@ class Recorder:
         return max(wanted, first)
 
     def _pass(self, partition: int, end: int, window: Window) -> None:
-        """Note where a partition ends. What was read of it is in the window or in a commit. What comes after that up
+        """Notes where a partition ends. What was read of it is in the window or in a commit. What comes after that up
         to the end is for no reader, and the group's lag does not count it.
         """
         self._ends[partition] = end

@@ -38,7 +38,7 @@ class Window:
     _began: float | None = None
 
     def add(self, partition: int, offset: int, value: bytes | None) -> None:
-        """Add the next record of a partition."""
+        """Adds the next record of a partition."""
         if self._began is None:
             self._began = self.clock()
         self._values.setdefault(partition, []).append((offset, value))

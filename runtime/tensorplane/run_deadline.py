@@ -48,7 +48,7 @@ class RunDeadline:
         return f"totalDeadlineSeconds, {self.seconds:.0f}, have passed since the run's first start"
 
     def watch(self, end: Callable[[int], None]) -> threading.Event:
-        """Call `end` with SIGTERM at the deadline, and with SIGKILL after the grace period, unless the event is set."""
+        """Calls `end` with SIGTERM at the deadline and with SIGKILL after the grace period, unless the event is set."""
         done = threading.Event()
 
         def wait() -> None:

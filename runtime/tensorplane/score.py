@@ -55,7 +55,7 @@ class Progress:
     _look: Throttle = field(default_factory=Throttle)
 
     def add(self, batch: Sequence[Result]) -> None:
-        """Count a batch."""
+        """Counts a batch."""
         refused = sum("error" in result for result in batch)
         self.scored, self.refused = self.scored + len(batch), self.refused + refused
         metrics.SCORED.add(len(batch))
@@ -66,7 +66,7 @@ class Progress:
         return self._look.is_due()
 
     def report(self, lag: int | None) -> None:
-        """Publish the lag, and print one line if there is something new. `lag`: None if the brokers do not tell it."""
+        """Publishes the lag; prints one line if there is something new. `lag`: None if the brokers do not tell it."""
         if lag is not None:
             metrics.LAG.set(lag)
         if self.scored != self._said:
@@ -93,7 +93,7 @@ class Scorer:
         self._connect()
 
     def run(self) -> None:
-        """Score until the stop. Raises ReadingError."""
+        """Scores until the stop. Raises ReadingError."""
         try:
             while not self._stop.is_set():
                 try:
@@ -110,7 +110,7 @@ class Scorer:
             self._consumer.close()
 
     def _connect(self) -> None:
-        """Join the group. After a lost connection, records whose offsets are not committed are scored again."""
+        """Joins the group. After a lost connection, records whose offsets are not committed are scored again."""
         source, sink = self._streams
         self._next, self._ends = {}, {}
         self._topic_id, self._ids = None, TopicIds(self._topic, source.client())
@@ -155,7 +155,7 @@ class Scorer:
         self._progress.add(scored)
 
     def _pass(self) -> None:
-        """Commit the ends of partitions without new records, which are behind those that no reader gets."""
+        """Commits the ends of partitions without new records, which are behind those that no reader gets."""
         if passed := self._passed(self._next):
             self._commit(passed, self._ids.ask())
         self._ends.clear()
@@ -166,7 +166,7 @@ class Scorer:
         return {partition: end for partition, end in self._ends.items() if end > known.get(partition, end)}
 
     def _commit(self, after: Mapping[int, int], asked: Callable[[], str | None]) -> None:
-        """Commit offsets. `asked`: gives the topic's id, which was asked for after its records were read."""
+        """Commits offsets. `asked`: gives the topic's id, which was asked for after its records were read."""
         try:
             self._identify(asked())
         except KafkaException as error:
@@ -190,7 +190,7 @@ class Scorer:
             pause = min(2 * pause, most)
 
     def _write(self, messages: Sequence[Message], scored: Sequence[Result]) -> bool:
-        """Write the results. Returns whether the brokers have all of them; not so only if the stop came first."""
+        """Writes the results. Returns whether the brokers have all of them; not so only if the stop came first."""
         failed: list[KafkaError] = []
 
         def written(error: KafkaError | None, _: Message) -> None:
@@ -217,7 +217,7 @@ class Scorer:
         return True
 
     def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
-        """Start each partition at the group's offset; without one, at its first record."""
+        """Starts each partition at the group's offset; without one, at its first record."""
         while not self._stop.is_set():
             try:
                 # Before the offsets: they are of this topic, or of a later one, which the next commit refuses.

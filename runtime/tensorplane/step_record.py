@@ -14,13 +14,13 @@ CONNECTING = "connecting"
 EXPECTED, DONE, TRAINED, SAME_LOSS = "expected", "done", "trained", "same loss"
 """Beginnings of the record: before the first step of the process; with the last completed one, while it trains and
 after; with the one at which the process ends because its loss stays the same."""
-_WIDTH = 32
+_RECORD_BYTES = 32
 
 
 @contextlib.contextmanager
 def connecting() -> Iterator[None]:
-    """Record that in this block the process waits for other workers: TensorFlow holds the interpreter meanwhile, so the
-    process cannot answer a signal, and has nothing to save.
+    """Records that in this block the process waits for other workers: TensorFlow holds the interpreter meanwhile, so
+    the process cannot answer a signal, and has nothing to save.
     """
     _note(CONNECTING)
     try:
@@ -41,12 +41,12 @@ def number(record: str) -> int | None:
 
 
 def expected() -> None:
-    """Record that this process will report its first step."""
+    """Records that this process will report its first step."""
     _note(EXPECTED)
 
 
 def done(step: int | None = None) -> None:
-    """Record a completed step; from the first on, a restart may help after a failure.
+    """Records a completed step; from the first on, a restart may help after a failure.
 
     `step` is its number in the whole run: a failure that comes back at the same one is a poison step (`outcome.py`).
     """
@@ -54,26 +54,26 @@ def done(step: int | None = None) -> None:
 
 
 def goes_on() -> None:
-    """Record progress within a step, such as a batch of a validation (`progress_deadline.py`)."""
+    """Records progress within a step, such as a batch of a validation (`progress_deadline.py`)."""
     if path := os.environ.get(VARIABLE):
         os.utime(_file(path))
 
 
 def ended() -> None:
-    """Record that training has ended: what the program does then, such as a last evaluation, completes no step."""
+    """Records that training has ended: what the program does then, such as a last evaluation, completes no step."""
     if (path := os.environ.get(VARIABLE)) and (record := read(Path(path))).startswith(DONE):
         _note(record.replace(DONE, TRAINED, 1))
 
 
 def same_loss(step: int) -> None:
-    """Record that the process ends because its loss stays the same (`progress_deadline.py`)."""
+    """Records that the process ends because its loss stays the same (`progress_deadline.py`)."""
     _note(f"{SAME_LOSS} {step}")
 
 
 def _note(state: str) -> None:
-    """Overwrite the record in one write: it comes at each step, and a kill must not leave half of one."""
+    """Overwrites the record in one write: it comes at each step, and a kill must not leave half of one."""
     if path := os.environ.get(VARIABLE):
-        os.pwrite(_file(path), state.ljust(_WIDTH).encode(), 0)
+        os.pwrite(_file(path), state.ljust(_RECORD_BYTES).encode(), 0)
 
 
 @functools.cache

@@ -65,7 +65,7 @@ class _Sigterm:
         threading.Thread(target=self._wait, name="sigterm", daemon=True).start()
 
     def handle(self) -> None:
-        """Have SIGTERM wake the waiting thread, instead of TensorFlow's handler."""
+        """Makes SIGTERM wake the waiting thread, instead of TensorFlow's handler."""
         if self._wakeup is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, lambda number, frame: None)
 
@@ -91,8 +91,8 @@ _of_process = functools.cache(_Sigterm)
 os.register_at_fork(after_in_child=_of_process.cache_clear)
 
 
-def leave(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:
-    """End the process with 75, once `flush` has the save of `step` on disk. The chief says at which step."""
+def exit_when_saved(step: int, flush: Callable[[], object], *, is_chief: bool = True) -> NoReturn:
+    """Ends the process with 75, once `flush` has the save of `step` on disk. The chief says at which step."""
     flush()
     if is_chief:
         say(stopped=step)

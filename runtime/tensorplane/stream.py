@@ -125,11 +125,11 @@ class Position(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         self.offsets = tf.Variable(initial, trainable=False, aggregation=tf.VariableAggregation.SUM, name="offsets")
 
     def advance(self, moved: tf.Tensor) -> None:
-        """Count a batch as trained on. Call it in the training step, where every replica adds its part."""
+        """Counts a batch as trained on. Call it in the training step, where every replica adds its part."""
         self.offsets.assign_add(moved)
 
     def commit(self) -> None:
-        """Commit the position to Kafka, so that the group's lag is visible. Only after a save. Raises StreamError if
+        """Commits the position to Kafka, so that the group's lag is visible. Only after a save. Raises StreamError if
         the topic was recreated.
         """
         offsets = [
@@ -298,7 +298,7 @@ def _watermarks(consumer: Consumer, topic: Topic, partition: int) -> tuple[int, 
 
 
 def _answer(ask: Callable[[], T]) -> T:
-    """Retry while partitions and groups move to other brokers, as they do when a broker restarts."""
+    """Retries while partitions and groups move to other brokers, as they do when a broker restarts."""
     deadline = time.monotonic() + _RESTART_SECONDS
     waits = False
     while True:

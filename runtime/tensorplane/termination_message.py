@@ -13,15 +13,15 @@ from typing import Any
 from tensorplane import lineage
 from tensorplane.model_versions import newest
 
-MESSAGE = Path("/dev/termination-log")
+TERMINATION_LOG = Path("/dev/termination-log")
 """The file whose content Kubernetes keeps in the pod's status, up to 4 KiB."""
 _MOST_BYTES = 4000
 _FACTS = ("run", "code", "image", "data", "steps", "metrics")
 """The facts of the lineage that the message has; the version on the volume has all."""
 
 
-def write(base: Path, run: str | None, message: Path = MESSAGE) -> None:
-    """Write the newest version below `base` and its lineage, if `run` has published it."""
+def write(base: Path, run: str | None, message: Path = TERMINATION_LOG) -> None:
+    """Writes the newest version below `base` and its lineage, if `run` has published it."""
     facts = _facts(base, run)
     if not facts:
         return

@@ -30,7 +30,7 @@ class TopicIds:
         self._admin = AdminClient(self._client)
 
     def ask(self, seconds: float = _ANSWER_SECONDS) -> Callable[[], str | None]:
-        """Ask, and return what waits for the answer, at most so long: `now` at some moment in between."""
+        """Asks, and returns what waits for the answer, at most so long: `now` at some moment in between."""
         topics = TopicCollection([self._topic])
         asked = self._admin.describe_topics(topics, request_timeout=seconds)[self._topic]
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 
 def unpack(parts: Path, folder: Path) -> None:
-    """Unpack an archive into a folder. Raises tarfile.TarError if a part is missing."""
+    """Unpacks an archive into a folder. Raises tarfile.TarError if a part is missing."""
     # Kubernetes' own files in the folder begin with dots.
     archive = b"".join(part.read_bytes() for part in sorted(parts.glob("part-*")))
     with tarfile.open(fileobj=io.BytesIO(archive), errorlevel=2) as opened:
@@ -29,7 +29,7 @@ def unpack(parts: Path, folder: Path) -> None:
 
 
 def main(arguments: Sequence[str]) -> None:
-    """Unpack each archive into its folder."""
+    """Unpacks each archive into its folder."""
     for index in range(0, len(arguments), 2):
         unpack(Path(arguments[index]), Path(arguments[index + 1]))
 

@@ -53,12 +53,12 @@ class VolumeLog:
         return cls(_new(run.parent / FOLDER / run.name, f"{role}-{index}"))
 
     def write(self, chunk: bytes) -> None:
-        """Keep this, unless the volume is behind."""
+        """Keeps this, unless the volume is behind."""
         with contextlib.suppress(queue.Full):
             self._chunks.put_nowait(chunk)
 
     def close(self) -> None:
-        """Wait for the volume, for some seconds."""
+        """Waits for the volume, for some seconds."""
         with contextlib.suppress(queue.Full):
             self._chunks.put(None, timeout=_CLOSE_SECONDS)
         self._thread.join(_CLOSE_SECONDS)

@@ -31,7 +31,7 @@ def _end(*_: object, **__: object) -> None:
 def _prepare(place: str) -> None:
     when, _, name = place.partition(" ")
     if place == STAYS:
-        readiness._PATIENCE = math.inf
+        readiness._TIMEOUT_SECONDS = math.inf
         vars(starting)["api_is_ready"] = lambda at: False
     elif when == "after":
         module, function = _CALLS[name]

@@ -141,7 +141,7 @@ class Running:
 
         def look() -> Ended | None:
             job_set = self._kube.get(self.path(job)) or {}
-            if not (how := jobset_api.ended(job_set)):
+            if not (how := jobset_api.outcome(job_set)):
                 return None
             return Ended(how == "finished", job_set["status"].get("restarts", 0), self.logs(job))
 

@@ -61,8 +61,8 @@ def test_a_failed_job_says_why_and_runs_again_only_when_asked(
     ended = jobs.ended("broken")
     assert not ended.succeeded
     assert not ended.restarts, "the same error twice is enough"
-    first, *said = failures.first([*jobs.pods("broken").values()])
-    assert f"exit code {failures.EXIT_SAME}: " in first
+    first, *said = failures.first_failure([*jobs.pods("broken").values()])
+    assert f"exit code {failures.EXIT_NOT_RETRIED}: " in first
     assert said[-1].strip() == "ValueError: boom"
     unpulled = eventually(lambda: failures.cannot_start([*jobs.pods("unknown").values()]))
     assert ": image nowhere.invalid/nothing:1 cannot be pulled: " in unpulled

@@ -132,7 +132,7 @@ def _delete(url: str, path: str, token: str) -> None:
 
 def _ended(access: Access) -> list[str]:
     found = [one for one in access.job_sets() if one["metadata"]["name"].startswith("desk-")]
-    return [jobset_api.ended(one) for one in found]
+    return [jobset_api.outcome(one) for one in found]
 
 
 def _held(kube: Kube) -> list[str]:

@@ -59,7 +59,7 @@ def _run(deployed: Deployed, name: str, image: str, command: list[str]) -> str:
         return deployed.kube.items(pods, labelSelector=selector)
 
     def ended() -> str:
-        return jobset_api.ended(deployed.kube.get(jobset_api.path(manifest.job_set)) or {})
+        return jobset_api.outcome(deployed.kube.get(jobset_api.path(manifest.job_set)) or {})
 
     try:
         for each in manifest.objects:

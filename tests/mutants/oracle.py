@@ -131,7 +131,7 @@ def _against_sdk(made: Rendered) -> Iterator[str]:
         package = each.type.partition(":")[0]
         if package in _CLOUDS:
             kind = Sdk(package).resource(each.type)
-            for wrong in sdk_check.inputs(_counted(each.inputs), kind.arguments, kind.name):
+            for wrong in sdk_check.check_inputs(_counted(each.inputs), kind.arguments, kind.name):
                 if wrong.certain:
                     yield f"{each.type} {each.name} {wrong.rendered_path}: {wrong.reason}"
 

@@ -42,7 +42,7 @@ class Run:
 
     def ended(self) -> str:
         """How it has ended: finished or failed; empty before."""
-        return jobset_api.ended(self.job_set())
+        return jobset_api.outcome(self.job_set())
 
     def delete(self) -> None:
         """Deletes the JobSet; what it wrote stays."""

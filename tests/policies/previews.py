@@ -17,7 +17,7 @@ from driver.update.policy_pack import PACK
 from tests.policies.preview_provider import Servicer
 from tests.recorded import stacks
 from tests.support.rendering import settings_of
-from toolchain.pulumi_environment import SHOWN
+from toolchain.pulumi_environment import INPUTS_AS_OUTPUTS
 
 _RECORDING_PACK = "tests/policies/recording_pack"
 _UP_TO_THE_USER = {rule: {"maxGpus": 10**6} for rule in ("gpu-quota", "fleet-gpus")} | {
@@ -36,7 +36,9 @@ class Judged:
     """The resources that the engine sent to be judged; empty if it sent none."""
 
 
-def judged(root: Path, settings: Path, config: Mapping[str, Any], *, variables: Mapping[str, str] = SHOWN) -> Judged:
+def judged(
+    root: Path, settings: Path, config: Mapping[str, Any], *, variables: Mapping[str, str] = INPUTS_AS_OUTPUTS
+) -> Judged:
     """A preview of an empty stack with these settings, under a configuration of the pack, in the empty folder `root`.
 
     The stack is `dev`, or one on the platform of `dev`.

@@ -42,7 +42,9 @@ def arguments(token: str) -> type:
 
 def wrong(token: str, inputs: Mapping[str, Any]) -> list[str]:
     """What the cloud's model says, as `place: reason`."""
-    return [f"{each.rendered_path}: {each.reason}" for each in check.inputs(token, inputs, arguments(token)).problems]
+    return [
+        f"{each.rendered_path}: {each.reason}" for each in check.check_inputs(token, inputs, arguments(token)).problems
+    ]
 
 
 def pairs(token: str, inputs: Mapping[str, Any]) -> Iterator[Pair]:

@@ -20,7 +20,7 @@ LIFECYCLE, ROLE = "aws:s3/bucketLifecycleConfiguration:BucketLifecycleConfigurat
 def wrong(token: str, **inputs: Any) -> list[str]:
     """What is wrong with inputs, as `place: reason`."""
     found = Sdk(token.partition(":")[0]).resource(token)
-    return [f"{each.rendered_path}: {each.reason}" for each in check.inputs(inputs, found.arguments, found.name)]
+    return [f"{each.rendered_path}: {each.reason}" for each in check.check_inputs(inputs, found.arguments, found.name)]
 
 
 GIVEN = {"clusterName": "c", "addonName": "a"}
@@ -89,7 +89,9 @@ def test_a_token_that_the_sdk_does_not_have_is_a_fault() -> None:
 
 def test_a_providers_own_settings_are_checked_by_name() -> None:
     """Their values come as JSON in strings."""
-    found = check.names({"regoin": "r", "defaultTags": '{"tags": {}}'}, Sdk("aws").provider, "the provider of aws")
+    found = check.check_names(
+        {"regoin": "r", "defaultTags": '{"tags": {}}'}, Sdk("aws").provider, "the provider of aws"
+    )
     assert [f"{each.rendered_path}: {each.reason}" for each in found] == [
         "regoin: the provider of aws has no such property (did you mean region?)"
     ]

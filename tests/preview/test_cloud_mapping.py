@@ -48,7 +48,7 @@ def _coverage() -> Mapping[str, Coverage]:
     found: dict[str, Coverage] = {}
     for stack in STACKS:
         for token, inputs in asked(stack):
-            one = check.inputs(token, inputs, arguments(token)).coverage
+            one = check.check_inputs(token, inputs, arguments(token)).coverage
             found[token] = found[token].and_of(one) if token in found else one
     return dict(sorted(found.items()))
 

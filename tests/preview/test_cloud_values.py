@@ -139,13 +139,13 @@ def test_a_wrong_value_is_named_with_the_nearest_valid_one(token: str, inputs: d
 def test_what_the_model_does_not_refuse_passes(token: str, inputs: dict[str, Any]) -> None:
     from plugins.cloud_models import check
 
-    assert check.inputs(token, inputs, dict).problems == []
+    assert check.check_inputs(token, inputs, dict).problems == []
 
 
 def test_an_instance_type_that_is_younger_than_the_model_is_a_warning() -> None:
     from plugins.cloud_models import check
 
-    (found,) = check.inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).problems
+    (found,) = check.check_inputs(TEMPLATE, {"instanceType": "m99.large"}, dict).problems
     assert not found.certain
 
 

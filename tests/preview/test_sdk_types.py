@@ -20,7 +20,7 @@ _ANYTHING = frozenset({"template"})
 
 def _wrong(kind: str, inputs: Mapping[str, Any]) -> list[check.InputProblem]:
     found = Sdk(kind.partition(":")[0]).resource(kind)
-    return check.inputs(inputs, found.arguments, found.name)
+    return check.check_inputs(inputs, found.arguments, found.name)
 
 
 def test_all_clouds_are_among_them() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from agents.quota_return.state import REASON
+from agents.quota_return.state import RETURN_REASON
 from cli.commands.why import command as why
 from components.base.labels import ACCELERATOR, FLAVOR, NO_ACCELERATOR
 from components.queues.quota_return import ACCOUNT
@@ -38,7 +38,7 @@ def _returned(jobs: Jobs, name: str) -> str:
     """Why a job has returned its quota; nothing where it holds it."""
     if name not in jobs.seen() or jobs.holds_quota(name):
         return ""
-    return str(_annotations(jobs, name).get(REASON, ""))
+    return str(_annotations(jobs, name).get(RETURN_REASON, ""))
 
 
 def _annotations(jobs: Jobs, name: str) -> Object:
@@ -58,7 +58,7 @@ def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_t
     with limited(jobs, "none", count_pods="2"):
         jobs.admitted("refused", "research", _ALL, namespace=TEAM)
         jobs.admitted("next", "research", _ALL, namespace="speech")
-        reason = str(_annotations(jobs, "refused")[REASON])
+        reason = str(_annotations(jobs, "refused")[RETURN_REASON])
         assert reason.startswith("its pods are refused: exceeded quota: none")
         told = why.ask(jobs.kube, jobs.stack, f"{TEAM}/refused", {})
         assert "exceeded quota: none" in f"{told.verdict} {told.lines}"
@@ -67,7 +67,7 @@ def test_a_job_whose_pods_are_refused_lets_others_start_and_runs_once_they_are_t
         assert jobs.holds_quota("pulls")
     jobs.delete("next", "speech")
     eventually(lambda: jobs.running()["refused"] == 4)
-    eventually(lambda: REASON not in _annotations(jobs, "refused"))
+    eventually(lambda: RETURN_REASON not in _annotations(jobs, "refused"))
 
 
 @pytest.fixture

@@ -32,7 +32,7 @@ def recorded(queues: Jobs, fleet: Simulated) -> Iterator[Jobs]:
 
 def _record(jobs: Jobs) -> UsageState:
     path = f"/api/v1/namespaces/{jobs.stack}/configmaps/{PREFIX}{TEAM}"
-    return UsageState.read((jobs.kube.get(path) or {}).get("data") or {})
+    return UsageState.from_data((jobs.kube.get(path) or {}).get("data") or {})
 
 
 def _gpu_seconds(jobs: Jobs) -> float:

@@ -33,10 +33,12 @@ def _runs(folder: Path) -> int:
 @pytest.mark.parametrize(
     ("program", "code", "runs", "last"),
     [
-        pytest.param("def broken(:\n", launch.EXIT_SAME, 0, "SyntaxError", id="no Python"),
-        pytest.param(_FAILS, launch.EXIT_SAME, 2, "ValueError: boom", id="the same error twice"),
-        pytest.param("import nothing_like_it", launch.EXIT_SAME, 2, "ModuleNotFoundError", id="no such module"),
-        pytest.param("import sys; sys.exit('no data')", launch.EXIT_SAME, 2, "no data", id="the same words twice"),
+        pytest.param("def broken(:\n", launch.EXIT_NOT_RETRIED, 0, "SyntaxError", id="no Python"),
+        pytest.param(_FAILS, launch.EXIT_NOT_RETRIED, 2, "ValueError: boom", id="the same error twice"),
+        pytest.param("import nothing_like_it", launch.EXIT_NOT_RETRIED, 2, "ModuleNotFoundError", id="no such module"),
+        pytest.param(
+            "import sys; sys.exit('no data')", launch.EXIT_NOT_RETRIED, 2, "no data", id="the same words twice"
+        ),
         pytest.param("raise ValueError(len(here.read_text()))", 1, 2, "ValueError: 2", id="two different errors"),
         pytest.param("if len(here.read_text()) < 2: raise ValueError('once')", 0, 2, "", id="a second try that works"),
         pytest.param(
@@ -50,7 +52,9 @@ def _runs(folder: Path) -> int:
         pytest.param("raise OSError(5, 'Input/output error')", 1, 1, "", id="of storage"),
         # Of TensorFlow's errors, which have several lines, the last one may say nothing.
         pytest.param("raise RuntimeError('ABORTED: a peer\\nRestart it.')", 1, 1, "Restart it.", id="of a peer, long"),
-        pytest.param("raise ValueError('boom\\nin it')", launch.EXIT_SAME, 2, "in it", id="the same lines twice"),
+        pytest.param(
+            "raise ValueError('boom\\nin it')", launch.EXIT_NOT_RETRIED, 2, "in it", id="the same lines twice"
+        ),
         pytest.param("import sys; sys.exit(75)", 75, 1, "", id="a request to stop"),
         pytest.param("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", 137, 1, "", id="a kill"),
         pytest.param("import os; os._exit(3)", 3, 1, "", id="without words"),
@@ -67,14 +71,14 @@ def test_the_same_early_failure_twice_ends_a_job_and_all_else_ends_as_ever(
 
 def test_a_script_that_is_missing_ends_it(tmp_path: Path) -> None:
     done = run(argv(tmp_path, sys.executable, str(tmp_path / "nothing.py")))
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     assert "can't open file" in done.stderr.splitlines()[-1]
 
 
 @pytest.mark.parametrize("program", ["pyton", "/etc/passwd"])
 def test_a_command_that_cannot_be_started_ends_it(program: str) -> None:
     done = run(by_path(program, "train.py"))
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"tensorplane: command: {program} cannot be started in this image (")
     assert line.endswith("; correct command or image")
@@ -90,14 +94,14 @@ def test_a_command_that_cannot_be_started_ends_it(program: str) -> None:
 )
 def test_the_launcher_says_of_steps_only_what_it_knows(tmp_path: Path, begins: str, when: str) -> None:
     done = launched(tmp_path, f"{begins}{_FAILS}")
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     assert (
         f"tensorplane: exit code 1 {when}; running it again, in case the error was temporary"
         in done.stderr.splitlines()
     )
 
 
-@pytest.mark.parametrize(("begins", "code"), [("step_record.expected(); ", launch.EXIT_SAME), ("", 1)])
+@pytest.mark.parametrize(("begins", "code"), [("step_record.expected(); ", launch.EXIT_NOT_RETRIED), ("", 1)])
 def test_with_the_library_a_slow_start_is_still_before_the_first_step(tmp_path: Path, begins: str, code: int) -> None:
     (tmp_path / "train.py").write_text(f"{_NOTES_STEPS}{begins}{_FAILS}")
     arguments = argv(tmp_path, sys.executable, str(tmp_path / "train.py"), unknown_seconds=0)
@@ -135,7 +139,7 @@ def test_all_that_the_command_says_comes_through(tmp_path: Path) -> None:
 
 
 def test_the_jobs_policy_knows_the_code() -> None:
-    assert launch.EXIT_SAME == job_set.EXIT_SAME
+    assert launch.EXIT_NOT_RETRIED == job_set.EXIT_NOT_RETRIED
     assert stop.EXIT_SAVED == job_set.EXIT_SAVED
 
 
@@ -180,7 +184,7 @@ def test_without_the_gpus_that_the_pod_asked_for_the_command_does_not_begin(tmp_
         "config = Named(list_physical_devices=lambda kind: [])\n"
     )
     done = launched(tmp_path, _COUNTS, **(_GPUS if real else _stand_in(tmp_path, sees_none)))
-    assert (done.returncode, _runs(tmp_path)) == (launch.EXIT_SAME, 0)
+    assert (done.returncode, _runs(tmp_path)) == (launch.EXIT_NOT_RETRIED, 0)
     assert re.fullmatch(
         r"tensorplane: image: the pod has 2 GPUs and TensorFlow [0-9.]+ sees none; "
         r"use an image with NVIDIA's libraries \(docs/training-pods.md\)",

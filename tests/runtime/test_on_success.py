@@ -94,7 +94,7 @@ def test_a_finished_run_only_repeats_what_changed(job: Job) -> None:
 def test_three_failures_end_the_job_and_a_correction_does_not_train_again(job: Job) -> None:
     fails = job.arguments(job.counts + "raise SystemExit('no server')")
     done = job.run(fails, **job.checkpoints)
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     last = "tensorplane: the command has succeeded, but onSuccess failed 3 times: exit code 1: no server"
     assert done.stderr.splitlines()[-1] == last, "what Kubernetes keeps of the log ends with the reason"
     assert (job.count("trained"), job.count("done")) == (1, 3)
@@ -112,7 +112,7 @@ def test_a_command_that_does_not_exist_is_named(job: Job) -> None:
     arguments = job.arguments("pass")
     arguments[arguments.index("--on-success") + 2] = "no-such-program"
     done = job.run(arguments)
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     assert "FileNotFoundError" in done.stderr.splitlines()[-1]
     assert "no-such-program" in done.stderr.splitlines()[-1]
 
@@ -131,7 +131,7 @@ def test_it_publishes_the_version_with_its_lineage_to_another_folder(job: Job) -
 def test_a_version_that_the_command_rejects_is_not_published(job: Job) -> None:
     rejects = "raise SystemExit('accuracy 0.31 is below 0.95')"
     done = job.run(job.arguments(rejects, publishes=True), **job.checkpoints)
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     assert "accuracy 0.31 is below 0.95" in done.stderr.splitlines()[-1]
     assert not job.served.exists()
 
@@ -139,7 +139,7 @@ def test_a_version_that_the_command_rejects_is_not_published(job: Job) -> None:
 def test_without_a_version_nothing_is_published(job: Job) -> None:
     (job.folder / "train.py").write_text("pass")
     done = job.run(job.arguments(publishes=True))
-    assert done.returncode == launch.EXIT_SAME
+    assert done.returncode == launch.EXIT_NOT_RETRIED
     assert done.stderr.splitlines()[-1].endswith(f"FileNotFoundError: {job.models} has no version of the model")
 
 

@@ -322,7 +322,7 @@ def test_poison_step_ends_the_job_the_third_time(servers: Servers, tmp_path: Pat
         codes.append(done.returncode)
         record = next((tmp_path / "run").glob("failure-*.json"), None)
         stories.append(f"{done.stderr}\n{record and record.read_text()}")
-    assert codes == [1, 1, launch.EXIT_SAME], "\n".join(stories)
+    assert codes == [1, 1, launch.EXIT_NOT_RETRIED], "\n".join(stories)
     last = done.stderr.splitlines()[-1]
     assert last.startswith("tensorplane: after step 100 it failed 3 times in a row with the same last line;"), last
     assert reason in done.stderr

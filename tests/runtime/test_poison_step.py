@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tensorplane import launch
-from tensorplane.outcome import MOST, Failure, Failures
+from tensorplane.outcome import MOST_FAILURES, Failure, Failures
 from tests.runtime.launcher import WRITES, of_run
 from tests.runtime.launching import LIBRARY
 
@@ -24,7 +24,7 @@ def _start(folder: Path, step: int, failure: str) -> subprocess.CompletedProcess
 def test_third_time_in_a_row_ends_the_job_with_the_reason(tmp_path: Path) -> None:
     codes = [_start(tmp_path, 120, _BOOM).returncode for _ in range(2)]
     last = _start(tmp_path, 120, _BOOM)
-    assert [*codes, last.returncode] == [1, 1, launch.EXIT_SAME]
+    assert [*codes, last.returncode] == [1, 1, launch.EXIT_NOT_RETRIED]
     reason = last.stderr.splitlines()[-1]
     assert reason.startswith(
         "tensorplane: after step 120 it failed 3 times in a row with the same last line; restarts would not help: "
@@ -43,7 +43,7 @@ def test_what_tensorflow_logs_after_the_traceback_is_not_the_reason(tmp_path: Pa
         "W0000 00:00:1732635601.123456    1234 init.cc:33] something else\n",
     ]
     ended = [starts(each) for each in logged]
-    assert [each.returncode for each in ended] == [1, 1, launch.EXIT_SAME]
+    assert [each.returncode for each in ended] == [1, 1, launch.EXIT_NOT_RETRIED]
     assert "restarts would not help: ValueError: bad example" in ended[-1].stderr.splitlines()[-1]
 
 
@@ -81,12 +81,12 @@ def test_a_success_is_one_that_comes_in_between(tmp_path: Path) -> None:
     ],
 )
 def test_faults_of_peers_and_nodes_are_never_the_steps(tmp_path: Path, failure: str, code: int) -> None:
-    assert [_start(tmp_path, 120, failure).returncode for _ in range(MOST)] == [code] * MOST
+    assert [_start(tmp_path, 120, failure).returncode for _ in range(MOST_FAILURES)] == [code] * MOST_FAILURES
 
 
 def test_crash_of_machine_code_counts(tmp_path: Path) -> None:
     crash = "print('corrupted', file=sys.stderr, flush=True); __import__('os').abort()"
-    assert [_start(tmp_path, 7, crash).returncode for _ in range(3)] == [134, 134, launch.EXIT_SAME]
+    assert [_start(tmp_path, 7, crash).returncode for _ in range(3)] == [134, 134, launch.EXIT_NOT_RETRIED]
 
 
 def test_folder_that_cannot_be_written_leaves_failures_to_restarts(tmp_path: Path) -> None:

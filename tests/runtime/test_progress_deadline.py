@@ -50,7 +50,7 @@ def test_a_process_that_does_not_answer_is_killed_and_counts_as_the_same(tmp_pat
     (tmp_path / "train.py").write_text(f"{_STEPS}step_record.done(1200)\nos.kill(os.getpid(), signal.SIGSTOP)\n")
     command = argv(tmp_path, sys.executable, str(tmp_path / "train.py"), answer_seconds=0.1)
     starts = [run(command, **WRITES, **_DEADLINE, **{RUN: str(tmp_path / "digits-1")}) for _ in range(3)]
-    assert [each.returncode for each in starts] == [EXIT_STALLED, EXIT_STALLED, launch.EXIT_SAME]
+    assert [each.returncode for each in starts] == [EXIT_STALLED, EXIT_STALLED, launch.EXIT_NOT_RETRIED]
     assert starts[0].stderr.splitlines()[-1] == f"{_REASON}; it was killed, because it did not answer SIGABRT"
     reason = "restarts would not help: no step for 0.5 s"
     same = f"after step 1200 it failed 3 times in a row with the same last line; {reason}"

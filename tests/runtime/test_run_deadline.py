@@ -47,11 +47,11 @@ def test_it_saves_at_the_deadline_and_does_not_start_again(tmp_path: Path) -> No
         ended = _run(folder, _SAVES, seconds)
         if ended.stdout:
             break  # else this machine starts no Python in that time
-    assert (ended.returncode, ended.stdout) == (launch.EXIT_SAME, "began\n")
+    assert (ended.returncode, ended.stdout) == (launch.EXIT_NOT_RETRIED, "began\n")
     assert ended.stderr.splitlines()[-1] == _reason(seconds)
     assert (folder / "digits-1" / "saved").exists()
     again = _run(folder, _SAVES, seconds)
-    assert (again.returncode, again.stdout, again.stderr) == (launch.EXIT_SAME, "", f"{_reason(seconds)}\n")
+    assert (again.returncode, again.stdout, again.stderr) == (launch.EXIT_NOT_RETRIED, "", f"{_reason(seconds)}\n")
 
 
 def test_sigkill_follows_after_the_grace_period_unless_the_command_has_ended() -> None:
@@ -65,7 +65,7 @@ def test_sigkill_follows_after_the_grace_period_unless_the_command_has_ended() -
 @pytest.mark.nightly("waits for its deadline; the test above in the launcher")
 def test_a_command_that_does_not_stop_is_killed_after_the_grace_period(tmp_path: Path) -> None:
     ended = _run(tmp_path, _HANGS, 3, grace=0.1)
-    assert (ended.returncode, ended.stderr) == (launch.EXIT_SAME, f"{_reason(3)}\n")
+    assert (ended.returncode, ended.stderr) == (launch.EXIT_NOT_RETRIED, f"{_reason(3)}\n")
 
 
 def test_it_counts_from_the_first_start_of_the_run(tmp_path: Path) -> None:
@@ -77,7 +77,7 @@ def test_it_counts_from_the_first_start_of_the_run(tmp_path: Path) -> None:
     assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == 90
     assert json.loads(record.read_text())["began"] == began
     record.write_text(json.dumps({**json.loads(record.read_text()), "began": began - 2000}))
-    assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == launch.EXIT_SAME
+    assert _run(tmp_path, "raise SystemExit(90)", 1000).returncode == launch.EXIT_NOT_RETRIED
     assert _run(tmp_path, "raise SystemExit(90)", 3000).returncode == 90, "a raised deadline continues the run"
 
 

@@ -25,7 +25,7 @@ def volume(tmp_path: Path) -> Volume:
 def test_more_parts_than_one_run_can_have_are_refused_with_a_batch_that_fits(
     volume: Volume, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(plan, "MOST", 2)
+    monkeypatch.setattr(plan, "MOST_ITEMS", 2)
     version = volume.put(a="1", b="2", c="3")
     with pytest.raises(Refused, match=r"^upper: 3 parts, more than 2; set inputs.texts.split to \{batch: 4\}$"):
         volume.run(volume.stage(), version)
@@ -43,7 +43,7 @@ def test_the_batches_of_the_remedy_are_few_enough_for_all_files(
     """Also where some parts have results, which those of another split lack, and where parts have several files."""
     stage = _split(volume.stage(), **split)
     volume.run(stage, _many(volume, *(f"0{number}/{name}" for number in range(4) for name in "abc")), work=_nothing)
-    monkeypatch.setattr(plan, "MOST", 10)
+    monkeypatch.setattr(plan, "MOST_ITEMS", 10)
     many = _many(volume, *(f"{number:02}/{name}" for number in range(40) for name in "abc"))
     with pytest.raises(Refused, match=r"; set inputs\.texts\.split to \{batch: \d+\}$") as refused:
         plan.plan(stage, "r", {"texts": many})
@@ -57,7 +57,7 @@ def test_the_batches_of_the_remedy_are_few_enough_for_all_files(
 def test_the_batches_of_the_remedy_are_few_enough_for_all_combinations(
     volume: Volume, monkeypatch: pytest.MonkeyPatch, more: Iterable[str], remedy: str
 ) -> None:
-    monkeypatch.setattr(plan, "MOST", 10)
+    monkeypatch.setattr(plan, "MOST_ITEMS", 10)
     source = volume.stage().inputs[0]
     stage = volume.stage(inputs=(source, replace(source, name="more")), join="cross")
     versions = {"more": _many(volume, *more), "texts": _many(volume, *map(str, range(20)))}
@@ -86,7 +86,7 @@ def _batch_of(refused: pytest.ExceptionInfo[Refused]) -> int:
 def test_too_many_joined_parts_have_a_remedy_that_join_name_accepts(
     volume: Volume, monkeypatch: pytest.MonkeyPatch, cache: bool, more: str
 ) -> None:
-    monkeypatch.setattr(plan, "MOST", 2)
+    monkeypatch.setattr(plan, "MOST_ITEMS", 2)
     source = volume.stage().inputs[0]
     stage = volume.stage(inputs=(source, replace(source, name="more")), join="name", cache=cache)
     version = _many(volume, "a", "b", "c")

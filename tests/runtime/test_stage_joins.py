@@ -169,7 +169,7 @@ def test_parts_with_one_partner_each_are_as_many_as_the_inputs_have(
 ) -> None:
     joined = Joined(tmp_path, photos=None, labels=None)
     joined.put(photos=["a.jpg", "b.jpg"], labels=["a.json", "b.json"])
-    monkeypatch.setattr(joins, "MOST", 1)
+    monkeypatch.setattr(joins, "MOST_COMBINATIONS", 1)
     assert len(joined.plan()) == 2
 
 

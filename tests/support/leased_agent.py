@@ -1,5 +1,5 @@
 """An agent with a Lease that lasts two seconds, which acts once for each line of its input, and watches while it waits:
-`ADDRESS ACCOUNT POD LONGEST_RECONCILE`. The line `hang` is a reconcile without an end; after `read`, the reconcile
+`ADDRESS ACCOUNT POD RECONCILE_TIMEOUT`. The line `hang` is a reconcile without an end; after `read`, the reconcile
 reads, and acts at the next line."""
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from tests.support import plain_http
 NAMESPACE, NAME = "team", "agent.usage"
 
 
-def main(address: str, account: str, pod: str, longest_reconcile: str) -> None:
+def main(address: str, account: str, pod: str, reconcile_timeout: str) -> None:
     ssl.create_default_context = lambda cafile: None  # type: ignore[assignment, misc]
     http.client.HTTPSConnection = plain_http.connection  # type: ignore[assignment, misc]
     lease.DURATION_SECONDS, lease.DEADLINE_SECONDS = 2, 1.2
     server = ApiServer(address, Path(account))
     leader = ElectedLeader(
         Lease(server, NAMESPACE, NAME, pod),
-        Timing(renew_period=0.1, retry_period=0.05, longest_reconcile=float(longest_reconcile)),
+        Timing(renew_period=0.1, retry_period=0.05, reconcile_timeout=float(reconcile_timeout)),
         watch=lambda: server.send("GET", f"watched/{pod}"),
     )
     leader.begin()

@@ -82,10 +82,10 @@ class World:
     # What the controller asks of the cluster.
 
     def read_state(self) -> RolloutState:
-        return RolloutState.read(self._text)
+        return RolloutState.from_json(self._text)
 
     def write_state(self, state: RolloutState) -> None:
-        self._write(lambda: setattr(self, "_text", state.text()))
+        self._write(lambda: setattr(self, "_text", state.to_json()))
 
     def get_track(self, *, canary: bool) -> Track:
         return Track(self.replicas[canary], self.config[canary])

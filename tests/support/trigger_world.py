@@ -95,14 +95,14 @@ class World:
     def read_state(self) -> TriggerState:
         """The state."""
         self._read = self._version
-        return TriggerState.read(self.text)
+        return TriggerState.from_json(self.text)
 
     def write_state(self, state: TriggerState) -> None:
         """Write the state, unless another controller has written it since."""
         self._may_die()
         if self._read != self._version:
             raise OSError("HTTP 409")
-        self.text, self._version = state.text(), self._version + 1
+        self.text, self._version = state.to_json(), self._version + 1
         self._read = self._version
         self._may_die()
 

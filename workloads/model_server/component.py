@@ -95,7 +95,7 @@ class ModelServer(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = _props(args, image)
         super().__init__(registered.MODEL_SERVER, name, dict(props), opts)
-        serving = Serving(Owner(self, name, platform.namespace, manifests.PART), args, platform)
+        serving = Serving(Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE), args, platform)
         allow_connections(serving)
         pods = Pods.of(serving, image)
         deployment = pods.stable()

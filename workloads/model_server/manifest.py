@@ -21,7 +21,7 @@ GRACE_SECONDS = 30
 """Seconds for a server that gets SIGTERM to answer the requests that it has accepted, before SIGKILL."""
 GRPC_PORT = 8500
 REST_PORT = 8501
-MODELS_FILE, OPTIONS = "/etc/tensorplane/models", "/etc/tensorplane/options"
+MODELS_FOLDER, OPTIONS_FOLDER = "/etc/tensorplane/models", "/etc/tensorplane/options"
 """Folders of the model config file, which the server reads again when it changes, and of files that it reads once."""
 _ROOT = "/models"
 """Each volume is mounted in a folder of it with the volume's name."""
@@ -29,16 +29,16 @@ _RELOAD_SECONDS = 1
 _PROBE_SECONDS = 5
 _START_SECONDS = 30 * 24 * 3600
 """TensorFlow Serving answers nothing, and its health service neither, until each model has a first version."""
-_HANGING_SECONDS = 60
+_LIVENESS_SECONDS = 60
 """A server that does not answer for so long is restarted."""
 _DRAIN_SECONDS = 10
 """Seconds until a stopping pod gets SIGTERM, at which TensorFlow Serving ends at once: by then, no client connects to
 the pod any more, and the requests that it has accepted are answered."""
 
 
-PART = "serving"
-"""Component label of the objects of model servers."""
-MODELS = "models.config"
+COMPONENT_VALUE = "serving"
+"""Value of the component label of objects of model servers."""
+MODELS_KEY = "models.config"
 """Key of the model config file in its ConfigMap."""
 _MONITORING, _BATCHING = "monitoring.config", "batching.config"
 
@@ -76,7 +76,7 @@ def models_map(server: str, track: str | None = None) -> str:
 
 def model_config(settings: ServerSettings) -> dict[str, str]:
     """Data of the ConfigMap with the model config file."""
-    return {MODELS: config_text(settings.served)}
+    return {MODELS_KEY: config_text(settings.served)}
 
 
 def config_text(served: Mapping[str, ServedModel]) -> str:
@@ -129,15 +129,15 @@ def pods(
             *of_streams.env,
         ],
         ports={"grpc": GRPC_PORT, "rest": REST_PORT},
-        files={OPTIONS: files.once} if files else {},
-        config_maps={MODELS_FILE: files.models} if files else {},
+        files={OPTIONS_FOLDER: files.once} if files else {},
+        config_maps={MODELS_FOLDER: files.models} if files else {},
         volumes=[volume.at(root_of(name), read_only=True) for name, volume in sorted(models.items())],
         before=fetching.init_containers() if fetching else (),
         folders=[fetched_model_manifest.FETCHED] if fetching else (),
         secrets=of_streams.secrets,
         # Ready once a version is loaded; a server that waits for its first one must not be restarted.
         startup=_health(_START_SECONDS) if files else None,
-        liveness=_health(_HANGING_SECONDS) if files else None,
+        liveness=_health(_LIVENESS_SECONDS) if files else None,
         readiness={
             "httpGet": {"path": f"/v1/models/{first}/metadata", "port": "rest"},
             "periodSeconds": 2,
@@ -175,18 +175,18 @@ def _health(seconds: int) -> dict[str, Any]:
 
 def _flags(settings: ServerSettings, gpu_memory: float | None) -> list[str]:
     flags = [
-        f"--model_config_file={MODELS_FILE}/{MODELS}",
+        f"--model_config_file={MODELS_FOLDER}/{MODELS_KEY}",
         f"--model_config_file_poll_wait_seconds={_RELOAD_SECONDS}",
         # A label may be declared before its version is published.
         "--allow_version_labels_for_unavailable_models=true",
-        f"--monitoring_config_file={OPTIONS}/{_MONITORING}",
+        f"--monitoring_config_file={OPTIONS_FOLDER}/{_MONITORING}",
         "--enable_grpc_healthcheck_service=true",
     ]
     if settings.with_canary:
         # A version that cannot be loaded is rolled back at once, and not after five more attempts in as many minutes.
         flags.append("--max_num_load_retries=0")
     if settings.batching:
-        flags += ["--enable_batching=true", f"--batching_parameters_file={OPTIONS}/{_BATCHING}"]
+        flags += ["--enable_batching=true", f"--batching_parameters_file={OPTIONS_FOLDER}/{_BATCHING}"]
     if gpu_memory:
         flags.append(f"--per_process_gpu_memory_fraction={gpu_memory:g}")
     return flags

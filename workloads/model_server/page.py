@@ -40,7 +40,7 @@ class Request:
 def declare(
     request: Request, image: str, *, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions
 ) -> "k8s.core.v1.Service":
-    """Create the page; returns its Service. `image`: one with Python."""
+    """Creates the page; returns its Service. `image`: one with Python."""
     name = f"{request.server}{NAME_SUFFIX}"
     to_server: k8s.networking.v1.NetworkPolicyEgressRuleArgsDict = {
         "to": [{"pod_selector": {"match_labels": request.selector}}],

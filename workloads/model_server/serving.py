@@ -77,7 +77,7 @@ class Serving:
 
 
 def allow_connections(serving: Serving) -> None:
-    """Let in the clients, and let the pods fetch their models."""
+    """Lets in the clients, and lets the pods fetch their models."""
     page = [{"podSelector": {"matchLabels": serving.page.selector}}] if serving.args.page else []
     scales = serving.args.scaling is not None and serving.args.scaling.by_metrics
     prometheus = map(exposure_manifest.of_namespace, serving.platform.settings.prometheus.namespaces if scales else ())

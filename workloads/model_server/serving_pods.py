@@ -44,31 +44,31 @@ class Pods:
 
     serving: Serving
     image: pulumi.Output[Any]
-    needed: Sequence[pulumi.Resource]
+    depends_on: Sequence[pulumi.Resource]
     """What they mount, and who they are."""
 
     @classmethod
     def of(cls, serving: Serving, image: pulumi.Output[Any]) -> "Pods":
-        """Create what the pods need."""
+        """Creates what the pods need."""
         owner, platform, files = serving.owner, serving.platform, serving.files
-        needed = [
+        depends_on = [
             owner.service_account(),
             *created(platform.volumes, _volumes(serving)),
             *created(platform.streams, serving.args.streams),
             *([owner.config_map(files.once), _model_config(serving, files.models)] if files else []),
             *([owner.config_map(serving.fetching.code)] if serving.fetching else []),
         ]
-        return cls(serving, image, needed)
+        return cls(serving, image, depends_on)
 
     def stable(self) -> "k8s.apps.v1.Deployment":
-        """Create the Deployment of all pods, of a canary's others."""
+        """Creates the Deployment of all pods, of a canary's others."""
         args = self.serving.args
         replicas = max(1, args.scaling.min) if args.scaling else args.replicas
         pod_labels = STABLE_LABELS if args.tried_by_route else {}
         return self._deployment(_Track(self.serving.owner.name, replicas, self.serving.files, {}, pod_labels))
 
     def try_versions(self, stable: "k8s.apps.v1.Deployment", routes: Sequence[pulumi.Resource]) -> None:
-        """Create the canary with its model config file, and the controller that writes both files and scales both
+        """Creates the canary with its model config file, and the controller that writes both files and scales both
         Deployments. `routes`: what it divides requests with. Does nothing for a server without a canary."""
         serving, owner, files = self.serving, self.serving.owner, self.serving.files
         if serving.rollout is None or files is None:
@@ -86,14 +86,14 @@ class Pods:
             serving.platform,
             config_maps=[files.models, of_canary.models],
             deployments=[owner.name, name],
-            needed=[stable, canary, texts, *routes],
+            depends_on=[stable, canary, texts, *routes],
         )
 
     def _deployment(self, track: _Track) -> "k8s.apps.v1.Deployment":
         return self.serving.owner.deployment(
             self._template(track),
             replicas=track.replicas,
-            needed=self.needed,
+            depends_on=self.depends_on,
             # By an autoscaler, or by a rollout's controller.
             scaled=bool(self.serving.args.scaling or self.serving.rollout),
             name=track.name,

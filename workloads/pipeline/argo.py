@@ -20,7 +20,7 @@ from workloads.pipeline.stage_pods import FOLDER_OUT, ID, ITEM, ITEMS, KEEP, SUM
 for _dumper in (yaml.Dumper, yaml.representer.SafeRepresenter):
     _dumper.add_representer(str, yaml.representer.SafeRepresenter.represent_str)
 
-_TRIES = 3
+_MOST_RETRIES = 3
 """How often a pod that waits for a job is tried again after it was lost."""
 _IN_TEMPLATE = ("affinity", "initContainers", "nodeSelector", "securityContext", "tolerations", "volumes")
 _OF_ARGO = ("containers", "restartPolicy", "serviceAccountName", "automountServiceAccountToken")
@@ -36,7 +36,7 @@ container that keeps the result ends with the same one unless it is 0."""
 _IF_LOST = "lastRetry.exitCode != '64' || lastRetry.message contains 'context canceled'"
 """Whether the pod that waits for a job was lost, or evicted from its node. The end of the job, also its deletion, and
 its refusal have this exit status of Argo's executor; so does the eviction, with these words."""
-_ENDED = ("Succeeded", "Skipped", "Failed", "Errored")
+_ENDED_STATES = ("Succeeded", "Skipped", "Failed", "Errored")
 
 
 def workflow_template(
@@ -99,7 +99,7 @@ def _entry(settings: PipelineSettings) -> None:
                 arguments=[Parameter(name=ITEMS, value=_output(f"{name}-plan", ITEMS))],
             )
             Task(name=f"{name}-commit", template=f"{name}-commit", depends=f"{name}-plan.Succeeded")
-            ended = " || ".join(f"{name}.{how}" for how in _ENDED)
+            ended = " || ".join(f"{name}.{how}" for how in _ENDED_STATES)
             Task(name=f"{name}-clean", template=f"{name}-clean", depends=f"{name}-commit.Succeeded && ({ended})")
 
 
@@ -182,7 +182,7 @@ def _resource(name: str, steps: Steps, inputs: Sequence[str]) -> models.Template
                 "successCondition": "status.terminalState == Completed",
                 "failureCondition": "status.terminalState == Failed",
             },
-            "retryStrategy": {"limit": _TRIES, "retryPolicy": "Always", "expression": _IF_LOST},
+            "retryStrategy": {"limit": _MOST_RETRIES, "retryPolicy": "Always", "expression": _IF_LOST},
             "securityContext": pod_security.pod(),
         }
     )

@@ -44,7 +44,7 @@ _OF_PROGRAMS = frozenset(
 )
 """Settings of a stage that is no job."""
 _OF_ARGO = "ARGO_"
-_MOST_BYTES = command.MOST_BYTES_OF_VARIABLE - 16 * 1024
+_MOST_BYTES = command.MOST_VARIABLE_BYTES - 16 * 1024
 """Of a command with its parameters: the variable with them also has the stage's inputs and folders."""
 _STAGE_LIMIT = 40
 """Pods have the names of run and stage, of which Argo shortens the end."""
@@ -200,7 +200,7 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
     there = pods_checks.paths_in_pod(None, stage.files, declared.project)
     known = stage.image is None or bool(stage.files)
-    yield from command.find_problems(program, there, at, (*at, "command"), known=known)
+    yield from command.find_problems(program, there, at, (*at, "command"), files_known=known)
     yield from pods_checks.check_files(None, stage.files, at, declared.project)
     yield from _variables(stage, at)
     yield from _size(stage, program, at)

@@ -155,14 +155,14 @@ class Pipeline(Workload):
             gpus=gpus,
         )
         super().__init__(registered.PIPELINE, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         library = owner.config_map(known.library)
         volumes = created(platform.volumes, _volumes(args, platform))
-        needed = [library, *_of_runs(owner, args, known), *volumes, *_of_stack(args, platform)]
-        template = _template(owner, args, known, at, platform, needed)
-        steps_component.declare(owner, known, needed=[library, *volumes])
+        depends_on = [library, *_of_runs(owner, args, known), *volumes, *_of_stack(args, platform)]
+        template = _template(owner, args, known, at, platform, depends_on)
+        steps_component.declare(owner, known, depends_on=[library, *volumes])
         if args.triggers:
-            triggers_component.declare(owner, args, known, needed=[template, *volumes])
+            triggers_component.declare(owner, args, known, depends_on=[template, *volumes])
         self.gpus = gpus
         self.outputs = registered.PipelineOutputs(
             kind=args.kind,
@@ -185,7 +185,7 @@ def _template(
     known: manifests.PipelineContext,
     at: Key,
     platform: Platform,
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
 ) -> pulumi.Resource:
     """The WorkflowTemplate of its runs."""
     made = manifests.template(args, known)
@@ -195,7 +195,7 @@ def _template(
         kind=made["kind"],
         metadata=owner.metadata(annotations=made["metadata"]["annotations"]),
         spec=platform.guarded(at, made["spec"]),
-        opts=pulumi.ResourceOptions(parent=owner.component, depends_on=needed),
+        opts=pulumi.ResourceOptions(parent=owner.component, depends_on=depends_on),
     )
 
 
@@ -263,8 +263,8 @@ def _of_jobs(pipeline: Owner, args: PipelineArgs) -> Iterator[pulumi.Resource]:
 
 
 def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
-    """Stop where variables are encrypted: they would be readable in the WorkflowTemplate, and those of a program in the
-    provenance of each version, too, which stays."""
+    """Stops where variables are encrypted: they would be readable in the WorkflowTemplate, and those of a program in
+    the provenance of each version, too, which stays."""
     found = []
     for name, stage in args.stages.items():
         where = (*at, "stages", name)

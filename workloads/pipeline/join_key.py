@@ -11,9 +11,9 @@ from components.base.model import Model, NonEmptyStr, refuse
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
 _CLOSING = {"(": ")", "{": "}"}
-_NAMED = r"\[:[^\]:]*:\]|\[=[^\]=]*=\]|\[\.[^\].]*\.\]"
+_NAMED_CHARACTERS = r"\[:[^\]:]*:\]|\[=[^\]=]*=\]|\[\.[^\].]*\.\]"
 """What names characters inside brackets: a class, an equivalence, a collating element of POSIX."""
-_SIGN = re.compile(rf"\*\*|\\.|\[[!^]?\]?(?:{_NAMED}|\\.|[^\]/\\])*\]|.", re.DOTALL)
+_SIGN = re.compile(rf"\*\*|\\.|\[[!^]?\]?(?:{_NAMED_CHARACTERS}|\\.|[^\]/\\])*\]|.", re.DOTALL)
 _CLASSES = {
     "[:alnum:]": "a-zA-Z0-9",
     "[:alpha:]": "a-zA-Z",
@@ -157,7 +157,7 @@ def _class(sign: str) -> str:
         # A backslash is there with what it makes plain.
         return re.escape(found["escaped"] or found["plain"])
 
-    listed = re.sub(rf"(?P<named>{_NAMED})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
+    listed = re.sub(rf"(?P<named>{_NAMED_CHARACTERS})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
     found = f"(?!/)[{'^' if negated else ''}{listed}]"
     try:
         re.compile(found)

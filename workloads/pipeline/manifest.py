@@ -12,8 +12,8 @@ from workloads.pipeline.stage_pods import StageContext, Steps, Stored
 from workloads.pods.files import Bundle
 from workloads.pods.objects import Identity, Manifest
 
-PART = "pipeline"
-"""Component label of the objects of pipelines."""
+COMPONENT_VALUE = "pipeline"
+"""Value of the component label of objects of pipelines."""
 EXECUTOR_SUFFIX = "-executor"
 """What the names of the objects of Argo's executor end with, after the pipeline's name."""
 
@@ -38,7 +38,7 @@ class PipelineContext:
     @property
     def identity(self) -> Identity:
         """The owner of the objects."""
-        return Identity(self.name, self.namespace, PART)
+        return Identity(self.name, self.namespace, COMPONENT_VALUE)
 
     @property
     def executor(self) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 from typing import Any
 
 from components.base.model import Resources
@@ -33,7 +32,6 @@ _VOLUMES = "/volumes"
 _HELPER = Resources(cpus=0.1, memory_gib=0.25)
 _GRACE_SECONDS = 30
 _RUN = "{{workflow.name}}"
-_NONE: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)

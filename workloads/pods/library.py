@@ -19,7 +19,7 @@ class SharedLibrary:
         self._there = {self._content.name}
 
     def keep(self, name: str) -> None:
-        """Keep that of an earlier version, by Pulumi's name, as it is deployed. It goes when no job asks for it."""
+        """Keeps that of an earlier version, by Pulumi's name, as it is deployed. It goes when no job asks for it."""
         if name not in self._there:
             self._there.add(name)
             self._config_map(name, deployed_runs.unchanged(pulumi.Output.from_input(True)))

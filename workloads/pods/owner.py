@@ -82,7 +82,7 @@ class Owner:
         template: Any,
         *,
         replicas: int,
-        needed: Sequence[pulumi.Resource],
+        depends_on: Sequence[pulumi.Resource],
         scaled: bool = False,
         unavailable: int = 0,
         surge: int = 1,
@@ -97,7 +97,7 @@ class Owner:
         beside the workload's others, and of its pods.
         """
         ignored = ["spec.replicas"] if scaled else None
-        own = pulumi.ResourceOptions(depends_on=[*needed], ignore_changes=ignored)
+        own = pulumi.ResourceOptions(depends_on=[*depends_on], ignore_changes=ignored)
         return k8s.apps.v1.Deployment(
             name or self.name,
             metadata=self.metadata(name, labels=labels, annotations=annotations),
@@ -145,25 +145,25 @@ class Owner:
         )
 
     def allow_peers(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow traffic between the pods."""
+        """Allows traffic between the pods."""
         return self._policy(objects.allow_peers(self.identity))
 
     def allow_egress(self, destinations: Sequence[Destination]) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to these addresses."""
+        """Allows connections of the pods to these addresses."""
         return self._policy(objects.allow_egress(self.identity, destinations))
 
     def allow_clients(
         self, ports: Sequence[int], sources: Sequence[Mapping[str, Any]] | None = None
     ) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
+        """Allows clients to connect to these ports. `sources`: peers of a NetworkPolicy; by default all."""
         return self._policy(objects.allow_clients(self.identity, ports, sources))
 
     def allow_servers(self, servers: Sequence[str], port: int) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to those of other workloads."""
+        """Allows connections of the pods to those of other workloads."""
         return self._policy(objects.allow_servers(self.identity, servers, port))
 
     def allow_api_server(self) -> "k8s.networking.v1.NetworkPolicy":
-        """Allow connections of the pods to Kubernetes' API server."""
+        """Allows connections of the pods to Kubernetes' API server."""
         return self._policy(objects.allow_api_server(self.identity))
 
     def _policy(self, made: Manifest) -> "k8s.networking.v1.NetworkPolicy":

@@ -22,7 +22,7 @@ IMPORTED = f"{LIBRARY}/{ARCHIVE}"
 PACKAGES = "/opt/tensorplane/packages"
 """Directory of the requirements file of packages that the pods install."""
 _GROUP_READS = 0o440
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 _MEETING = "volumes.tensorplane"
 """Prefix of the labels for the affinity of pods that share a ReadWriteOnce volume."""
 
@@ -128,7 +128,7 @@ def template(
     grace_seconds: int,
     restart_policy: str = "Always",
     placement: Mapping[str, Any],
-    annotations: Mapping[str, str] = _NONE,
+    annotations: Mapping[str, str] = _NO_ANNOTATIONS,
 ) -> dict[str, Any]:
     """A pod of one container, as a controller's template. `placement`: the parts of the spec that select nodes.
 

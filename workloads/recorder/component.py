@@ -70,9 +70,9 @@ class Recorder(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = registered.Recorder(dataset=args.dataset, image=image, gpus=0)
         super().__init__(registered.RECORDER, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         code = scorer_manifest.library(owner.identity, sources.library())
-        needed = [
+        depends_on = [
             owner.service_account(),
             owner.config_map(code),
             owner.allow_clients([scorer_manifest.METRICS_PORT]),
@@ -95,7 +95,7 @@ class Recorder(Workload):
             )
         )
         # Two would be safe, but each would read what only one can commit.
-        deployment = owner.deployment(template, replicas=1, needed=needed, unavailable=1, surge=0)
+        deployment = owner.deployment(template, replicas=1, depends_on=depends_on, unavailable=1, surge=0)
         if by_operator:
             exposure_component.custom(owner, objects.pod_monitor(owner.identity), [deployment])
         self.gpus = 0

@@ -12,8 +12,8 @@ from workloads.pods.streams import Client, in_pod
 from workloads.recorder.settings import RecorderSettings
 from workloads.scorer.manifest import INPUT, METRICS_PORT
 
-PART = "recording"
-"""Component label of the objects of recorders."""
+COMPONENT_VALUE = "recording"
+"""Value of the component label of objects of recorders."""
 GRACE_SECONDS = 30
 """Seconds for a recorder that gets SIGTERM while it commits."""
 

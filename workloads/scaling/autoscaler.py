@@ -10,20 +10,22 @@ from workloads.scaling.settings import ScalingArgs
 from workloads.scorer.settings import LagScalingArgs
 
 
-def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, needed: list[pulumi.Resource]) -> None:
-    """Create the autoscaler. `prometheus`: URL of the server with the metrics; `needed`: the Deployment, and the
+def declare(owner: Owner, scaling: ScalingArgs, prometheus: str, depends_on: list[pulumi.Resource]) -> None:
+    """Creates the autoscaler. `prometheus`: URL of the server with the metrics; `depends_on`: the Deployment, and the
     controllers that the stack installs."""
     if scaling.by_metrics:
-        custom(owner, manifests.by_metrics(owner.identity, scaling, prometheus), needed)
+        custom(owner, manifests.by_metrics(owner.identity, scaling, prometheus), depends_on)
     else:
         spec = manifests.by_cpu(owner.identity, scaling)["spec"]
-        opts = pulumi.ResourceOptions(parent=owner.component, depends_on=needed)
+        opts = pulumi.ResourceOptions(parent=owner.component, depends_on=depends_on)
         k8s.autoscaling.v2.HorizontalPodAutoscaler(owner.name, metadata=owner.metadata(), spec=spec, opts=opts)
 
 
-def declare_by_lag(owner: Owner, scaling: LagScalingArgs, lag: manifests.Lag, needed: list[pulumi.Resource]) -> None:
-    """Create the autoscaler of a scorer, as `declare` does for a server."""
+def declare_by_lag(
+    owner: Owner, scaling: LagScalingArgs, lag: manifests.Lag, depends_on: list[pulumi.Resource]
+) -> None:
+    """Creates the autoscaler of a scorer, as `declare` does for a server."""
     if username := manifests.username(owner.identity, lag):
-        needed = [*needed, owner.config_map(username)]
+        depends_on = [*depends_on, owner.config_map(username)]
     for made in manifests.by_lag(owner.identity, scaling, lag):
-        needed = [*needed, custom(owner, made, needed)]
+        depends_on = [*depends_on, custom(owner, made, depends_on)]

@@ -73,10 +73,10 @@ class Scorer(Workload):
         image = platform.guarded(at, args.image or args.default_image(platform.cluster.args.images))
         props = registered.Scorer(server=args.server, image=image, replicas=args.most_replicas, gpus=0)
         super().__init__(registered.SCORER, name, dict(props), opts)
-        owner = Owner(self, name, platform.namespace, manifests.PART)
+        owner = Owner(self, name, platform.namespace, manifests.COMPONENT_VALUE)
         code = manifests.library(owner.identity, sources.library())
         server, _, _ = args.server.partition("/")
-        needed = [
+        depends_on = [
             owner.service_account(),
             owner.config_map(code),
             owner.allow_servers([server], REST_PORT),
@@ -89,7 +89,7 @@ class Scorer(Workload):
         deployment = owner.deployment(
             template,
             replicas=max(1, args.scaling.min) if args.scaling else args.replicas,
-            needed=needed,
+            depends_on=depends_on,
             scaled=args.scaling is not None,
             # Each pod that comes or goes makes all share the partitions anew: a new one takes an old one's place.
             unavailable=1,

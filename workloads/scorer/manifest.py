@@ -11,8 +11,8 @@ from workloads.pods.objects import Identity
 from workloads.pods.streams import Client, in_pod
 from workloads.scorer.settings import ScorerSettings
 
-PART = "scoring"
-"""Component label of the objects of scorers."""
+COMPONENT_VALUE = "scoring"
+"""Value of the component label of objects of scorers."""
 INPUT, OUTPUT = "input", "output"
 """Names of the streams in the pods (the library's `score.py`)."""
 METRICS_PORT = 9102

@@ -129,7 +129,7 @@ class Sweep(Workload):
             lambda resolved: template(trial, known, **resolved)
         )
         run = pulumi.Output.unsecret(made.apply(lambda manifest: run_of(name, args.search, manifest)))
-        needed: list[pulumi.Resource] = [
+        depends_on: list[pulumi.Resource] = [
             *(owner.config_map(content) for parts in known.bundles().values() for content in parts),
             owner.service_account(),
             owner.allow_peers(),
@@ -144,7 +144,7 @@ class Sweep(Workload):
             run,
             pulumi.Output.all(name=run, search=args.search.for_controller(), jobSet=made.apply(lambda it: it.job_set)),
             namespace=platform.namespace.name,
-            opts=pulumi.ResourceOptions(parent=self, depends_on=needed),
+            opts=pulumi.ResourceOptions(parent=self, depends_on=depends_on),
         )
         self.gpus = props["gpus"]
         self.outputs = registered.SweepOutputs(

@@ -65,7 +65,7 @@ def declare(
     namespace: pulumi.Input[str],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the controller. `run`: of the sweep. `description`: what the agent's `Sweep.read` reads, but the logs."""
+    """Creates the controller. `run`: of the sweep. `description`: what the agent's `Sweep.read` reads, but the logs."""
     name = f"{request.name}{NAME_SUFFIX}"
     results = _results(request, run, namespace, opts)
     agent = Agent(
@@ -109,7 +109,7 @@ def declare(
         ],
         tmp_mib=_TMP_MIB,
     )
-    agent.deployment(pod, needed=[results], pod_labels=request.pod_labels)
+    agent.deployment(pod, depends_on=[results], pod_labels=request.pod_labels)
 
 
 def _rules(run: pulumi.Output[str], trials: int) -> Any:
@@ -143,7 +143,7 @@ _RBAC = "rbac.authorization.k8s.io"
 def allow_team(
     team: str, namespace: pulumi.Input[str], opts: pulumi.ResourceOptions, *, api_server_is_private: bool
 ) -> None:
-    """Create the account in a team's namespace, its role, and its way to the API server.
+    """Creates the account in a team's namespace, its role, and its way to the API server.
 
     `api_server_is_private`: whether pods reach it at a private address. Anyone can give a pod the label that the
     network policy selects, so it then allows no others.

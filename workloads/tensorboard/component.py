@@ -66,7 +66,7 @@ class TensorBoard(Workload):
         props = registered.TensorBoard(volume=args.logs.volume, path=args.logs.path, image=image, gpus=0)
         super().__init__(registered.TENSORBOARD, name, dict(props), opts)
         owner = Owner(self, name, platform.namespace, "tensorboard")
-        needed = [owner.service_account(), *created(platform.volumes, [args.logs.volume])]
+        depends_on = [owner.service_account(), *created(platform.volumes, [args.logs.volume])]
         placement = node_placement.spec(platform.cluster.fleet, args.resources, interruptible=False)
         template: Any = image.apply(
             lambda image: manifests.pods(
@@ -78,7 +78,7 @@ class TensorBoard(Workload):
             )
         )
         # It only reads: two at once, during an update, do not disturb each other.
-        deployment = owner.deployment(template, replicas=1, needed=needed)
+        deployment = owner.deployment(template, replicas=1, depends_on=depends_on)
         self.gpus = 0
         self.outputs = registered.TensorBoardOutputs(
             kind=args.kind, deployment=deployment.metadata["name"], volume=args.logs.volume, gpus=0

@@ -72,7 +72,7 @@ def _program(settings: JobSettings, at: Key, declared: Declared) -> Iterator[Pro
     known = not simulated and (settings.image is None or bool(settings.sources))
     there = pods_checks.paths_in_pod(settings.script, settings.files, declared.project)
     for where, stated in commands_of(settings):
-        yield from command.find_problems(stated, there, at, (*at, *where), known=known)
+        yield from command.find_problems(stated, there, at, (*at, *where), files_known=known)
     yield from check_script(settings, at)
     yield from check_deadlines(settings, at)
     yield from check_on_success(settings, at, declared)

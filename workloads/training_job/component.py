@@ -126,7 +126,7 @@ class TrainingJob(Workload):
         if library:
             keep_library = partial(_keep_library, library, owner, known.own_library, as_deployed)
             made.apply(lambda manifest: keep_library(manifest.run))
-        needed: list[pulumi.Resource] = [
+        depends_on: list[pulumi.Resource] = [
             *([library.current] if library else []),
             *(owner.config_map(content, as_deployed) for content in known.own_bundles()),
             owner.service_account(),
@@ -142,7 +142,7 @@ class TrainingJob(Workload):
             name,
             made,
             owner.metadata(run, labels=known.queue_labels),
-            pulumi.ResourceOptions.merge(as_deployed, pulumi.ResourceOptions(parent=self, depends_on=needed)),
+            pulumi.ResourceOptions.merge(as_deployed, pulumi.ResourceOptions(parent=self, depends_on=depends_on)),
         )
         self.gpus = props["gpus"]
         self.outputs = registered.TrainingJobOutputs(

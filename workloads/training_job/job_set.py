@@ -12,8 +12,8 @@ _POD_SUFFIX = "-abcde"
 """Length of the suffix that a Job appends to pod names, which JobSet includes in its check."""
 EXIT_SAVED = 75
 """Exit code of a pod that was asked to stop and can resume (the library's `stop.py`; sysexits.h)."""
-EXIT_SAME = 78
-"""Exit code of a pod whose command fails in the same way again and again (the library's `launch.py`; sysexits.h)."""
+EXIT_NOT_RETRIED = 78
+"""Exit code of a pod whose command no restart would help (the library's `launch.py`; sysexits.h)."""
 
 
 def longest_name(roles: Sequence[Role]) -> int:
@@ -45,7 +45,7 @@ def spec(
                     "name": "sameFailure",
                     "action": "FailJobSet",
                     "onJobFailureReasons": ["PodFailurePolicy"],
-                    "onJobFailureMessagePatterns": [f"exit code {EXIT_SAME} "],
+                    "onJobFailureMessagePatterns": [f"exit code {EXIT_NOT_RETRIED} "],
                 },
                 {
                     "name": "disruption",
@@ -92,14 +92,14 @@ _RESTART_GANG: Mapping[str, Any] = {
     "podFailurePolicy": {
         "rules": [
             {"action": "FailJob", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
-            {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED, EXIT_SAME]}},
+            {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED, EXIT_NOT_RETRIED]}},
         ]
     },
 }
 
 
 def _restart_pod(max_restarts: int) -> dict[str, Any]:
-    """Replace a failed pod with the same index and name; the other pods continue."""
+    """Replaces a failed pod with the same index and name; the other pods continue."""
     return {
         "backoffLimitPerIndex": max_restarts,
         # A pod that keeps failing restarts the gang. By default, its Job would wait for the other pods, which may only
@@ -109,7 +109,7 @@ def _restart_pod(max_restarts: int) -> dict[str, Any]:
             "rules": [
                 {"action": "Ignore", "onPodConditions": [{"type": "DisruptionTarget", "status": "True"}]},
                 {"action": "Ignore", "onExitCodes": {"operator": "In", "values": [EXIT_SAVED]}},
-                {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_SAME]}},
+                {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [EXIT_NOT_RETRIED]}},
             ]
         },
     }

@@ -12,15 +12,15 @@ from workloads.training_job.settings import JobSettings, SecretKey
 _VARIABLE = "TENSORPLANE_LINEAGE"
 _ELSEWHERE = {"files", "script", "args", "image", "env"}
 """Settings whose values are recorded in another form: the files are kept with the model, and values may be secret."""
-_NONE: Mapping[str, Any] = MappingProxyType({})
+_EMPTY: Mapping[str, Any] = MappingProxyType({})
 
 
 def variables(
     job: str,
     run: str,
     decisive: Decisive,
-    settings: Mapping[str, Any] = _NONE,
-    reproduces: Mapping[str, Any] = _NONE,
+    settings: Mapping[str, Any] = _EMPTY,
+    reproduces: Mapping[str, Any] = _EMPTY,
 ) -> list[dict[str, Any]]:
     """The variable, from parts that decide the run: image, a digest of the files, volumes and streams.
 

@@ -28,7 +28,7 @@ from workloads.training_job.run import Decisive, Recorded
 from workloads.training_job.settings import JobSettings, SecretKey
 
 _REQUIREMENTS = "requirements.txt"
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_ANNOTATIONS: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,9 @@ def plan(
     decisive = _decisive(settings, context, image, variables)
     name = run.of(owner.name, decisive, recorded)
 
-    def job_set_with(variables: Sequence[Mapping[str, Any]], annotations: Mapping[str, str] = _NONE) -> Manifest:
+    def job_set_with(
+        variables: Sequence[Mapping[str, Any]], annotations: Mapping[str, str] = _NO_ANNOTATIONS
+    ) -> Manifest:
         return {
             "apiVersion": versions.JOBSET_API,
             "kind": "JobSet",

@@ -39,7 +39,7 @@ class CatalogFilters:
 
 
 def run(filters: CatalogFilters, as_json: bool, console: Console) -> None:
-    """Print the answer. A UserError if a filter's value is unknown, with the nearest known one."""
+    """Prints the answer. A UserError if a filter's value is unknown, with the nearest known one."""
     check(filters)
     if filters.withdrawn:
         gone = withdrawn(filters)

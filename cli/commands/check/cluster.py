@@ -26,7 +26,7 @@ def compare(resolved: ResolvedStack, api: Kube, repair: str) -> list[Note]:
 
 
 def refuse(resolved: ResolvedStack, api: Kube) -> None:
-    """Raise a UserError with a line for each setting that does not match the cluster."""
+    """Raises a UserError with a line for each setting that does not match the cluster."""
     config = resolved.config
     wrong = [
         *platform.problems(resolved, api),

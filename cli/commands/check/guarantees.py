@@ -48,7 +48,7 @@ class GpuGuarantees:
 
     @classmethod
     def of(cls, api: Kube, namespace: str) -> GpuGuarantees:
-        """Ask a cluster. `namespace`: that of the stack, whose own queues do not count."""
+        """Asks a cluster. `namespace`: that of the stack, whose own queues do not count."""
         flavors = {
             one["metadata"]["name"]: one.get("spec", {}).get("nodeLabels") or {}
             for one in api.items(f"{_KUEUE}/resourceflavors")

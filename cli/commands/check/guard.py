@@ -18,7 +18,7 @@ from stack.gpu_guard import spaces_of
 
 _AT = ("gpusInOtherNamespaces",)
 _BINDINGS = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicybindings"
-_SHOWN = 5
+_MOST_NAMED = 5
 
 
 def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
@@ -41,7 +41,7 @@ def notes(resolved: ResolvedStack, api: Kube, repair: str) -> Iterator[Note]:
 
 def _missing(lacking: list[str], repair: str) -> Iterator[Note]:
     if lacking:
-        what = f"parts of the GPU guard are missing in the cluster: {first(lacking, _SHOWN)}"
+        what = f"parts of the GPU guard are missing in the cluster: {first(lacking, _MOST_NAMED)}"
         yield Note(("namespace",), f"{what}; create them with: {repair}")
 
 
@@ -49,7 +49,7 @@ def _own_pods(spaces: Spaces, refused: list[str], *, denies: bool) -> Iterator[N
     """`refused`: pods in the stack's namespaces that could not be created again, as `namespace/name`."""
     if not refused:
         return
-    held = f"{number_of(len(refused), 'pod')} with GPUs ({first(refused, _SHOWN)})"
+    held = f"{number_of(len(refused), 'pod')} with GPUs ({first(refused, _MOST_NAMED)})"
     if spaces.kinds:
         problem = f"the GPU guard refuses pods that run now when they start again: {held} of no admitted job"
         yield Note(("queues",), f"{problem}; run them with tensorplane run, or declare them in workloads")
@@ -65,12 +65,12 @@ def _limit_ranges(found: Iterable[Object]) -> Iterator[Note]:
     if giving := _names(one for one in found if guarded_pods.gives_some(one)):
         problem = f"containers that request no GPUs get some by {number_of(len(giving), 'LimitRange')}"
         remedy = 'set default and defaultRequest of these resources to "0"'
-        yield Note(("namespace",), f"{problem} ({first(giving, _SHOWN)}); {remedy}")
+        yield Note(("namespace",), f"{problem} ({first(giving, _MOST_NAMED)}); {remedy}")
 
 
 def _other_pods(asked: gpu_guard.Action | None, in_force: str | None, pods: list[str]) -> Iterator[Note]:
     """`in_force`: what the cluster does now. `pods`: those in namespaces that no stack manages."""
-    held = f": {number_of(len(pods), 'pod')} with GPUs there ({first(pods, _SHOWN)})" if pods else ""
+    held = f": {number_of(len(pods), 'pod')} with GPUs there ({first(pods, _MOST_NAMED)})" if pods else ""
     if "deny" in (asked, in_force):
         if pods:
             remedy = f"run them in a queue, or label their namespaces {gpu_guard.ALLOWED}=allowed"

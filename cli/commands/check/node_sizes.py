@@ -76,7 +76,7 @@ def has_embedded_cluster() -> bool:
 
 
 def compare_with_machine(resolved: ResolvedStack) -> list[Note]:
-    """Raise a UserError with a line for each pod that this machine cannot hold. There are no notes."""
+    """Raises a UserError with a line for each pod that this machine cannot hold. There are no notes."""
     if lines := [str(fault) for fault in problems(resolved, lambda: of_machine(_nodes(resolved)))]:
         raise UserError(*lines)
     return []

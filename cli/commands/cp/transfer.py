@@ -26,7 +26,7 @@ CHUNK = 1 << 20
 FILE, FOLDER, LINK, LEFT_OUT = "file", "folder", "link", "left out"
 ITSELF = "."
 """Name of the copied file or folder itself."""
-_PART = ".tensorplane-part"
+_PARTIAL_SUFFIX = ".tensorplane-part"
 """End of the names of files that are not complete yet."""
 
 
@@ -58,7 +58,7 @@ def entries(place: str) -> Iterator[dict[str, Any]]:
 
 def _below(place: str, folder: str) -> Iterator[dict[str, Any]]:
     with os.scandir(posixpath.join(place, folder)) as found:
-        names = sorted(one.name for one in found if not one.name.endswith(_PART))
+        names = sorted(one.name for one in found if not one.name.endswith(_PARTIAL_SUFFIX))
     for name in names:
         path = posixpath.join(folder, name)
         about = os.lstat(posixpath.join(place, path))
@@ -90,7 +90,7 @@ def _stays(path: str, target: str) -> bool:
 
 
 def send(place: str, wanted: Iterable[Mapping[str, Any]], out: Any) -> None:
-    """Write these entries of a place as a tar stream."""
+    """Writes these entries of a place as a tar stream."""
     with tarfile.open(fileobj=out, mode="w|", bufsize=CHUNK) as tar:
         tar.copybufsize = CHUNK  # type: ignore[attr-defined]  # an argument of `open`, which mypy does not know
         for each in wanted:
@@ -120,7 +120,7 @@ def _send_file(tar: tarfile.TarFile, member: tarfile.TarInfo, place: str) -> Non
 
 
 def receive(root: str, path: str, stream: Any, done: Callable[[str], None] = lambda _: None) -> None:
-    """Write what a tar stream has to `path` below `root`. `done` is called with the name of each complete file."""
+    """Writes what a tar stream has to `path` below `root`. `done` is called with the name of each complete file."""
     with contextlib.closing(_Folders(root)) as folders, tarfile.open(fileobj=stream, mode="r|", bufsize=CHUNK) as tar:
         for member in tar:
             whole = posixpath.normpath(posixpath.join(path, member.name))
@@ -163,7 +163,7 @@ def _receive_link(folder: int, name: str, target: str) -> None:
 @contextlib.contextmanager
 def _replacing(folder: int, name: str) -> Iterator[str]:
     """The name for a new file, which then gets the name of the former one. It is removed if that fails."""
-    part = f".{secrets.token_hex(8)}{_PART}"  # a name that already has the most bytes cannot get more
+    part = f".{secrets.token_hex(8)}{_PARTIAL_SUFFIX}"  # a name that already has the most bytes cannot get more
     try:
         yield part
         os.rename(part, name, src_dir_fd=folder, dst_dir_fd=folder)

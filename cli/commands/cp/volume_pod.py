@@ -29,7 +29,7 @@ _PROGRAM = "TENSORPLANE_COPY"
 _MOST_SECONDS = 24 * 3600
 """A pod whose command was killed ends by itself."""
 _WAIT = f"import time; time.sleep({_MOST_SECONDS})"
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 _RESOURCES = Resources(cpus=0.05, memory_gib=0.25)
 
 
@@ -45,7 +45,7 @@ def of(
     *,
     read_only: bool,
     env: Mapping[str, str] | None = None,
-    sources: Mapping[str, str] = _NONE,
+    sources: Mapping[str, str] = _NO_SOURCES,
 ) -> Object:
     """The pod. A UserError if the settings do not let this service account mount the volume so.
 

@@ -14,7 +14,7 @@ from rich.text import Text
 
 from cli.commands.data import remote
 from cli.commands.data.remote import DatasetOptions, Remote
-from cli.commands.data.transfer import SHORT
+from cli.commands.data.transfer import ID_DIGITS
 from cli.output.tables import table
 from components.base import quantities
 from components.base.plural import number_of
@@ -40,10 +40,10 @@ def commits(found: Iterable[Mapping[str, Any]]) -> Table:
     rows = []
     for each in found:
         made = each["commit"]
-        version = made["version"][:SHORT]
+        version = made["version"][:ID_DIGITS]
         rows.append(
             [
-                made["id"][:SHORT],
+                made["id"][:ID_DIGITS],
                 version if each["kept"] else f"({version})",
                 ", ".join(map(legible, each["names"])),
                 datetime.fromtimestamp(made["time"], UTC).strftime("%Y-%m-%d %H:%M:%S"),
@@ -137,8 +137,8 @@ def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
         [
             legible(name),
             kind,
-            each["id"][:SHORT],
-            each["version"][:SHORT],
+            each["id"][:ID_DIGITS],
+            each["version"][:ID_DIGITS],
             f"{each['files']:,}",
             legible(each["message"]),
         ]
@@ -166,7 +166,7 @@ def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
 
 
 def _say(opts: DatasetOptions, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
-    where = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
+    where = f"commit {made['id'][:ID_DIGITS]}, version {made['version'][:ID_DIGITS]}" if made else gone
     terminal.console().print(Text(f"{opts.dataset}@{name}: {where}"), soft_wrap=True)
 
 

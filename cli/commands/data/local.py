@@ -17,7 +17,7 @@ from core.errors import UserError
 CHUNK = 1 << 20
 File = tuple[str, int, bool]
 """SHA-256 of the content, bytes, whether it is executable."""
-_TRIES = 10
+_MOST_LISTINGS = 10
 """How often a folder is listed again that changes. New files may come on and on."""
 
 
@@ -33,7 +33,7 @@ def _settled(folder: Path) -> list[str]:
     then the next list has it.
     """
     paths = _listed(folder)
-    for _ in range(_TRIES):
+    for _ in range(_MOST_LISTINGS):
         before, paths = paths, _listed(folder)
         if paths == before:
             break

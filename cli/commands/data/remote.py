@@ -37,7 +37,7 @@ _START = (
     "sys.path.insert(0, f'/proc/self/fd/{library}'); "
     "runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
 )
-_NONE: Mapping[str, str] = MappingProxyType({})
+_NO_SOURCES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def answer(program: Exec) -> Any:
 
 
 @contextmanager
-def opened(opts: DatasetOptions, *, read_only: bool, sources: Mapping[str, str] = _NONE) -> Iterator[Remote]:
+def opened(opts: DatasetOptions, *, read_only: bool, sources: Mapping[str, str] = _NO_SOURCES) -> Iterator[Remote]:
     """The dataset that a command is about. `sources`: mount paths of other volumes."""
     resolved = stack_config.load(stack_config.file(opts.stack))
     args = declared(resolved, opts.dataset)
@@ -109,7 +109,7 @@ def running(
     args: DatasetArgs,
     *,
     read_only: bool,
-    sources: Mapping[str, str] = _NONE,
+    sources: Mapping[str, str] = _NO_SOURCES,
 ) -> Iterator[Remote]:
     """The same for a stack's settings and cluster."""
     env = {LIBRARY: library()}

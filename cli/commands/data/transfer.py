@@ -21,7 +21,7 @@ from components.base.plural import number_of
 from core import terminal
 from core.errors import UserError
 
-SHORT = 12
+ID_DIGITS = 12
 """Digits of ids that people read."""
 
 
@@ -65,9 +65,9 @@ def commit(
     changed = made["changed"]
     what = f"{changed['added']} added, {changed['changed']} changed, {changed['removed']} removed"
     took = f"{quantities.size(sent)} sent, {time.monotonic() - began:.1f} s"
-    name = f"{opts.dataset}@{made['id'][:SHORT]}"
+    name = f"{opts.dataset}@{made['id'][:ID_DIGITS]}"
     console.print(
-        Text(f"{name}: version {made['version'][:SHORT]}, {number_of(made['files'], 'file')}: {what}; {took}"),
+        Text(f"{name}: version {made['version'][:ID_DIGITS]}, {number_of(made['files'], 'file')}: {what}; {took}"),
         soft_wrap=True,
     )
 
@@ -124,7 +124,7 @@ def checkout(dataset: Remote, opts: DatasetOptions, target: Path, console: Conso
     size = sum(file[1] for file in wanted.values())
     same = f"; {number_of(len(files) - len(wanted), 'file')} unchanged" if len(wanted) < len(files) else ""
     took = f"{quantities.size(size)} in {time.monotonic() - began:.1f} s"
-    name = f"{opts.dataset}@{found['commit']['id'][:SHORT]}"
+    name = f"{opts.dataset}@{found['commit']['id'][:ID_DIGITS]}"
     console.print(Text(f"{target}: {number_of(len(wanted), 'file')} of {name}, {took}{same}"), soft_wrap=True)
 
 

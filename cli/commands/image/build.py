@@ -30,7 +30,7 @@ class Build:
 
 
 def run(wanted: Build) -> None:
-    """Build it, and write or push it, or both."""
+    """Builds it, and writes or pushes it, or both."""
     if not wanted.push and not wanted.output:
         raise UserError("image build: names no destination; add --push REF or --output ARCHIVE")
     destination = registry.Destination.of(wanted.push) if wanted.push else None

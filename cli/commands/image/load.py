@@ -13,7 +13,7 @@ from images import archive
 
 
 def run(file: Path, name: str | None) -> None:
-    """Import it into the running cluster, under the names that pods use."""
+    """Imports it into the running cluster, under the names that pods use."""
     names = [archive.full(name)] if name else archive.names(file)
     if not names:
         raise UserError(f"{file}: names no image; set a name with --name, such as --name team/trainer:1")

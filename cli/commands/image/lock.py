@@ -15,7 +15,7 @@ from stack_file.package_lock import PackageLock
 
 
 def run(*, upgrade: bool) -> None:
-    """Write the lock. Versions that are locked stay, unless `--upgrade`, or they no longer fit the training image."""
+    """Writes the lock. Versions that are locked stay, unless `--upgrade`, or they no longer fit the training image."""
     with Progress(terminal.console()) as progress, progress.step("lock packages") as step:
         lock = locked(_asked(), step, upgrade=upgrade)
     package_lock.write(PROJECT, lock)

@@ -23,11 +23,11 @@ from cli.training_jobs.progress import Progress
 from components.base import jobset_paths
 from core.kube import Kube
 
-_ENDED = 20
+_MOST_ENDED_JOBS = 20
 """Ended jobs that are shown."""
 _FOLLOWED = 50
 """Running jobs whose logs are read for their progress."""
-_AT_ONCE = 16
+_PARALLEL_REQUESTS = 16
 _READ_ALONE = 32
 """JobSets that are read one by one; of more, the whole list."""
 
@@ -51,7 +51,7 @@ def ask(access: Access, now: datetime) -> list[Row]:
     """Every job of the cluster, or of a team."""
     api, kueue = access.api, queue_objects.KUEUE
     # Side by side: with a thousand jobs, the API server takes most of a second for a long list.
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         of_workloads = pool.submit(access.items, kueue, "workloads")
         of_metadata = pool.submit(access.metadata, jobset_paths.JOB_SETS, "jobsets")
         of_queues = pool.submit(access.items, kueue, "localqueues")
@@ -95,11 +95,11 @@ def _places(api: Kube, of_queues: Future[list[Object]]) -> dict[str, tuple[int, 
 def _progress(api: Kube, jobs: Sequence[Job], job_sets: Mapping[str, Object]) -> dict[str, Progress]:
     """The progress of running jobs, by UID; of very many, the oldest ones."""
     running = [job.uid for job in jobs if job.state == "running"][:_FOLLOWED]
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         found = pool.map(lambda uid: progress.of(api, job_sets[uid]), running)
     return dict(zip(running, found, strict=True))
 
 
 def _newest(rows: Sequence[Row]) -> list[Row]:
     alive = [row for row in rows if row.job.ended is None]
-    return [*alive, *[row for row in rows if row.job.ended is not None][:_ENDED]]
+    return [*alive, *[row for row in rows if row.job.ended is not None][:_MOST_ENDED_JOBS]]

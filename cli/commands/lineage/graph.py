@@ -13,9 +13,9 @@ from core.errors import UserError
 from stack import ResolvedStack
 from stack_file.nearest import did_you_mean
 
-SHORT = 12
+ID_DIGITS = 12
 """Digits of ids that people read."""
-_MOST = 1000
+_MOST_VERSIONS = 1000
 """Versions of one answer: a longer history is not for a terminal."""
 
 
@@ -52,7 +52,7 @@ class Node:
     @property
     def title(self) -> str:
         """It, for people."""
-        return f"{self.name}@{self.version[:SHORT]}"
+        return f"{self.name}@{self.version[:ID_DIGITS]}"
 
 
 @dataclass(frozen=True)
@@ -70,10 +70,10 @@ class Graph:
 
 def of(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Graph:
     """The graph of a version. A UserError if there is no such version."""
-    first = the(target, volumes)
+    first = get_node(target, volumes)
     found: dict[str, Node] = {}
     level = [first]
-    while level and len(found) < _MOST:
+    while level and len(found) < _MOST_VERSIONS:
         sources: dict[str, list[VersionPath | Node]] = {}
         for node in level:
             sources[node.id] = [source(each, resolved) for each in _inputs(node.record)]
@@ -98,7 +98,7 @@ def _inputs(record: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return [each for each in found if isinstance(each, Mapping)] if isinstance(found, list) else []
 
 
-def the(target: VersionPath, volumes: Volumes, *, code: bool = False) -> Node:
+def get_node(target: VersionPath, volumes: Volumes, *, code: bool = False) -> Node:
     """The version that an argument names. A UserError if there is none."""
     (found,) = read([target], volumes, code=code)
     if found.problem:

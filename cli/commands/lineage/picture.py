@@ -7,7 +7,7 @@ from cli.commands.lineage.graph import Graph, Node
 from cli.output import dag
 from cli.output.dag import MARGIN, Box
 
-_WIDTH = 330
+_BOX_WIDTH = 330
 _MOST_LINES = 12
 """Of a box; its tooltip has the others, too."""
 _COLORS = {"model": ("#eff6ff", "#2563eb"), "dataset": ("#f0fdf4", "#16a34a"), "": ("#fef2f2", "#dc2626")}
@@ -16,7 +16,7 @@ _COLORS = {"model": ("#eff6ff", "#2563eb"), "dataset": ("#f0fdf4", "#16a34a"), "
 
 def svg(graph: Graph) -> str:
     """The picture."""
-    drawn = dag.draw([_box(node) for node in graph], top=MARGIN, box_width=_WIDTH)
+    drawn = dag.draw([_box(node) for node in graph], top=MARGIN, box_width=_BOX_WIDTH)
     title = f"Lineage of {graph.nodes[graph.target].title}"
     return dag.document(title, drawn.lines, drawn.width, drawn.height + 2 * MARGIN)
 

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from cli.commands.lineage.graph import SHORT, Node
+from cli.commands.lineage.graph import ID_DIGITS, Node
 from components.base import quantities
 from components.base.plural import number_of
 from components.base.problems import legible
@@ -29,9 +29,9 @@ def _of_commit(node: Node) -> Iterator[str]:
     about = f": {commit['message']}" if commit["message"] else ""
     yield f"{number_of(commit['files'], 'file')}, {quantities.size(commit['size'])}"
     yield f"committed {when} UTC{author}"
-    yield f"commit {commit['id'][:SHORT]}{about}"
+    yield f"commit {commit['id'][:ID_DIGITS]}{about}"
     if before := commit.get("rollback"):
-        yield f"rolled back to commit {before[:SHORT]}"
+        yield f"rolled back to commit {before[:ID_DIGITS]}"
     if not node.kept:
         yield "its files were deleted by the retention"
 

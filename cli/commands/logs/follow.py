@@ -34,7 +34,7 @@ def until_end(api: Kube, job_set: Object, options: LogsOptions, console: Console
         if (found := api.get(path)) is None:
             raise UserError(f"{job_set['metadata']['name']}: was deleted")
         current = found
-        ended = bool(jobset_api.ended(current))
+        ended = bool(jobset_api.outcome(current))
         there = jobset_api.pods(api, current)
         started = [pod for pod in pods.chosen(there, options) if pods.has_started(pod)]
         followed.go_on(map(pods.source, started), lines.wide(map(jobset_api.role_and_index, there)))
@@ -44,7 +44,7 @@ def until_end(api: Kube, job_set: Object, options: LogsOptions, console: Console
 
 def _tell_end(job_set: Object, there: list[Object], console: Console) -> None:
     name = job_set["metadata"]["name"]
-    if jobset_api.ended(job_set) == "failed":
+    if jobset_api.outcome(job_set) == "failed":
         messages.reason(job_set, there, console)
         raise UserError(f"{name}: failed")
     console.print(f"{name}: finished{_model(job_set, there)}", style="bold green", highlight=False, soft_wrap=True)

@@ -16,8 +16,8 @@ from driver.runs import failures
 
 def reason(job_set: Object, there: Sequence[Object], console: Console) -> None:
     """Why a failed job failed, before its lines."""
-    if jobset_api.ended(job_set) == "failed":
-        found = failures.first(there) or [failures.without_pods(job_set)]
+    if jobset_api.outcome(job_set) == "failed":
+        found = failures.first_failure(there) or [failures.without_pods(job_set)]
         console.print(Text(found[0], style="bold red"))
         for line in found[1:]:
             console.print(Text(line, style="red"))
@@ -28,7 +28,7 @@ def nothing(job_set: Object, there: Sequence[Object], options: LogsOptions, why:
     name = job_set["metadata"]["name"]
     if options.previous:
         return f"{name}: no earlier start of its pods is kept; jobs with `checkpoints` and a Python command keep them"
-    if jobset_api.ended(job_set):
+    if jobset_api.outcome(job_set):
         return (
             f"{name}: has ended, and its pods are deleted; jobs with `checkpoints` and a Python command keep their logs"
         )

@@ -60,8 +60,8 @@ def find_stage(access: Access, target: str) -> Stage | None:
     pipeline, _, name = target.partition("/")
     if access.team or (not name and pipeline not in workflow.declared(access)):
         return None
-    there = access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace)) if name else []
-    if not (found := workflow.chosen(there, pipeline)):
+    workflows = access.api.items(pipeline_run.path(pipeline_run.WORKFLOWS, access.namespace)) if name else []
+    if not (found := workflow.chosen(workflows, pipeline)):
         if pipeline not in workflow.declared(access):
             return None
         found = workflow.of_name(access, pipeline)
@@ -81,25 +81,36 @@ def find_stage(access: Access, target: str) -> Stage | None:
 
 def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
     """Prints why parts failed, then the lines that there are. A UserError if there are none."""
-    there, said = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
-    if there:
-        _check(options, stage, [*(one.role_and_index for one in there), *said])
-    chosen = [one for one in there if _matches(one.role_and_index, options)]
-    _reason(stage, chosen, console)
+    all_pods, step_messages = (
+        of_pipelines.of(access.api, stage.run, stage.name),
+        workflow.step_messages(stage.run, stage.name),
+    )
+    if all_pods:
+        _check(options, stage, [*(one.role_and_index for one in all_pods), *step_messages])
+    chosen = [one for one in all_pods if _matches(one.role_and_index, options)]
+    _print_reason(stage, chosen, console)
     of_pods: dict[tuple[str, int], list[str]] = {}
-    for one in _latest(chosen, options):
+    for one in _latest_tries(chosen, options):
         read = [line for source in _sources(one) for line in source.read(access.api, options.query)]
         if one.containers:
             of_pods[one.role_and_index] = read
-    if not any(not one.of_argo for one in there):
-        of_pods |= _kept(access, stage, options)
-    of_steps = {} if options.previous else {place: [text] for place, text in said.items() if _matches(place, options)}
+    if not any(not one.of_argo for one in all_pods):
+        of_pods |= _kept_lines(access, stage, options)
+    of_steps = (
+        {}
+        if options.previous
+        else {
+            role_and_index: [text]
+            for role_and_index, text in step_messages.items()
+            if _matches(role_and_index, options)
+        }
+    )
     found = {**of_steps, **of_pods}
     if not found:
-        raise UserError(_nothing(access, stage, options, there))
+        raise UserError(_why_no_lines(access, stage, options, all_pods))
     lines.show(dict(sorted(found.items(), key=lambda item: workflow.line_order(item[0]))), console)
     if not of_pods and stage.status and stage.status.done and options.role not in workflow.ONE_TIME_STEPS:
-        console.print(Text(_nothing(access, stage, options, there), style="yellow"), soft_wrap=True)
+        console.print(Text(_why_no_lines(access, stage, options, all_pods), style="yellow"), soft_wrap=True)
 
 
 def follow(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
@@ -111,16 +122,22 @@ def follow(access: Access, stage: Stage, options: LogsOptions, console: Console)
             raise UserError(f"{stage.run['metadata']['name']}: was deleted")
         stage = Stage(run, stage.name)
         ended = stage.ended
-        there = of_pipelines.of(access.api, run, stage.name)
+        all_pods = of_pipelines.of(access.api, run, stage.name)
         # A part that nobody has worked on yet is no mistake in --index.
-        chosen = [one for one in there if _matches(one.role_and_index, options)]
-        said = workflow.step_messages(run, stage.name)
-        followed.tell({place: text for place, text in said.items() if _matches(place, options)})
-        wide = lines.wide([*said, *(one.role_and_index for one in there)])
+        chosen = [one for one in all_pods if _matches(one.role_and_index, options)]
+        step_messages = workflow.step_messages(run, stage.name)
+        followed.tell(
+            {
+                role_and_index: text
+                for role_and_index, text in step_messages.items()
+                if _matches(role_and_index, options)
+            }
+        )
+        wide = lines.wide([*step_messages, *(one.role_and_index for one in all_pods)])
         followed.go_on([source for one in chosen for source in _sources(one)], wide)
     followed.settle()
     if ended != "finished":
-        _reason(stage, chosen, console)
+        _print_reason(stage, chosen, console)
         raise UserError(f"{stage.title}: {ended}")
     commit = stage.status.commit if stage.status else ""
     made = f"; commit {commit[:12]}" if commit else ""
@@ -138,27 +155,27 @@ def _sources(one: PodOfStage) -> list[Source]:
     ]
 
 
-def _check(options: LogsOptions, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
-    """A UserError if none of these places has this role or index."""
-    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=workflow.line_order)))
+def _check(options: LogsOptions, stage: Stage, roles_and_indices: Sequence[tuple[str, int]]) -> None:
+    """A UserError if none of these pods has this role or index."""
+    roles = list(dict.fromkeys(role for role, _ in sorted(roles_and_indices, key=workflow.line_order)))
     if options.role and options.role not in roles:
         remedy = f"choose one of {', '.join(roles)}{did_you_mean(options.role, roles)}"
         raise UserError(f"--role: {stage.title} has no pod of role {options.role}; {remedy}")
-    if not any(_matches(place, options) for place in places):
-        have = sorted({index for role, index in places if role not in workflow.ONE_TIME_STEPS})
+    if not any(_matches(role_and_index, options) for role_and_index in roles_and_indices):
+        have = sorted({index for role, index in roles_and_indices if role not in workflow.ONE_TIME_STEPS})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
         raise UserError(f"--index: {stage.title} has no pod of index {options.index}; {worked}")
 
 
-def _matches(place: tuple[str, int], options: LogsOptions) -> bool:
-    role, index = place
+def _matches(role_and_index: tuple[str, int], options: LogsOptions) -> bool:
+    role, index = role_and_index
     return options.role in (None, role) and (
         options.index is None or (role not in workflow.ONE_TIME_STEPS and index == options.index)
     )
 
 
-def _latest(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStage]:
-    """The last try of each place, or with `previous` the one before."""
+def _latest_tries(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStage]:
+    """The last try of each role and index, or with `previous` the one before."""
     tries: dict[tuple[str, int], list[PodOfStage]] = {}
     for one in found:
         tries.setdefault(one.role_and_index, []).append(one)
@@ -166,19 +183,19 @@ def _latest(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStag
     return [each[-wanted] for each in tries.values() if len(each) >= wanted]
 
 
-def _reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> None:
+def _print_reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> None:
     """Why the stage failed, or chosen parts, before their lines."""
     status = stage.status
     if not status or not (status.failed or status.state == "failed"):
         return
     if status.why:
         console.print(Text(f"{stage.title}: {status.why}", style="bold red"), soft_wrap=True)
-    for line in failures.first(one.without_executor for one in _latest(chosen, LogsOptions())):
+    for line in failures.first_failure(one.without_executor for one in _latest_tries(chosen, LogsOptions())):
         if not workflow.said_by_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 
-def _kept(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
+def _kept_lines(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
     """Lines of deleted pods that jobs of the stage have kept."""
     found: dict[tuple[str, int], list[str]] = {}
     for job_set in of_pipelines.job_sets(access.api, stage.run, stage.name):
@@ -186,14 +203,14 @@ def _kept(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str,
     return found
 
 
-def _nothing(access: Access, stage: Stage, options: LogsOptions, there: Sequence[PodOfStage]) -> str:
+def _why_no_lines(access: Access, stage: Stage, options: LogsOptions, all_pods: Sequence[PodOfStage]) -> str:
     """Why there are no lines."""
     look = f"look with: {access.command(f'runs list {workflow.pipeline_of(stage.run)}')}"
-    if options.previous and there:
+    if options.previous and all_pods:
         return f"{stage.title}: no pod of it was tried again"
     if stage.status is None:
         return f"{stage.title}: has not begun, so it has no pods; {look}"
-    if not there and stage.status.state in workflow.ENDS:
+    if not all_pods and stage.status.state in workflow.ENDS:
         kept_by = "jobs with `checkpoints` and a Python command keep their logs"
         return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
-    return f"{stage.title}: {none_of(len(there), 'pod')} started; {look}"
+    return f"{stage.title}: {none_of(len(all_pods), 'pod')} started; {look}"

@@ -22,8 +22,8 @@ from workloads.model_server import serving_config
 
 _SECONDS = 3.0
 """Between two looks at the metrics."""
-_AT_ONCE = 16
-_SHORT = 20
+_PARALLEL_REQUESTS = 16
+_MOST_SHORT_CHARACTERS = 20
 _NUMBERS = ("ready", "requests/s", "p50", "p99")
 _LEAST = ("p50", "labels", "requests/s", "p99")
 """Columns that a narrow terminal leaves out, the least important first."""
@@ -71,7 +71,7 @@ def run(access: Access, target: str | None, console: Console, *, as_json: bool) 
 def ask(found: Sequence[tuple[Server, str]]) -> list[Row]:
     """The rows of these models."""
     by_name = {one.name: one for one, _ in found}
-    with ThreadPoolExecutor(_AT_ONCE) as pool:
+    with ThreadPoolExecutor(_PARALLEL_REQUESTS) as pool:
         versions = pool.map(lambda pair: _versions(*pair), found)
         looks = dict(zip(by_name, pool.map(_looks, by_name.values()), strict=True))
         return [
@@ -138,7 +138,11 @@ def render(rows: Sequence[Row]) -> RenderableType:
     kept = {name: cells for name, cells in shown.items() if set(cells) != {NOTHING}}
     cells = list(zip(*kept.values(), strict=True))
     # Of a version that cannot be loaded, the reason may be long.
-    short = ("versions",) if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _SHORT else ()
+    short = (
+        ("versions",)
+        if max(map(len, "\n".join(shown["versions"]).splitlines()), default=0) <= _MOST_SHORT_CHARACTERS
+        else ()
+    )
     unwrapped, narrow = (*_NUMBERS, *short, "labels", "traffic"), any(row.shares for row in rows)
     return table(tuple(kept), cells, right=_NUMBERS, unwrapped=unwrapped, least=_LEAST, narrow=narrow)
 

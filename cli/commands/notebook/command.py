@@ -56,7 +56,7 @@ def run(
             console.print(Text.assemble(f"{name}: ", (url, "bold")), soft_wrap=True)
             console.print(Text("Ctrl-C closes the tunnel; the notebook runs on until it is idle.", style="dim"))
             with _in_browser(url) if opens else contextlib.nullcontext():
-                tunnel.keep(lambda: (found := access.api.get(path)) is not None and not jobset_api.ended(found))
+                tunnel.keep(lambda: (found := access.api.get(path)) is not None and not jobset_api.outcome(found))
         console.print(f"{name}: has ended. Start it again with: {access.command(f'notebook {name}')}")
     except KeyboardInterrupt:
         console.print(Text(f"\n{name} runs on. Stop it with: {access.command(f'cancel {name}')}", style="dim"))
@@ -64,7 +64,7 @@ def run(
 
 @contextlib.contextmanager
 def _in_browser(url: str) -> Iterator[None]:
-    """Open the address in a browser. A page leads there: everybody on this machine sees the arguments of processes."""
+    """Opens the address in a browser. A page leads there: everybody on this machine sees the arguments of processes."""
     with tempfile.TemporaryDirectory(prefix="notebook-") as folder:
         page = Path(folder) / "open.html"
         page.write_text(f'<meta http-equiv="refresh" content="0; url={html.escape(url)}">')
@@ -118,7 +118,7 @@ def _started(access: Access, resolved: ResolvedStack, name: str, console: Consol
     wanted = planned(resolved, name)
     # Teams have jobs of their own, whose names may be the same.
     own = [one for one in access.job_sets() if one["metadata"]["namespace"] == access.namespace]
-    running = [one for one in own if not (jobset_api.ended(one) or one["metadata"].get("deletionTimestamp"))]
+    running = [one for one in own if not (jobset_api.outcome(one) or one["metadata"].get("deletionTimestamp"))]
     if found := find.newest(running, access.namespace, name):
         if found["metadata"]["name"] != wanted.run:
             stop = access.command(f"cancel {name}")
@@ -145,7 +145,7 @@ def _keep_token(access: Access, name: str, job_set: Object) -> None:
         "metadata": {"name": secret, "namespace": access.namespace, "labels": labels(name, "notebook")},
         "data": {notebook_manifest.TOKEN_KEY: token},
     }
-    access.api.apply(_secret(access, name), create.owned(thing, job_set), jobset_api.MANAGER)
+    access.api.apply(_secret(access, name), create.owned(thing, job_set), jobset_api.CLI_MANAGER)
 
 
 def _token(access: Access, name: str) -> str:
@@ -196,5 +196,5 @@ def _check_goes_on(access: Access, job_set: Object) -> None:
     name = job_set["metadata"]["name"]
     if current is None:
         raise UserError(f"{name}: was deleted")
-    if jobset_api.ended(current):
-        raise UserError(f"{name}: has ended", *failures.first(jobset_api.pods(access.api, job_set)))
+    if jobset_api.outcome(current):
+        raise UserError(f"{name}: has ended", *failures.first_failure(jobset_api.pods(access.api, job_set)))

@@ -27,7 +27,7 @@ def run(access: Access, options: PredictOptions, request: dict[str, Any]) -> Non
     """Prints the answer. A UserError with the server's reason if it refuses."""
     found, model = server.one(access, options.target)
     # The canary's pods alone serve the version that it tries.
-    tried = found.rollout.state.candidate if found.rollout else None
+    tried = found.rollout.state.canary if found.rollout else None
     canary = options.version is not None and options.version == tried
     try:
         answer = found.ask(model, f"{_which(options)}:predict", request, canary=canary)

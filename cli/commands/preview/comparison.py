@@ -137,11 +137,11 @@ def opened(stack: str, context: str, base: str, policies: Policies = Policies.RU
             if after.stays:
                 yield after
                 return
-            with merge_base.checked_out(base) as at:
+            with merge_base.check_out(base) as at:
                 yield Comparison(stack, at, _before(after, at), after)
         return
     with (
-        merge_base.checked_out(base) as at,
+        merge_base.check_out(base) as at,
         tempfile.TemporaryDirectory(prefix="tensorplane-preview-") as home,
         providers.on_path(needed := providers.needed(), project_environment()["PATH"]) as path,
     ):

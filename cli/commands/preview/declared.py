@@ -30,7 +30,7 @@ class Declared:
     """Resources that nothing protects from deletion any more, as type and name. Volumes have words of their own."""
 
     def note(self, step: Step) -> None:
-        """Add what one step declares."""
+        """Adds what one step declares."""
         name = step["urn"].rpartition("::")[2]
         if step["type"].startswith(OURS):
             old, new = ((state or {}).get("inputs") or {} for state in (step.get("old"), step.get("new")))

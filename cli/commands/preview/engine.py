@@ -31,9 +31,9 @@ from driver.update.data_at_risk import Acknowledged, ClusterVolumes, find_risks
 from driver.update.engine_events import STREAMED, list_planned
 from driver.update.policy_pack import Policies
 from plugins.hosts import stand_ins
-from toolchain.pulumi_environment import SHOWN, pulumi_environment
+from toolchain.pulumi_environment import INPUTS_AS_OUTPUTS, pulumi_environment
 
-_MODE = {**STREAMED, **SHOWN}
+_MODE = {**STREAMED, **INPUTS_AS_OUTPUTS}
 
 
 @dataclass(frozen=True)
@@ -163,7 +163,7 @@ def opened(stack: str, context: str, policies: Policies = Policies.RUN) -> Itera
 
 
 def _compare(settings: StackSettings, target: Target) -> None:
-    """Raise the faults that only the cluster reveals. The engine reports those of the settings."""
+    """Raises the faults that only the cluster reveals. The engine reports those of the settings."""
     file = settings.source()
     if target.cloud or stack_config.encrypted(file, "cluster", "namespace"):
         return

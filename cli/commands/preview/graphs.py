@@ -16,7 +16,7 @@ from plugins.kubernetes.settings import Settings
 from plugins.preview import diff as cloud_diff
 
 _KUBERNETES = "kubernetes:"
-_OURS = "tensorplane:"
+_COMPONENT_PREFIX = "tensorplane:"
 _BEFORE, _AFTER = "resourcePreEvent", "resOutputsEvent"
 _KINDS = {"ADD": "add", "DELETE": "delete", "UPDATE": "update"}
 
@@ -114,7 +114,7 @@ def _step(
     if before == after:
         return Step(urn, "same", old, new, {})
     token = kinds.token(urn)
-    if token.startswith(_OURS):
+    if token.startswith(_COMPONENT_PREFIX):
         return Step(urn, "update", old, new, {})
     if token.startswith(_KUBERNETES) and token != kinds.HELM_RELEASE:
         state = {**before, checkpoint.INPUTS: before}

@@ -13,8 +13,8 @@ from cli.commands.preview.report import OURS, Facts, Report
 from cli.output.aggregated import Together, names
 from cli.output.texts import bold
 
-_MANY = 4
-_FEW = 3
+_LEAST_GROUPED = 4
+_MOST_LISTED = 3
 """Versions that a line lists; of others, the number, the lowest and the highest."""
 
 
@@ -154,8 +154,8 @@ def _lines(found: Sequence[_Change], keys: Sequence[Key], line: Callable[[Sequen
         groups: dict[tuple[object, ...], list[_Change]] = {}
         for change in rest:
             groups.setdefault(key(change), []).append(change)
-        many += (group for group in groups.values() if len(group) >= _MANY)
-        rest = list(chain.from_iterable(group for group in groups.values() if len(group) < _MANY))
+        many += (group for group in groups.values() if len(group) >= _LEAST_GROUPED)
+        rest = list(chain.from_iterable(group for group in groups.values() if len(group) < _LEAST_GROUPED))
     for change in rest:
         yield line([change])
     for group in sorted(many, key=len):
@@ -195,7 +195,7 @@ def _version(found: Sequence[_Change]) -> str:
 def _versions(sides: Sequence[Image]) -> str:
     """A few versions; of many, their number, the lowest and the highest: `40 tags from 1.0 to 1.39`."""
     found = sorted({side.version for side in sides}, key=_natural)
-    if len(found) <= _FEW:
+    if len(found) <= _MOST_LISTED:
         return ", ".join(found)
     ends = "" if sides[0].digest else f" from {found[0]} to {found[-1]}"
     return f"{len(found):,} {'digests' if sides[0].digest else 'tags'}{ends}"

@@ -16,7 +16,7 @@ from core.errors import UserError
 from core.paths import PROJECT
 
 _ENVIRONMENT = ".venv"
-_SHORT = 10
+_COMMIT_DIGITS = 10
 
 
 @dataclass(frozen=True)
@@ -29,11 +29,11 @@ class MergeBase:
     @property
     def short(self) -> str:
         """The commit as messages name it."""
-        return self.commit[:_SHORT]
+        return self.commit[:_COMMIT_DIGITS]
 
 
 @contextmanager
-def checked_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
+def check_out(revision: str, project: Path = PROJECT) -> Iterator[MergeBase]:
     """The merge base of HEAD and `revision`, in a folder that is removed afterwards. The checkout stays as it is.
 
     Its program runs in this checkout's Python environment. A UserError if there is no such revision.

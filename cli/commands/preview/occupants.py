@@ -11,7 +11,7 @@ from components.admission import gpu_guard
 from components.base import outputs
 from components.base.labels import FLAVOR
 
-_MANY = 4
+_MOST_NAMED = 4
 _UNSEEN = (outputs.PIPELINE, outputs.SWEEP)
 """Components whose pods are in no object of the stack: another program makes them."""
 
@@ -115,7 +115,7 @@ def refused(report: Report) -> bool:
 
 def shortened(titles: Sequence[str]) -> str:
     """A few names, and the number of the others."""
-    return first(titles, _MANY)
+    return first(titles, _MOST_NAMED)
 
 
 def flavor_of(report: Report, group: str) -> str:

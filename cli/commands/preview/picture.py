@@ -13,9 +13,9 @@ from cli.output.numbers import count, span
 _WIDTH, _MARGIN, _LABEL = 1000, 20, 110
 _BOX, _BOX_HEIGHT, _GAP, _LAYER_GAP = 200, 50, 16, 44
 _PER_ROW = (_WIDTH - 2 * _MARGIN - _LABEL + _GAP) // (_BOX + _GAP)
-_MOST = 3 * _PER_ROW
+_MOST_BOXES = 3 * _PER_ROW
 """Boxes of a layer that are drawn; changed ones come first, and a last box counts the others."""
-_LONGEST = 26
+_MOST_BOX_CHARACTERS = 26
 """Characters that fit into a box."""
 _TIMES = "×"  # noqa: RUF001 (what stands between counts)
 _STYLES = {
@@ -101,7 +101,7 @@ def _layers(report: Report) -> list[Layer]:
 
 def _layer(label: str, boxes: Sequence[Box]) -> Layer:
     ordered = sorted(boxes, key=lambda box: (box.operation == "same", box.name))
-    shown = ordered if len(ordered) <= _MOST else ordered[: _MOST - 1]
+    shown = ordered if len(ordered) <= _MOST_BOXES else ordered[: _MOST_BOXES - 1]
     return Layer(label, tuple(shown), len(ordered) - len(shown))
 
 
@@ -223,7 +223,7 @@ def _of_box(box: Box, left: int, top: int) -> Iterator[str]:
 
 def _short(text: str) -> str:
     shown = visible(text)
-    return escape(shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…")
+    return escape(shown if len(shown) <= _MOST_BOX_CHARACTERS else f"{shown[: _MOST_BOX_CHARACTERS - 1]}…")
 
 
 def _legend(top: int) -> Iterator[str]:

@@ -11,7 +11,7 @@ from cli.commands.preview.report import OURS, Property
 Step = Mapping[str, Any]
 
 _KUBERNETES = "kubernetes:"
-_FEW = 6
+_MOST_LISTED = 6
 """Maximum differences within a text of JSON that are listed one by one."""
 
 
@@ -80,6 +80,6 @@ def _inside(path: str, old: Any, new: Any) -> Iterator[tuple[str, str, str, str]
     if property_path.ABSENT in (before, after):
         return
     inner = [each for each, _ in property_path.differences(before, after)]
-    for each in inner if len(inner) <= _FEW else ():
+    for each in inner if len(inner) <= _MOST_LISTED else ():
         values = property_path.find(before, each), property_path.find(after, each)
         yield (f"{path}{'' if each.startswith('[') else '.'}{each}", *_texts(*values))

@@ -12,9 +12,9 @@ from itertools import groupby
 from cli.commands.preview.property_path import BETWEEN, excerpts
 from cli.commands.preview.report import Change, Property
 
-MANY = 4
+LEAST_GROUPED = 4
 """From so many on, resources with equal changes share a row."""
-_OTHERS, _DIGEST = "NAME", "-DIGEST"
+_NAME_PLACEHOLDER, _DIGEST_PLACEHOLDER = "NAME", "-DIGEST"
 """For a name, and for the digest after it, in a row of several resources."""
 
 _OF_ACCESS = re.compile(r"serviceAccount|[sS]ecurityContext|host(Network|PID|IPC|Path)|secret", re.IGNORECASE)
@@ -54,7 +54,7 @@ def rows(changes: Iterable[Change]) -> Iterator[Row]:
         changes, lambda c: (c.operation, c.type, not c.properties, c.blocked)
     ):
         several = list(alike)
-        if has_no_properties and len(several) >= MANY:
+        if has_no_properties and len(several) >= LEAST_GROUPED:
             yield Row(operation, kind, tuple(change.name for change in several), blocked=blocked)
         else:
             yield from (Row(operation, kind, (change.name,), change.properties, blocked) for change in several)
@@ -67,7 +67,7 @@ def together(found: Iterable[Row]) -> Iterator[Row]:
         any_row = replace(row, names=(), properties=tuple(map(partial(of_any, row.names[0]), row.properties)))
         groups.setdefault(any_row if row.properties else row, []).append(row)
     for merged, several in groups.items():
-        if len(several) >= MANY:
+        if len(several) >= LEAST_GROUPED:
             yield replace(merged, names=tuple(row.names[0] for row in several))
         else:
             yield from several
@@ -102,7 +102,7 @@ class Ranks:
 
     def is_odd(self, row: Row) -> bool:
         """Whether one of its properties changes so of less than four."""
-        return any(self.of(row, each) < MANY for each in differing(row))
+        return any(self.of(row, each) < LEAST_GROUPED for each in differing(row))
 
     def rarest_path(self, row: Row) -> int:
         """Of how many resources its rarest property changes at all."""
@@ -112,7 +112,7 @@ class Ranks:
         """How many they are."""
         path = self._path(row, changed)
         values = self._values[path]
-        is_common = max(values.values()) >= max(MANY, self._paths[path] / 2)
+        is_common = max(values.values()) >= max(LEAST_GROUPED, self._paths[path] / 2)
         return values[of_any(row.names[0], changed)] if is_common else self._paths[path]
 
     def ordered(self, row: Row, properties: Iterable[Property]) -> list[Property]:
@@ -136,7 +136,7 @@ def rarest_first(found: Sequence[Row]) -> list[Row]:
     counts: Counter[object] = Counter()
     for row in found:
         counts[shape(row)] += len(row.names)
-    few = {kind for kind, count in counts.items() if count < MANY}
+    few = {kind for kind, count in counts.items() if count < LEAST_GROUPED}
     return sorted(found, key=lambda row: 0 if shape(row) in few or ranks.is_odd(row) else counts[shape(row)])
 
 
@@ -156,7 +156,7 @@ def common_apart(found: Sequence[Row]) -> Iterator[Row]:
         paths = frozenset(each.path for each in row.properties)
         groups.setdefault((row.operation, row.type, row.blocked, paths), []).append(row)
     for several in groups.values():
-        yield from _common_and_rest(several, ranks) if len(several) > 1 and size(several) >= MANY else several
+        yield from _common_and_rest(several, ranks) if len(several) > 1 and size(several) >= LEAST_GROUPED else several
 
 
 def _common_and_rest(several: Sequence[Row], ranks: Ranks) -> Iterator[Row]:
@@ -195,7 +195,7 @@ def _names(several: Iterable[Row]) -> tuple[str, ...]:
 def _names_a_run(name: str, changed: Property) -> bool:
     found = of_any(name, changed)
     before, _, after = found.whole.partition(BETWEEN) if found.whole else (found.old, "", found.new)
-    return before == after and _OTHERS in before
+    return before == after and _NAME_PLACEHOLDER in before
 
 
 @cache
@@ -211,7 +211,7 @@ def of_any(name: str, changed: Property) -> Property:
 
 
 def _hidden(own: re.Pattern[str], value: str) -> str:
-    return own.sub(lambda found: f"{_OTHERS}{_DIGEST if found[1] else ''}", value)
+    return own.sub(lambda found: f"{_NAME_PLACEHOLDER}{_DIGEST_PLACEHOLDER if found[1] else ''}", value)
 
 
 @cache

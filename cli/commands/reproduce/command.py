@@ -33,31 +33,31 @@ def run(options: VersionOptions, console: Console, *, again: bool) -> None:
     target = version_paths.from_argument(options.target, resolved)
     access = Access.of(options.stack, None, options.context)
     with Pods(access.api, resolved, options.account) as pods:
-        node = whole(target, resolved, pods)
+        node = get_complete_version(target, resolved, pods)
     with tempfile.TemporaryDirectory() as folder:
         job = recipe.job(node, Path(folder), built_here=resolved.config.cluster.images.built_here)
-        _trained(options, job, node, console, again=again)
+        _train(options, job, node, console, again=again)
     made = job.settings["model"]
     with Pods(access.api, resolved, options.account) as pods:
         # The pods of before may have mounted the volume on another node.
-        now = graph.the(VersionPath(job.name, made["volume"], made["path"]), pods, code=True)
+        now = graph.get_node(VersionPath(job.name, made["volume"], made["path"]), pods, code=True)
     if comparison.differing(node.content, now.content):
         raise UserError(*comparison.lines(node, now))
     console.print(Text(comparison.identical(node, now)), soft_wrap=True)
 
 
-def whole(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Node:
+def get_complete_version(target: VersionPath, resolved: ResolvedStack, volumes: Volumes) -> Node:
     """The version with all that it takes to make it again. A UserError with a line for each part that is gone."""
-    node = graph.the(target, volumes, code=True)
+    node = graph.get_node(target, volumes, code=True)
     sources = [graph.source(each, resolved) for each in node.record.get("inputs", ())]
     found = graph.read([each for each in sources if isinstance(each, VersionPath)], volumes)
     lost = [each for each in sources if isinstance(each, Node)]
-    if lines := recipe.gone(node, [*found, *lost]):
+    if lines := recipe.missing_parts(node, [*found, *lost]):
         raise UserError(*lines)
     return node
 
 
-def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Console, *, again: bool) -> None:
+def _train(options: VersionOptions, job: JobRequest, node: Node, console: Console, *, again: bool) -> None:
     """Runs the job to its end, as `tensorplane run` does."""
 
     def planned(job: JobRequest, platform: Platform, attempt: int = 1) -> Planned:
@@ -70,7 +70,7 @@ def _trained(options: VersionOptions, job: JobRequest, node: Node, console: Cons
     if this is None:
         raise TypeError("a dry run, which this is not")
     submitted = submission.submit(this, submitted_text, console)
-    if submitted.came == "finished":
+    if submitted.state == "finished":
         return
 
     def until_end() -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from cli.commands.lineage.graph import SHORT, Node
+from cli.commands.lineage.graph import ID_DIGITS, Node
 from cli.commands.run.plan import Planned
 from cli.commands.run.request import JobRequest, section
 from components.base.names import digest_of, shorten
@@ -26,12 +26,12 @@ _REMEDIES = {
 }
 
 
-def gone(node: Node, inputs: Sequence[Node]) -> list[str]:
+def missing_parts(node: Node, inputs: Sequence[Node]) -> list[str]:
     """What is missing to make a version again, a line each. `inputs`: the versions that it was made from."""
-    return [f"{node.title}: {problem}" for problem in _gone(node, inputs)]
+    return [f"{node.title}: {problem}" for problem in _missing_parts(node, inputs)]
 
 
-def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
+def _missing_parts(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
     record = node.record
     if problem := _no_job(node):
         yield problem
@@ -73,7 +73,7 @@ def _ambiguous(inputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
             versions.setdefault((place, reference), set()).add(each["version"])
     for (place, reference), several in versions.items():
         if len(several) > 1:
-            name, found = place.rpartition("/")[2], ", ".join(sorted(each[:SHORT] for each in several))
+            name, found = place.rpartition("/")[2], ", ".join(sorted(each[:ID_DIGITS] for each in several))
             problem = f"was read as {len(several)} versions ({found}), and when each was read is not recorded"
             yield f"its input {name}@{reference} {problem}; let the program read a commit or a label"
 

@@ -8,13 +8,13 @@ from rich.text import Text
 from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
 from cli.commands.run import create, plan, publication, submission
-from cli.commands.run.create import Came
+from cli.commands.run.create import SubmitState
 from cli.commands.run.plan import Planned
 from cli.commands.run.request import section
 from cli.commands.run.submission import Ready, SubmitOptions, size_text
 from driver.runs.job_set import JobSet
 
-_AGAIN = "run it once more with --again"
+_AGAIN_REMEDY = "run it once more with --again"
 
 
 def run(options: SubmitOptions, console: Console) -> None:
@@ -26,16 +26,16 @@ def run(options: SubmitOptions, console: Console) -> None:
     if this is None:
         return
     then = section(options.job.training, "onSuccess")
-    if create.came(this.access.api, this.planned) == "changed" and "command" not in then:
+    if create.expected_state(this.access.api, this.planned) == "changed" and "command" not in then:
         if server := then.get("publish"):
             _publish(this, options, server, console)
             return
         if JobSet(this.planned.manifest.job_set).notes_its_end:
             reason = "has finished, and neither its size nor its queue decides its result"
-            console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN}"))
+            console.print(Text(f"{this.planned.run}: {reason}; {_AGAIN_REMEDY}"))
             return
     submitted = submission.submit(this, submitted_text, console)
-    if submitted.came == "finished":
+    if submitted.state == "finished":
         return
 
     def until_end() -> None:
@@ -52,7 +52,7 @@ def _publish(this: Ready[Planned], options: SubmitOptions, server: str, console:
     publication.publish(this.access, this.platform, job, run, console, detach=options.detach)
 
 
-def submitted_text(planned: Planned, came: Came) -> str:
+def submitted_text(planned: Planned, state: SubmitState) -> str:
     """What was submitted, and what it costs."""
     asks, job_set = size_text(planned), JobSet(planned.manifest.job_set)
     resumes = job_set.has_checkpoints
@@ -61,8 +61,8 @@ def submitted_text(planned: Planned, came: Came) -> str:
     what = {
         "new": f"submitted to {planned.namespace}: {asks}{before}",
         "there": f"is submitted already: {asks}",
-        "finished": f"the same command with the same files has finished already; {_AGAIN}",
+        "finished": f"the same command with the same files has finished already; {_AGAIN_REMEDY}",
         "changed": f"{'has finished; runs onSuccess.command' if job_set.notes_its_end else again}: {asks}",
         "continued": f"{again}: {asks}",
     }
-    return f"{planned.run}: {what[came]}"
+    return f"{planned.run}: {what[state]}"

@@ -44,7 +44,7 @@ class Planned(Protocol):
         """A hash of what was asked for."""
 
 
-Came = Literal["new", "there", "finished", "changed", "continued"]
+SubmitState = Literal["new", "there", "finished", "changed", "continued"]
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Submitted:
     """A job in the cluster."""
 
     job_set: Object
-    came: Came
+    state: SubmitState
     """Whether it is new, was there already, had finished with the same settings or with changed ones, or had failed."""
 
 
 def submit(api: Kube, planned: Planned) -> Submitted:
-    """Create what is missing. Interrupted at any point and run again, it completes the same objects.
+    """Creates what is missing. Interrupted at any point and run again, it completes the same objects.
 
     The JobSet comes first: whatever else exists is deleted with it. Its pods wait for what they mount, which is there a
     moment later. A run that has failed, or that has finished with other settings, goes on where it ended. A UserError
@@ -65,32 +65,32 @@ def submit(api: Kube, planned: Planned) -> Submitted:
     """
     path = _path(planned.objects[0])
     before = _settled(api, path)
-    how = _came(before, planned)
+    how = _state(before, planned)
     if before and how == "finished":
         return Submitted(before, how)
     if how in ("changed", "continued"):
         api.delete(path, propagationPolicy="Foreground")
         before = _settled(api, path)
-    manager = f"{jobset_api.MANAGER}-run-{planned.run}"
+    manager = f"{jobset_api.CLI_MANAGER}-run-{planned.run}"
     job_set = before or api.apply(path, _noted(planned), manager)
     if how == "new":
         cancelled.forget(api, job_set["metadata"]["namespace"], planned.run)
-    for thing in planned.objects[1:]:
-        api.apply(_path(thing), owned(thing, job_set), manager)
+    for obj in planned.objects[1:]:
+        api.apply(_path(obj), owned(obj, job_set), manager)
     return Submitted(job_set, how)
 
 
-def came(api: Kube, planned: Planned) -> Came:
+def expected_state(api: Kube, planned: Planned) -> SubmitState:
     """What `submit` would find. A UserError if the run has not ended and has other settings."""
-    return _came(_settled(api, _path(planned.objects[0])), planned)
+    return _state(_settled(api, _path(planned.objects[0])), planned)
 
 
 def check_none_runs(api: Kube, planned: Planned) -> None:
     """A UserError if another run of the same job has not ended."""
     about = planned.objects[0]["metadata"]
-    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.MANAGER}"
+    labels = f"{NAME}={about['labels'][NAME]},{MANAGED_BY}={jobset_api.CLI_MANAGER}"
     for one in api.items(jobset_paths.in_namespace(about["namespace"]), labelSelector=labels):
-        if not jobset_api.ended(one):
+        if not jobset_api.outcome(one):
             raise UserError(f"--again: {one['metadata']['name']} has not ended; cancel it first, or set another --name")
 
 
@@ -106,11 +106,11 @@ def _settled(api: Kube, path: str) -> Object | None:
     return found
 
 
-def _came(before: Object | None, planned: Planned) -> Came:
+def _state(before: Object | None, planned: Planned) -> SubmitState:
     if before is None:
         return "new"
     is_same = (before["metadata"].get("annotations") or {}).get(_SETTINGS) == planned.settings
-    if ended := jobset_api.ended(before):
+    if ended := jobset_api.outcome(before):
         return "continued" if ended == "failed" else "finished" if is_same else "changed"
     if is_same:
         return "there"
@@ -126,7 +126,7 @@ def _noted(planned: Planned) -> Object:
     return {**job_set, "metadata": {**job_set["metadata"], "annotations": {_SETTINGS: planned.settings}}}
 
 
-def owned(thing: Object, job_set: Object) -> Object:
+def owned(obj: Object, job_set: Object) -> Object:
     """An object that is deleted with the JobSet."""
     owner: dict[str, Any] = {
         "apiVersion": versions.JOBSET_API,
@@ -136,9 +136,9 @@ def owned(thing: Object, job_set: Object) -> Object:
         # The JobSet is there until all of it is gone, so that the next submission meets nothing that is being deleted.
         "blockOwnerDeletion": True,
     }
-    return {**thing, "metadata": {**thing["metadata"], "ownerReferences": [owner]}}
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner]}}
 
 
-def _path(thing: Object) -> str:
-    about, (group, plural) = thing["metadata"], _PATHS[thing["kind"]]
+def _path(obj: Object) -> str:
+    about, (group, plural) = obj["metadata"], _PATHS[obj["kind"]]
     return f"{group}/namespaces/{about['namespace']}/{plural}/{about['name']}"

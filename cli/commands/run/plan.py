@@ -121,7 +121,7 @@ def facts_for(
 ) -> JobContext:
     """The context in which a person's job is planned. `team`: the one that its settings name."""
     facts = job_context(job.name, settings, found.platform, team=team)
-    facts = dataclasses.replace(facts, managed_by=jobset_api.MANAGER)
+    facts = dataclasses.replace(facts, managed_by=jobset_api.CLI_MANAGER)
     if platform.team:
         # Members create no service accounts and no network policies: those of the namespace apply.
         facts = dataclasses.replace(facts, namespace=platform.namespace, account="default")

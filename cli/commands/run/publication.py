@@ -16,7 +16,7 @@ from cli.access import Access
 from cli.commands.logs import follow
 from cli.commands.logs.pods import LogsOptions
 from cli.commands.run import create, plan, submission
-from cli.commands.run.create import Came
+from cli.commands.run.create import SubmitState
 from cli.commands.run.plan import Planned
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest, section
@@ -25,7 +25,7 @@ from cli.training_jobs import jobset_api
 from components.base.names import shorten
 
 _LONGEST_NAME = 40
-_SIZE = {"cpus": 0.1, "memoryGib": 0.25}
+_RESOURCES = {"cpus": 0.1, "memoryGib": 0.25}
 
 
 def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> JobRequest:
@@ -38,7 +38,7 @@ def job(name: str, of: Mapping[str, Any], server: str, platform: Platform) -> Jo
         "kind": "trainingJob",
         "strategy": {"kind": "single"},
         "command": ["python3", "-c", "pass"],
-        "resources": _SIZE,
+        "resources": _RESOURCES,
         "volumes": {each: volumes[each] if each in volumes else _mount(each, platform) for each in wanted},
         "model": model,
         "onSuccess": {"publish": server},
@@ -62,10 +62,10 @@ def publish(
     server since.
     """
     planned = plan.planned(job, platform, publisher=run)
-    if create.came(access.api, planned) == "finished":
+    if create.expected_state(access.api, planned) == "finished":
         planned = plan.planned(job, platform, attempt=int(time.time()), publisher=run)
 
-    def submitted_text(planned: Planned, _: Came) -> str:
+    def submitted_text(planned: Planned, _: SubmitState) -> str:
         return f"{run}: has finished; {planned.run} publishes its model to {job.settings['onSuccess']['publish']}"
 
     this = Ready(access, platform, planned)

@@ -13,7 +13,7 @@ from rich.text import Text
 from cli.access import Access
 from cli.api_values import Object
 from cli.commands.run import create
-from cli.commands.run.create import Came, Planned, Submitted
+from cli.commands.run.create import Planned, SubmitState, Submitted
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest
 from cli.commands.why import command as why_command
@@ -81,14 +81,14 @@ def ready(options: SubmitOptions, plan: Plan[_P]) -> Ready[_P] | None:
     return Ready(access, platform, planned)
 
 
-def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -> Submitted:
-    """Creates what is missing, and prints what was done, which `told` words."""
+def submit(this: Ready[_P], text_of: Callable[[_P, SubmitState], str], console: Console) -> Submitted:
+    """Creates what is missing, and prints what was done, which `text_of` words."""
     try:
         found = create.submit(this.access.api, this.planned)
     except KeyboardInterrupt:
         reason = "interrupted; run the same command to complete it, or cancel it"
         raise UserError(f"{this.planned.run}: {reason}") from None
-    console.print(Text(told(this.planned, found.came)))
+    console.print(Text(text_of(this.planned, found.state)))
     return found
 
 
@@ -144,14 +144,14 @@ _LOOK_SECONDS = 1.0
 
 def until_admitted(access: Access, job_set: Object, console: Console) -> None:
     """Prints why it waits, whenever that changes and has not passed a moment later."""
-    told = before = ""
+    text_of = before = ""
     while True:
         found = why_command.explained(access, job_set)
         if found.state not in ("waiting", "stuck"):
             return
         now = "\n".join([*found.lines, *found.after])
-        if now == before and now != told:
+        if now == before and now != text_of:
             why_command.show(found, console)
-            told = now
+            text_of = now
         before = now
         time.sleep(_LOOK_SECONDS)

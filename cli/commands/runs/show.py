@@ -21,7 +21,7 @@ from core.times import age, duration
 
 _LEAST = ("commit", "parts", "ETA", "cost")
 _CENT = Usd(0.01, 0.01)
-_SHOWN = 12
+_COMMIT_DIGITS = 12
 """Characters of a commit."""
 
 
@@ -113,7 +113,7 @@ def why_not_begun(stage: Stage, found: Details) -> str:
 
 def _row(stage: Stage, counts: Sequence[str]) -> tuple[str, ...]:
     left = NOTHING if not stage.eta_seconds else duration(stage.eta_seconds)
-    return (*cells(stage.run, counts), left, price(stage.cost.usd), stage.run.commit[:_SHOWN] or NOTHING)
+    return (*cells(stage.run, counts), left, price(stage.cost.usd), stage.run.commit[:_COMMIT_DIGITS] or NOTHING)
 
 
 def _interesting(found: Details) -> Stage:

@@ -28,14 +28,14 @@ _FAILED = ("failed", "cancelled")
 
 
 def run(pipeline: str, stack: str, context: str, account: str) -> str:
-    """Start a run on the newest versions, and say so. A UserError if one of its datasets has no version."""
+    """Starts a run on the newest versions, and says so. A UserError if one of its datasets has no version."""
     access = Access.of(stack, None, context)
     template = _template(access, pipeline)
     return start(access, stack_config.load(stack_config.file(stack)), template, account)
 
 
 def start(access: Access, resolved: ResolvedStack, template: Mapping[str, Any], account: str) -> str:
-    """Start a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it.
+    """Starts a run of a WorkflowTemplate unless it goes on, or has made the newest versions; what came of it.
 
     A UserError if it has made some of them, and another run will replace them: a step finds the version that it made.
     """
@@ -74,7 +74,7 @@ def _runs(access: Access, pipeline: str) -> dict[str, str]:
 
 
 def _delete(access: Access, path: str) -> None:
-    """Delete a run that failed, and wait until its pods are gone, too."""
+    """Deletes a run that failed, and waits until its pods are gone, too."""
     access.api.delete(path, propagationPolicy="Foreground")
     until = time.monotonic() + _SECONDS_TO_DELETE
     while access.api.get(path):
@@ -84,7 +84,7 @@ def _delete(access: Access, path: str) -> None:
 
 
 def cancel(run: str, stack: str, context: str) -> str:
-    """Stop a run. A UserError if it has ended, or there is none."""
+    """Stops a run. A UserError if it has ended, or there is none."""
     access = Access.of(stack, None, context)
     path = pipeline_run.path(WORKFLOWS, access.namespace, run)
     there = access.api.get(path)

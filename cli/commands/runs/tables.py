@@ -21,7 +21,7 @@ from components.base.plural import number_of
 from core.times import age, duration
 from workloads.pipeline import run as pipeline_run
 
-_NEWEST = 5
+_MOST_RUNS = 5
 """Runs that are shown of each pipeline."""
 _COUNTS = ("parts", "done", "skipped", "failed")
 _LEFT_OUT = "left out"
@@ -35,7 +35,7 @@ STYLES = {
 
 
 def show(access: Access, pipeline: str | None, console: Console, *, everything: bool, as_json: bool) -> None:
-    """Ask the cluster, and print."""
+    """Asks the cluster, and prints."""
     query = {"labelSelector": f"{NAME}={pipeline}"} if pipeline else {}
     now = datetime.now(UTC)
     found = listing.list_runs(
@@ -68,7 +68,7 @@ def newest(runs: Sequence[Run]) -> list[Run]:
     found = []
     for run in runs:
         seen[run.pipeline] = seen.get(run.pipeline, 0) + 1
-        if seen[run.pipeline] <= _NEWEST:
+        if seen[run.pipeline] <= _MOST_RUNS:
             found.append(run)
     return found
 

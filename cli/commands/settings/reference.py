@@ -17,7 +17,7 @@ from stack import StackConfig
 
 _Known: TypeAlias = dict[type[Model], SettingsPath]
 """Each model that has a section, and where the settings first mention it."""
-_LONG = 120
+_MOST_CELL_CHARACTERS = 120
 """Characters of a description that fit a table's cell. Of a longer one, the cell has the first sentence."""
 _END_OF_SENTENCE = re.compile(r"(?<=[.;])\s+")
 
@@ -97,7 +97,7 @@ def _fields(model: type[Model]) -> list[_Field]:
 
 def _summary(meaning: str) -> tuple[str, str]:
     """The text in the table's cell, and the text below the table."""
-    if len(meaning) <= _LONG:
+    if len(meaning) <= _MOST_CELL_CHARACTERS:
         return meaning, ""
     first, *rest = _END_OF_SENTENCE.split(meaning)
     # The part after a semicolon becomes a sentence below the table.

@@ -10,7 +10,7 @@ from rich.console import Console
 
 from cli.access import Access
 from cli.commands.run import publication, submission
-from cli.commands.run.create import Came
+from cli.commands.run.create import SubmitState
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobRequest
 from cli.commands.run.submission import SubmitOptions, size_text
@@ -31,7 +31,7 @@ def run(options: SubmitOptions, console: Console) -> None:
         return
     _provide_image(this.access, this.planned.image)
     submitted = submission.submit(this, _told, console)
-    if submitted.came == "finished":
+    if submitted.state == "finished":
         if found := follow.of_run(this.access, submitted.job_set):
             results.show(found, console)
         return
@@ -48,7 +48,7 @@ def _provide_image(access: Access, image: str) -> None:
         sweep_image.provide(target.instance, image)
 
 
-def _told(planned: Planned, came: Came) -> str:
+def _told(planned: Planned, state: SubmitState) -> str:
     """What was submitted, and what it costs."""
     size = f"{number_of(planned.trials, 'trial')}, {planned.parallel} at once, {size_text(planned)}"
     what = {
@@ -58,7 +58,7 @@ def _told(planned: Planned, came: Came) -> str:
         "changed": f"goes on with its study: {size}",
         "continued": f"goes on with its study: {size}",
     }
-    return f"{planned.run}: {what[came]}"
+    return f"{planned.run}: {what[state]}"
 
 
 def publish_best(access: Access, sweep: str, server: str, console: Console) -> None:

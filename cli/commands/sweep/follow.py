@@ -30,7 +30,7 @@ def until_end(access: Access, job_set: Object, console: Console) -> None:
         current = access.api.get(jobset_api.path(job_set))
         if current is None or current["metadata"].get("deletionTimestamp"):
             raise UserError(f"{job_set['metadata']['name']}: was cancelled")
-        ended, found = jobset_api.ended(current), of_run(access, current)
+        ended, found = jobset_api.outcome(current), of_run(access, current)
         for line in news(found, told) if found else ():
             console.print(line)
         if ended == "failed":

@@ -19,8 +19,8 @@ from core.errors import UserError
 from driver.stack_settings import StackSettings
 from driver.target import Target
 
-_LONGEST = 24 * 90
-SEEN = (
+_MOST_HOURS = 24 * 90
+HISTORY_NOTE = (
     "Times are UTC. The history comes from the Workloads that still exist: deleted ones are missing, and of one that"
     " was evicted several times only the last is known. Prometheus has the full history: docs/queues.md."
 )
@@ -46,9 +46,9 @@ def run(options: TopOptions, console: Console) -> None:
     objects = queue_objects.gather(target.answering_api(), settings.namespace)
     works, now = workloads.works(objects), datetime.now(UTC)
     found = rows.of(objects, works)
-    shown = {queue.cluster_queue for queue in found.queues}
-    seen = [work for work in works if work.cluster_queue in shown]
-    points = queue_history.history(seen, now - timedelta(hours=hours), now)
+    cluster_queues = {queue.cluster_queue for queue in found.queues}
+    queue_works = [work for work in works if work.cluster_queue in cluster_queues]
+    points = queue_history.history(queue_works, now - timedelta(hours=hours), now)
     if options.as_json:
         print(json.dumps(plain(found, points if hours else [], objects.notes), indent=2))
         return
@@ -65,7 +65,7 @@ def show(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence
         console.print()
         for line in queue_history.draw_history(points, console.width):
             console.print(Text(line, no_wrap=True, overflow="crop"))
-        console.print(Text(SEEN, style="dim"))
+        console.print(Text(HISTORY_NOTE, style="dim"))
 
 
 def plain(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence[str]) -> dict[str, Any]:
@@ -79,6 +79,6 @@ def _hours(text: str) -> float:
         hours = float(text)
     except ValueError:
         hours = -1
-    if not 0 <= hours <= _LONGEST:
-        raise UserError(f"--history: {text!r} is not a number of hours; set 0 to {_LONGEST}")
+    if not 0 <= hours <= _MOST_HOURS:
+        raise UserError(f"--history: {text!r} is not a number of hours; set 0 to {_MOST_HOURS}")
     return hours

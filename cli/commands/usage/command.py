@@ -26,7 +26,7 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 
 _HEADINGS = ("month", "team", "queue", "flavor", "GPU-hours", "estimate")
-_ALL = "all"
+_ALL_MONTHS = "all"
 _MONTH = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])")
 _NOTE = "Times are UTC. Estimates are at the list prices of the deployed stack; - means unknown."
 
@@ -44,13 +44,13 @@ class UsageOptions:
 def run(options: UsageOptions, console: Console) -> None:
     """Asks the stack's cluster, and prints. A UserError if the stack records no usage."""
     month = options.month or f"{datetime.now(UTC):%Y-%m}"
-    if month != _ALL and not _MONTH.fullmatch(month):
+    if month != _ALL_MONTHS and not _MONTH.fullmatch(month):
         raise UserError(f"--month: {month!r} is not a month; set one such as {datetime.now(UTC):%Y-%m}, or all")
     target = Target.of(options.context, stack=options.stack)
     settings = StackSettings(options.stack, target.home)
     settings.source()
     found = recorded(target.answering_api(), settings)
-    shown = [row for row in found if month in (_ALL, row.month)]
+    shown = [row for row in found if month in (_ALL_MONTHS, row.month)]
     if options.as_json:
         print(json.dumps([asdict(row) for row in shown], indent=2))
     else:
@@ -73,7 +73,9 @@ def recorded(api: Kube, settings: StackSettings) -> list[Row]:
 def show(found: Sequence[Row], month: str, console: Console) -> None:
     """A table for people."""
     if not found:
-        console.print(Text(f"No job has held GPUs in {month}." if month != _ALL else "No job has held GPUs yet."))
+        console.print(
+            Text(f"No job has held GPUs in {month}." if month != _ALL_MONTHS else "No job has held GPUs yet.")
+        )
         return
     cells = [
         (row.month, row.team or "-", row.queue, row.flavor, f"{row.gpu_hours:,.1f}", spent(row.usd)) for row in found
@@ -111,7 +113,7 @@ def usage_rows(records: Sequence[Object], flavors: Sequence[Object], teams: Mapp
 
 def _rows(one: Object, names: Mapping[str, str], costs: Prices, teams: Mapping[str, str]) -> Iterator[Row]:
     team = teams.get(str(one["metadata"]["name"]).removeprefix(PREFIX))
-    for month, queues in UsageState.read(one.get("data") or {}).usage.items():
+    for month, queues in UsageState.from_data(one.get("data") or {}).usage.items():
         for queue, held in queues.items():
             for flavor, seconds in held.items():
                 hours = seconds / 3600

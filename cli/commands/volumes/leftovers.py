@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from agents.snapshots.manifest import PART_OF, REASON, VOLUME
+from agents.snapshots.manifest import PART_OF_LABELS, REASON_LABEL, VOLUME_LABEL
 from cli.api_values import Object, moment
 from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
@@ -71,7 +71,7 @@ def _volumes(objects: VolumeObjects, declared: Collection[str], refresh: str) ->
 
 
 def _rebind(volume: Object, *, in_use: bool, new: bool) -> str:
-    """Reserve the volume for its claim, or for one of another name if the claim has another volume now."""
+    """Reserves the volume for its claim, or for one of another name if the claim has another volume now."""
     spec = volume["spec"]
     claim = spec["claimRef"]
     wanted = f"{claim['name']}-before" if in_use else claim["name"]
@@ -134,7 +134,7 @@ def brought_back(objects: VolumeObjects, name: str) -> list[dict[str, Any]]:
     spec, reference = content["spec"], content["spec"]["volumeSnapshotRef"]
     snapshot, namespace = reference["name"], reference["namespace"]
     new = f"{namespace}-{snapshot}-back"
-    labels = {VOLUME: _volume_of(snapshot), REASON: "brought-back", **PART_OF}
+    labels = {VOLUME_LABEL: _volume_of(snapshot), REASON_LABEL: "brought-back", **PART_OF_LABELS}
     kept = {
         key: value for key, value in (content["metadata"].get("annotations") or {}).items() if "deletion-secret" in key
     }

@@ -38,7 +38,7 @@ class VolumeObjects:
 
 
 def gather(api: Kube, namespace: str) -> VolumeObjects:
-    """Ask a cluster. What the user may not read is left out, with a note."""
+    """Asks a cluster. What the user may not read is left out, with a note."""
     lists = ReadableLists(api)
     inside = f"namespaces/{namespace}"
     pods = api.items(f"/api/v1/{inside}/pods")

@@ -7,13 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from agents.snapshots.manifest import REASON, VOLUME
+from agents.snapshots.manifest import REASON_LABEL, VOLUME_LABEL
 from cli.api_values import Object, moment
 from cli.commands.volumes.objects import VolumeObjects
 from components.base.quantities import size_bytes
 from embedded.csi.contract import AT_ANNOTATION, MIRROR_ANNOTATION
 
-_SHORT = {"ReadWriteOnce": "RWO", "ReadWriteMany": "RWX", "ReadOnlyMany": "ROX", "ReadWriteOncePod": "RWOP"}
+_MODE_ABBREVIATIONS = {
+    "ReadWriteOnce": "RWO",
+    "ReadWriteMany": "RWX",
+    "ReadOnlyMany": "ROX",
+    "ReadWriteOncePod": "RWOP",
+}
 
 
 @dataclass(frozen=True)
@@ -94,7 +99,7 @@ def _volume(
         name=name,
         storage=_storage(spec, volume),
         phase="Terminating" if claim["metadata"].get("deletionTimestamp") else status.get("phase", "Unknown"),
-        access=tuple(_SHORT.get(mode, mode) for mode in spec.get("accessModes", ())),
+        access=tuple(_MODE_ABBREVIATIONS.get(mode, mode) for mode in spec.get("accessModes", ())),
         size=size_bytes(status.get("capacity", {}).get("storage") or spec["resources"]["requests"].get("storage")),
         used=objects.used.get(name),
         pods=tuple(sorted(pod["metadata"]["name"] for pod in objects.pods if _mounts(pod, name))),
@@ -137,8 +142,8 @@ def _snapshot(one: Object) -> Snapshot:
     about, status = one["metadata"], one.get("status") or {}
     return Snapshot(
         name=about["name"],
-        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME, "-"),
-        reason=about.get("labels", {}).get(REASON, "-"),
+        volume=one["spec"]["source"].get("persistentVolumeClaimName") or about.get("labels", {}).get(VOLUME_LABEL, "-"),
+        reason=about.get("labels", {}).get(REASON_LABEL, "-"),
         taken=moment(status.get("creationTime") or about["creationTimestamp"]),
         size=size_bytes(status.get("restoreSize")),
         ready=bool(status.get("readyToUse")),

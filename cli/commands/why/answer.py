@@ -17,7 +17,7 @@ from components.base.quantities import size
 from components.catalog import GPU_RESOURCE
 from core.times import age
 
-SHOWN = 4
+MOST_NAMED = 4
 """Maximum names in a sentence."""
 
 
@@ -74,7 +74,7 @@ class Answer:
 
 def some(names: Sequence[str], between: str = ", ") -> str:
     """Names; of many, the first ones."""
-    return first(names, SHOWN, between=between, rest=between)
+    return first(names, MOST_NAMED, between=between, rest=between)
 
 
 def pods_text(pods: Pods) -> str:

@@ -62,4 +62,4 @@ def _on_nodes(details: JobObjects, there: list[Object]) -> Iterator[str]:
             yield f"Node {name} {announced.words}: {some(kept)} must move."
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
-            yield from nodes.broken(pod)
+            yield from nodes.unhealthy_device_lines(pod)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from agents.lost_nodes import device_faults
 from agents.lost_nodes.cluster import REPORTER
-from agents.lost_nodes.device_faults import LASTS, LASTS_ALL
+from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS
 from cli.api_values import Object, moment
 from cli.commands.why.answer import some
 from cli.kueue.objects import JobObjects
@@ -17,26 +17,26 @@ OUT_OF_SERVICE = "node.kubernetes.io/out-of-service"
 """Taint by which a person tells Kubernetes that a machine is off (from Kubernetes 1.28 on)."""
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
-_ENDED = ("Succeeded", "Failed")
+_ENDED_PHASES = ("Succeeded", "Failed")
 
 
 def lines(details: JobObjects, now: datetime) -> Iterator[str]:
     """A sentence for each node for which it waits, each broken device, and the last pod that was ended or moved."""
     lost: dict[str, list[Object]] = {}
     for pod in details.pods:
-        if _is_cut_off(pod, now):
+        if _is_overdue(pod, now):
             lost.setdefault(pod["spec"]["nodeName"], []).append(pod)
     for node, pods in sorted(lost.items()):
-        yield _of(node, pods)
+        yield _node_line(node, pods)
     for pod in details.pods:
         if "deletionTimestamp" not in pod["metadata"]:
-            yield from broken(pod)
+            yield from unhealthy_device_lines(pod)
     yield from agent_lines(details)
 
 
 def agent_lines(details: JobObjects) -> Iterator[str]:
     """A sentence for the last of its pods that the agent has ended or moved."""
-    ended = [each for each in details.events if _is_told(each) and involved_name(each).startswith(details.job_set)]
+    ended = [each for each in details.events if _is_reported(each) and involved_name(each).startswith(details.job_set)]
     if details.job_set and ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
         yield f"{involved_name(last)} was {last.get('message', '')}."
@@ -47,26 +47,26 @@ def involved_name(event: Object) -> str:
     return str((event.get("involvedObject") or {}).get("name", ""))
 
 
-def _is_told(event: Object) -> bool:
+def _is_reported(event: Object) -> bool:
     """Whether the agent of lost nodes has reported it."""
     return (event.get("source") or {}).get("component") == REPORTER
 
 
-def broken(pod: Object) -> Iterator[str]:
+def unhealthy_device_lines(pod: Object) -> Iterator[str]:
     """A sentence for each device of a pod that does not work."""
-    after = f"{LASTS:.0f} s, or {LASTS_ALL:.0f} s if no device of the node works"
+    after = f"{FAULT_SECONDS:.0f} s, or {ALL_FAULTY_SECONDS:.0f} s if no device of the node works"
     for resource, device in device_faults.unhealthy_devices(pod):
         what = f"{resource} {device} of node {pod['spec']['nodeName']}, which {pod['metadata']['name']} has"
         yield f"{what}, is unhealthy; the agent nodes.lost moves the pod after {after}."
 
 
-def _is_cut_off(pod: Object, now: datetime) -> bool:
+def _is_overdue(pod: Object, now: datetime) -> bool:
     due = moment(pod["metadata"].get("deletionTimestamp"))
-    ended = (pod.get("status") or {}).get("phase") in _ENDED
+    ended = (pod.get("status") or {}).get("phase") in _ENDED_PHASES
     return due is not None and due < now - _SLACK and bool(pod["spec"].get("nodeName")) and not ended
 
 
-def _of(node: str, pods: list[Object]) -> str:
+def _node_line(node: str, pods: list[Object]) -> str:
     names = [pod["metadata"]["name"] for pod in pods]
     problem = f"Node {node} does not report the end of {some(names)}, so no new pods start"
     if all((pod["metadata"].get("annotations") or {}).get(FENCED) == "true" for pod in pods):

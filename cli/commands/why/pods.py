@@ -17,8 +17,8 @@ _SCALING = {
     "FailedScaleUp": "nodes could not be added",
 }
 """Reasons in events of the cluster autoscaler and Karpenter, with their meanings."""
-_GONE = ("Succeeded", "Failed")
-_NAMED = re.compile(
+_ENDED_PHASES = ("Succeeded", "Failed")
+_REFUSAL_PREFIX = re.compile(
     r'^Error creating: (pods "[^"]*" is forbidden: )?|'
     r'^job "[^"]*" creation failed with error: (jobs\.batch "[^"]*" is forbidden: )?'
 )
@@ -61,7 +61,7 @@ def _kept(details: JobObjects) -> list[Object]:
 
 
 def _alive(pods: Sequence[Object]) -> list[Object]:
-    return [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _GONE]
+    return [pod for pod in pods if (pod.get("status") or {}).get("phase") not in _ENDED_PHASES]
 
 
 def _of(count: int, alive: Sequence[Object]) -> str:
@@ -79,7 +79,7 @@ def _refused(details: JobObjects, alive: Sequence[Object]) -> Iterator[str]:
     if details.job_set and rejections:
         last = max(rejections, key=_last_seen)
         what = _REFUSED[last["reason"]]
-        yield f"The API server refuses its {what}: {_NAMED.sub('', last.get('message', '')).rstrip('.')}."
+        yield f"The API server refuses its {what}: {_REFUSAL_PREFIX.sub('', last.get('message', '')).rstrip('.')}."
 
 
 def _is_of(event: Object, job_set: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cli.api_values import moment
 from cli.commands.why import nodes, pods, returned_quota, waiting
-from cli.commands.why.answer import SHOWN, Answer, Observed, amounts, some
+from cli.commands.why.answer import MOST_NAMED, Answer, Observed, amounts, some
 from cli.kueue import unqueued, workloads
 from cli.kueue.objects import ClusterObjects, condition
 from cli.kueue.workloads import Work
@@ -44,10 +44,10 @@ def answer(observed: Observed) -> Answer:
 
 def _ended_badly(observed: Observed) -> Iterator[str]:
     about = observed.job_set["metadata"]
-    yield from failures.first(observed.details.pods) or (failures.without_pods(observed.job_set),)
+    yield from failures.first_failure(observed.details.pods) or (failures.without_pods(observed.job_set),)
     yield from _restarts(observed)
-    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.MANAGER:
-        yield failures.AGAIN
+    if (about.get("labels") or {}).get(MANAGED_BY) == jobset_api.CLI_MANAGER:
+        yield failures.HOW_TO_RERUN_SUBMITTED
     elif about["namespace"] == observed.objects.namespace and NAME in (about.get("labels") or {}):
         yield failures.how_to_rerun(observed.job_set, observed.details.pods, observed.deploy, observed.refresh)
     else:
@@ -104,7 +104,7 @@ def _unknown_to_kueue(observed: Observed, queue: str) -> Answer:
         return Answer(f"{verdict} its WorkloadPriorityClass {priority} does not exist; choose one of {have}", "stuck")
     events = [each for each in observed.details.events if (each.get("involvedObject") or {}).get("uid") == about["uid"]]
     lines = [f"{each['reason']}: {each.get('message', '')}" for each in events if each.get("type") == "Warning"]
-    lines = list(dict.fromkeys(lines))[-SHOWN:]
+    lines = list(dict.fromkeys(lines))[-MOST_NAMED:]
     if not lines:
         lines = [
             "Kueue only manages jobs in namespaces with the label app.kubernetes.io/part-of=tensorplane; check the"

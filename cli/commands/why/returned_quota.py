@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from agents.quota_return.state import AGAIN, REASON, times
+from agents.quota_return.state import RETRY_AT, RETURN_REASON, times
 from cli.api_values import moment
 from cli.commands.why.answer import Answer, Observed
 from cli.kueue.workloads import Work
@@ -14,7 +14,7 @@ from core.times import age
 
 def reason(work: Work) -> str:
     """Why it could not start; empty if it never returned its quota, or has run since."""
-    return str(_annotations(work).get(REASON, ""))
+    return str(_annotations(work).get(RETURN_REASON, ""))
 
 
 def sentence(observed: Observed, work: Work) -> str:
@@ -28,7 +28,7 @@ def answer(observed: Observed, work: Work) -> Answer | None:
     if work.active or not reason(work):
         return None
     verdict = f"{observed.name} has waited since {observed.ago(work.created)} and holds no quota of queue {work.queue}"
-    again = moment(_annotations(work).get(AGAIN))
+    again = moment(_annotations(work).get(RETRY_AT))
     state = "waiting" if again else "stuck"
     return Answer(f"{verdict}: {reason(work)}", state, tuple(_lines(observed, work)))
 
@@ -36,7 +36,7 @@ def answer(observed: Observed, work: Work) -> Answer | None:
 def _lines(observed: Observed, work: Work) -> Iterator[str]:
     yield sentence(observed, work)
     yield from observed.crossed_limits(work)
-    again = moment(_annotations(work).get(AGAIN))
+    again = moment(_annotations(work).get(RETRY_AT))
     if again:
         left = age(observed.now, again) if again > observed.now else "a moment"
         yield f"It is retried in {left}, at {again:%H:%M:%S} UTC."

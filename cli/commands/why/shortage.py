@@ -12,7 +12,7 @@ from cli.kueue.quota_tree import QuotaTree
 from cli.kueue.workloads import Pods, Work
 from components.catalog import GPU_RESOURCE
 
-_TOGETHER = 3
+_MOST_COMBINED_JOBS = 3
 """Maximum number of jobs whose ends are combined."""
 _TRIED = 12
 """Maximum number of holders in the combinations, the largest ones."""
@@ -142,7 +142,7 @@ def _excess(queue: str, lacking: Mapping[tuple[str, str], float], room: QuotaTre
 def _ends(
     queue: str, wanted: Mapping[tuple[str, str], float], holders: Sequence[Work], room: QuotaTree
 ) -> Iterator[tuple[Work, ...]]:
-    for size in range(1, _TOGETHER + 1):
+    for size in range(1, _MOST_COMBINED_JOBS + 1):
         found = False
         for several in combinations(holders[:_TRIED], size):
             gone = {work.uid for work in several}

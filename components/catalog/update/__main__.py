@@ -12,7 +12,7 @@ from components.catalog.files import DATA
 
 
 def main() -> int:
-    """Write the files. Returns 1, after a line, if a snapshot is missing."""
+    """Writes the files. Returns 1, after a line, if a snapshot is missing."""
     parser = argparse.ArgumentParser(
         prog="python -m components.catalog.update", description="Update the catalog's data files."
     )

@@ -66,7 +66,7 @@ _THREE_ZONES = table.words(
 
 
 def update(snapshots: Path, out: Path) -> None:
-    """Write the files of AKS."""
+    """Writes the files of AKS."""
     aspire = Snapshot.find(snapshots, "microsoft/aspire")
     karpenter = Snapshot.find(snapshots, "Azure/karpenter-provider-azure")
     anycloud = Snapshot.find(snapshots, "anycloud-sh/catalog")

@@ -51,7 +51,7 @@ _SETTLED = ("g4dn.", "g5.", "g5g.", "p3dn.", "p4d.", "p4de.")
 
 
 def update(snapshots: Path, out: Path) -> None:
-    """Write the files of EKS."""
+    """Writes the files of EKS."""
     karpenter = Snapshot.find(snapshots, "aws/karpenter-provider-aws")
     listing = Snapshot.find(snapshots, "tsaol/aws-gpu")
     kops = Snapshot.find(snapshots, "kubernetes/kops")

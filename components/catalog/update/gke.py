@@ -65,7 +65,7 @@ _STILL_SPREADING = ("tpu-v6e", "tpu-7x", "tpu-v3")
 
 
 def update(snapshots: Path, out: Path) -> None:
-    """Write the files of GKE."""
+    """Writes the files of GKE."""
     calculator = Snapshot.find(snapshots, "Cyclenerd/google-cloud-pricing-cost-calculator")
     karpenter = Snapshot.find(snapshots, "cloudpilot-ai/karpenter-provider-gcp")
     prices: dict[str, dict[str, dict[str, float]]] = json.loads(karpenter.text(_PRICES))["prices"]

@@ -60,7 +60,7 @@ class MachineLine:
 def write(
     path: Path, title: str, columns: Iterable[str], sources: Iterable[Source], lines: Iterable[Mapping[str, object]]
 ) -> None:
-    """Write one data file. Cells have no commas, so nothing is quoted and a diff is readable."""
+    """Writes one data file. Cells have no commas, so nothing is quoted and a diff is readable."""
     columns = list(columns)
     head = [f"# {title} {_BY}", *(f"# source {source.key} {source.date} {source.name}" for source in sources)]
     body = [",".join(str(line.get(column, "")) for column in columns) for line in lines]

@@ -49,7 +49,7 @@ def grant(
     principal: pulumi.Input[str],
     kind: Literal["ServicePrincipal", "Group", "User"] = "ServicePrincipal",
 ) -> authorization.RoleAssignment:
-    """Assign a role. With the principal's type, Azure does not look up an identity that may be too new to be found."""
+    """Assigns a role. With the principal's type, Azure does not look up an identity that may be too new to be found."""
     return authorization.RoleAssignment(
         f"{context.name}-{suffix}",
         role_definition_id=pulumi.Output.from_input(scope).apply(lambda where: definition(role, where)),
@@ -63,7 +63,7 @@ def grant(
 def reservations(
     context: Context, identity: managedidentity.UserAssignedIdentity, groups: Iterable[Shape]
 ) -> list[pulumi.Resource]:
-    """Allow the control plane to use the capacity reservation groups of node groups, once each."""
+    """Allows the control plane to use the capacity reservation groups of node groups, once each."""
     wanted = {shape.args.reserved.id.lower(): shape.args.reserved.id for shape in groups if shape.args.reserved}
     return [
         grant(context, f"reserved-{names.digest(key)}", CONTRIBUTOR, scope, identity.principal_id)

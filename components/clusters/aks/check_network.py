@@ -9,7 +9,7 @@ from components.base.cidr import inner_network
 from components.base.plural import number_of
 from components.base.problems import Problem
 from components.clusters import allowed_cidrs
-from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_BITS, nodes_subnet
+from components.clusters.aks.addresses import DEFAULT_CIDR, NODE_PREFIX_LENGTH, nodes_subnet
 from components.clusters.aks.settings import AksSettings
 from components.node_groups.shape import Shape
 
@@ -86,8 +86,8 @@ def _room(ranges: Mapping[str, ipaddress.IPv4Network], groups: Mapping[str, Shap
     nodes = sum(shape.args.max for shape in groups.values())
     given = tuple(("nodeGroups", name) for name in groups)
     pods, vnet = ranges.get("podCidr"), ranges.get("cidr")
-    if pods and pods.prefixlen <= NODE_BITS and nodes > 1 << (NODE_BITS - pods.prefixlen):
-        room = 1 << (NODE_BITS - pods.prefixlen)
+    if pods and pods.prefixlen <= NODE_PREFIX_LENGTH and nodes > 1 << (NODE_PREFIX_LENGTH - pods.prefixlen):
+        room = 1 << (NODE_PREFIX_LENGTH - pods.prefixlen)
         reason = f"{pods} has addresses for {number_of(room, 'node')} (256 each), but the groups have up to {nodes}"
         yield Problem((*_PATH, "podCidr"), f"{reason}; use a larger range", given=given)
     if vnet and vnet.prefixlen <= _SIZES["cidr"][1]:

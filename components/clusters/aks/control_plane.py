@@ -136,7 +136,7 @@ _LOGS = ("kube-audit-admin", "guard", "kube-apiserver", "kube-controller-manager
 
 
 def logs(context: Context, cluster: containerservice.ManagedCluster) -> None:
-    """Send the logs to the cluster's own Log Analytics workspace."""
+    """Sends the logs to the cluster's own Log Analytics workspace."""
     workspace = operationalinsights.Workspace(
         f"{context.name}-logs",
         sku={"name": "PerGB2018"},

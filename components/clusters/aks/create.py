@@ -18,7 +18,7 @@ from components.node_groups.shape import Shape
 
 
 def connect(args: AksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-    """Create the cluster and its node groups."""
+    """Creates the cluster and its node groups."""
     context, provider = _context(args, name, opts)
     who = access.control_plane(context)
     nodes = network.nodes(context)

@@ -33,7 +33,7 @@ _KARPENTER_REPLICAS = 2
 
 
 def connect(args: EksSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-    """Create the cluster and its node groups."""
+    """Creates the cluster and its node groups."""
     provider = aws.Provider(name, region=args.region, default_tags={"tags": tags(args)}, opts=opts)
     context = Context(name, args, args.cluster_name, pulumi.ResourceOptions(parent=opts.parent, provider=provider))
     subnets = network.subnets(context)

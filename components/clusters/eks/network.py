@@ -9,7 +9,7 @@ import pulumi_aws as aws
 from components.clusters.eks.addresses import DEFAULT_CIDR, private_subnet, public_subnet
 from components.clusters.eks.context import Context
 
-_EVERYWHERE = "0.0.0.0/0"
+_ALL_ADDRESSES = "0.0.0.0/0"
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _new(context: Context) -> Subnets:
             aws.ec2.Route(
                 f"{context.name}-private-{zone}",
                 route_table_id=table.id,
-                destination_cidr_block=_EVERYWHERE,
+                destination_cidr_block=_ALL_ADDRESSES,
                 nat_gateway_id=outside.get(zone, next(iter(outside.values()))).id,
                 opts=context.opts,
             ),
@@ -89,7 +89,7 @@ def _public(
     route = aws.ec2.Route(
         f"{context.name}-public",
         route_table_id=table.id,
-        destination_cidr_block=_EVERYWHERE,
+        destination_cidr_block=_ALL_ADDRESSES,
         gateway_id=gateway.id,
         opts=context.opts,
     )

@@ -70,7 +70,7 @@ def statements(*allowed: Statement) -> pulumi.Output[str]:
 def pod_identity(
     context: Context, key: str, role: GrantedRole, cluster: aws.eks.Cluster, namespace: str, account: str
 ) -> aws.eks.PodIdentityAssociation:
-    """Give the pods of a service account a role. Pods get it at their start, so they depend on it."""
+    """Gives the pods of a service account a role. Pods get it at their start, so they depend on it."""
     return aws.eks.PodIdentityAssociation(
         f"{context.name}-{key}",
         cluster_name=cluster.name,

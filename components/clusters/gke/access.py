@@ -23,12 +23,12 @@ _SUFFIX = "-nodes"
 
 
 def apis(name: str, opts: pulumi.ResourceOptions) -> Mapping[Api, projects.Service]:
-    """Enable the APIs. They stay enabled when the stack is destroyed, because others in the project may use them."""
+    """Enables the APIs. They stay enabled when the stack is destroyed, because others in the project may use them."""
     return {api: switched_on(name, api, opts) for api in get_args(Api)}
 
 
 def switched_on(name: str, api: Api | MoreApi, opts: pulumi.ResourceOptions) -> projects.Service:
-    """Enable one API."""
+    """Enables one API."""
     return projects.Service(f"{name}-{api}", service=f"{api}.googleapis.com", disable_on_destroy=False, opts=opts)
 
 

@@ -23,7 +23,7 @@ from components.node_groups.shape import Shape
 
 
 def connect(args: GkeSettings, name: str, groups: Mapping[str, Shape], opts: pulumi.ResourceOptions) -> Connection:
-    """Create all resources, and a provider that depends on the nodes, so that objects are deleted before nodes."""
+    """Creates all resources, and a provider that depends on the nodes, so that objects are deleted before nodes."""
     google = gcp.Provider(
         f"{name}-gcp",
         project=args.project,

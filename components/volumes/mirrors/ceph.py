@@ -22,7 +22,7 @@ from components.volumes.mirrors import volsync
 from components.volumes.mirrors.settings import MirrorArgs
 from components.volumes.settings import VolumeArgs
 
-_PART = "ceph-mirrors"
+_COMPONENT = "ceph-mirrors"
 # User and group of Rook's toolbox.
 _USER = 2016
 # Of the 52 characters that a CronJob's name may have.
@@ -66,7 +66,7 @@ def mirrors(
     namespace: Namespace,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Declare all mirrors of a stack that Ceph runs, and what they share."""
+    """Declares all mirrors of a stack that Ceph runs, and what they share."""
     ends = {
         name: (args.backend, args.mirror)
         for name, args in declared.items()
@@ -102,7 +102,7 @@ class CephMirrors(pulumi.ComponentResource):
         namespace: Namespace,
         opts: pulumi.ResourceOptions,
     ) -> None:
-        self.account = f"{namespace.plain_name}-{_PART}"
+        self.account = f"{namespace.plain_name}-{_COMPONENT}"
         self.rook = rook
         self.namespace = namespace
         self._scoped = f"{self.account}-{rook}"
@@ -112,7 +112,7 @@ class CephMirrors(pulumi.ComponentResource):
             "ceph_mirror",
             name=self.account,
             resource_name=self._scoped,
-            component=_PART,
+            component=_COMPONENT,
             namespace=rook,
             image=versions.CEPH_IMAGE,
             resources=Resources(cpu="50m", memory="128Mi", memory_limit="512Mi"),
@@ -137,7 +137,7 @@ class CephMirrors(pulumi.ComponentResource):
             f"{self._scoped}-{file_system}",
             api_version=versions.ROOK_API,
             kind="CephClient",
-            metadata={"name": name, "namespace": self.rook, "labels": labels(self.account, _PART)},
+            metadata={"name": name, "namespace": self.rook, "labels": labels(self.account, _COMPONENT)},
             spec={"caps": {"mon": "allow r", "mgr": ", ".join(allowed)}},
             opts=self._inside,
         )

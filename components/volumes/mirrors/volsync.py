@@ -75,12 +75,12 @@ class Movers(pulumi.ComponentResource):
         *,
         backends: Iterable[Backend],
         namespace: Namespace,
-        needed: Iterable[pulumi.Resource],
+        depends_on: Iterable[pulumi.Resource],
         opts: pulumi.ResourceOptions,
     ) -> None:
         super().__init__(outputs.MOVERS, ACCOUNT, {}, opts)
         self.namespace = namespace
-        self.needed = list(needed)
+        self.depends_on = list(depends_on)
         inside = pulumi.ResourceOptions(parent=self)
         wanted = {one for backend in backends if (one := backend.mirror_class)}
         self._classes = {
@@ -110,15 +110,15 @@ def mirrors(
     backends: Mapping[str, Backend],
     *,
     namespace: Namespace,
-    needed: Iterable[pulumi.Resource],
+    depends_on: Iterable[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the mirrors of a stack and what they share."""
+    """Creates the mirrors of a stack and what they share."""
     ends = {name: End(name, backends[name], volumes[name]) for name in declared if takes_part(name, declared)}
     if not ends:
         return
     shared = Movers(
-        declared, backends=(end.backend for end in ends.values()), namespace=namespace, needed=needed, opts=opts
+        declared, backends=(end.backend for end in ends.values()), namespace=namespace, depends_on=depends_on, opts=opts
     )
     receivers = {
         name: receive(end, declared[name], shared)
@@ -187,7 +187,7 @@ def _object(
         kind=kind,
         metadata={"name": end.name, "namespace": movers.namespace.name, "labels": labels(end.name, "mirrors")},
         spec=spec,
-        opts=pulumi.ResourceOptions(parent=end.volume, depends_on=[*after, movers, *movers.needed]),
+        opts=pulumi.ResourceOptions(parent=end.volume, depends_on=[*after, movers, *movers.depends_on]),
     )
 
 

@@ -20,7 +20,7 @@ from core.errors import ApiError
 from core.kube import Kube
 
 _PREFIX = "tensorplane-before-change"
-_CLASSES = f"/apis/{manifest.GROUP}/v1/volumesnapshotclasses"
+_CLASSES = f"/apis/{manifest.API_GROUP}/v1/volumesnapshotclasses"
 _IS_DEFAULT = "snapshot.storage.kubernetes.io/is-default-class"
 # CSI's error for a volume that the driver does not find. Some drivers also use it for other errors.
 _LOST = "code = NotFound"
@@ -56,7 +56,7 @@ class Snapshots:
         return cast(str, csi["driver"]) if csi else ""
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
-        """Create a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
+        """Creates a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
         listed = self._api.get(_CLASSES)
         if listed is None:
             return False
@@ -66,7 +66,7 @@ class Snapshots:
         except ApiError as error:
             if not error.exists:
                 raise
-        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, by="pulumi")
+        taken = manifest.snapshot(name, claim, wanted["metadata"]["name"], manifest.BEFORE_CHANGE, managed_by="pulumi")
         self._api.create(_snapshots_of(namespace), taken)
         return True
 
@@ -79,12 +79,12 @@ class Snapshots:
         return "lost" if _LOST in ((status.get("error") or {}).get("message") or "") else "waiting"
 
     def give_up(self, namespace: str, name: str) -> None:
-        """Delete the snapshot, because Kubernetes keeps the claim while it is pending."""
+        """Deletes the snapshot, because Kubernetes keeps the claim while it is pending."""
         self._api.delete(f"{_snapshots_of(namespace)}/{name}")
 
 
 def _snapshots_of(namespace: str) -> str:
-    return f"/apis/{manifest.GROUP}/v1/namespaces/{namespace}/volumesnapshots"
+    return f"/apis/{manifest.API_GROUP}/v1/namespaces/{namespace}/volumesnapshots"
 
 
 def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]]) -> dict[str, Any]:
@@ -95,9 +95,9 @@ def class_that_retains(driver: str, namespace: str, present: list[dict[str, Any]
     parameters = usable[0].get("parameters") or {} if usable else usual
     snapshot_class = SnapshotClass(driver, tuple(sorted(parameters.items())))
     return {
-        "apiVersion": f"{manifest.GROUP}/v1",
+        "apiVersion": f"{manifest.API_GROUP}/v1",
         "kind": "VolumeSnapshotClass",
-        "metadata": {"name": snapshot_class.name(_PREFIX), "labels": {**manifest.PART_OF}},
+        "metadata": {"name": snapshot_class.name(_PREFIX), "labels": {**manifest.PART_OF_LABELS}},
         "driver": driver,
         "deletionPolicy": "Retain",
         **({"parameters": dict(parameters)} if parameters else {}),
@@ -178,7 +178,7 @@ async def _save(snapshots: Snapshots, args: pulumi.ResourceHookArgs) -> None:
         raise RuntimeError(
             f"volume {claim} is not deleted: it has no CSI driver that can take a snapshot. {_without(args)}"
         )
-    name = manifest.name_of(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
+    name = manifest.snapshot_name(claim, datetime.now(UTC), manifest.BEFORE_CHANGE)
     if not await asyncio.to_thread(snapshots.take, namespace, name, claim, driver):
         raise RuntimeError(
             f"volume {claim} is not deleted: the cluster does not have the VolumeSnapshot API. {_without(args)}"

@@ -31,7 +31,7 @@ class SnapshotClass:
         return f"{prefix}-{self.driver}-{names.digest_of(self.parameters)}"
 
     def create(self, prefix: str, *, keeps: Literal["Retain", "Delete"], opts: pulumi.ResourceOptions) -> str:
-        """Create the class and return its name. With `Retain`, data outlives the VolumeSnapshot and its namespace."""
+        """Creates the class and returns its name. With `Retain`, data outlives the VolumeSnapshot and its namespace."""
         name = self.name(prefix)
         if self.existing:
             return name

@@ -60,7 +60,7 @@ class Snapshotter(pulumi.ComponentResource):
         self.register_outputs({})
 
     def _limit(self, name: str, stack: Namespace, api_group: str, resource: str, reference: str) -> None:
-        """Restrict the agent to its namespace: snapshot contents are cluster-scoped, and so is its right on them."""
+        """Restricts the agent to its namespace: snapshot contents are cluster-scoped, and so is its right on them."""
         namespace = stack.plain_name
         k8s.admissionregistration.v1.ValidatingAdmissionPolicy(
             name,

@@ -17,7 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-SHOWN = 32
+EXIT_ERROR_SHOWN = 32
 """Exit status that tells the language host that the error has been shown."""
 
 INTERRUPTED = 130
@@ -26,7 +26,7 @@ _ENGINE_ENDED = "resource monitor shut down"
 
 
 def main() -> int:
-    """Configure the SDK, run the program to its end, and report a failure in one message."""
+    """Configures the SDK, runs the program to its end, and reports a failure in one message."""
     request = json.load(sys.stdin)
     here = str(Path(__file__).parent)
     sys.path[:] = [folder for folder in sys.path if folder != here]
@@ -34,7 +34,7 @@ def main() -> int:
         import pulumi
     except ImportError as error:
         print(f"{sys.executable} cannot import the Pulumi SDK ({error}); {request['remedy']}", file=sys.stderr)
-        return SHOWN
+        return EXIT_ERROR_SHOWN
     pulumi.runtime.set_all_config(request["config"], request["secret_keys"])
     pulumi.runtime.configure(pulumi.runtime.Settings(**request["settings"]))
     sys.argv = [request["program"], *request["arguments"]]
@@ -48,16 +48,16 @@ def main() -> int:
         if leaving.code in (None, 0):
             return 0
         _error(f"the program left with sys.exit({leaving.code!r})")
-        return SHOWN
+        return EXIT_ERROR_SHOWN
     except pulumi.RunError as error:
         _error(str(error))
-        return SHOWN
+        return EXIT_ERROR_SHOWN
     except BaseException as error:  # the program's own fault, whatever it is: shown with its traceback
         if not _is_an_answer(error):
             _error("the program failed:\n" + _traceback(error))
         elif str(error) != _ENGINE_ENDED:  # the error has been reported
             _error(str(error))
-        return SHOWN
+        return EXIT_ERROR_SHOWN
     return 0
 
 

@@ -28,7 +28,7 @@ FOLDER, STEPS = "CHECKPOINT_DIR", "CHECKPOINT_STEPS"
 """Variables with the run's folder and `checkpoints.everySteps`, set in pods."""
 _EVERY_STEPS = 100
 """Where neither the program nor the settings say."""
-_NONE = -1
+_NO_STEP = -1
 _NEVER = 1 << 62
 _SEEDS = "seeds"
 
@@ -91,7 +91,7 @@ class Checkpointer:
                 )
 
     def restore(self) -> int | None:
-        """Restore the newest checkpoint that all workers can read, and return its step; None if there is none.
+        """Restores the newest checkpoint that all workers can read, and returns its step; None if there is none.
 
         Raises OtherModel if objects have no counterpart in the checkpoint, or the reverse: the program has changed.
         """
@@ -146,7 +146,7 @@ class Checkpointer:
         return step + max(1, (self._next - step) // 2) if self._measured and step == self._last else self._next
 
     def save(self, step: int) -> None:
-        """Save the state of `step`: copy it now, write it on a thread. Raises the error of the former write, if any."""
+        """Saves the state of `step`: copies it now, writes it on a thread. Raises the former write's error, if any."""
         if self._measured:
             self._measured.save_begins(step)
         if self._files is not None:
@@ -182,13 +182,13 @@ class Checkpointer:
         return self._checkpoint
 
     def flush(self) -> None:
-        """Wait until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
+        """Waits until the last save is on disk. Raises its error, if any; TakenOver if another gang writes now."""
         if self._writing:
             writing, self._writing = self._writing, None
             writing.result()
 
     def close(self) -> None:
-        """Flush and end the thread."""
+        """Flushes and ends the thread."""
         try:
             self.flush()
         finally:
@@ -204,7 +204,7 @@ class Checkpointer:
         self._checkpoint.write(str(prefix))
 
     def _take_part(self) -> None:
-        """Read what the chief reads: some variables are collective operations."""
+        """Reads what the chief reads: some variables are collective operations."""
         with tempfile.TemporaryDirectory(prefix="checkpoint-") as scratch:
             self._write_at_once(Path(scratch) / "ckpt")
 
@@ -212,13 +212,13 @@ class Checkpointer:
         """The newest step that every worker can read. A worker whose file system shows less holds the others back."""
         mine = _newest_up_to(None, files)
         while (least := min(of_all := self._agreement.of_all(mine))) < max(of_all):
-            if least == _NONE:
+            if least == _NO_STEP:
                 raise UnreadableCheckpoints(
                     f"{files.folder}: some workers find no checkpoint, others that of step {max(of_all):.0f}; "
                     "use a volume that all workers mount"
                 )
             mine = _newest_up_to(int(least), files)
-        return None if mine == _NONE else mine
+        return None if mine == _NO_STEP else mine
 
 
 def _folder_of_run() -> Path | None:
@@ -262,7 +262,7 @@ def _newest_up_to(most: int | None, files: CheckpointFiles) -> int:
             f"{files.folder}: no checkpoint can be read; restore the volume from a snapshot, "
             "or delete the checkpoints to train from the beginning"
         )
-    return _NONE
+    return _NO_STEP
 
 
 class UnreadableCheckpoints(TensorplaneError, RuntimeError):
@@ -282,5 +282,5 @@ class Checkpoints(Checkpointer):
         super().__init__(folder, place, keep=keep, asynchronous=False, saved=saved, **state)
 
     def restore(self) -> bool:
-        """Restore the newest checkpoint. False if there is none."""
+        """Restores the newest checkpoint. False if there is none."""
         return super().restore() is not None

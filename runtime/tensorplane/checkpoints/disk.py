@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def flush(path: Path) -> None:
-    """Wait until a file, or the entries of a folder, are on disk."""
+    """Waits until a file, or the entries of a folder, are on disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

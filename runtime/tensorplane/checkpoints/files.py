@@ -33,7 +33,7 @@ class CheckpointFiles:
         self.folder = folder
 
     def create(self, run: Path | None) -> None:
-        """Create the folder. Below `run`, which the launcher has created, raises TakenOver if `run` has gone.
+        """Creates the folder. Below `run`, which the launcher has created, raises TakenOver if `run` has gone.
 
         A folder that another gang has taken over is never created again.
         """
@@ -67,7 +67,7 @@ class CheckpointFiles:
         return None
 
     def put(self, step: int, write: Callable[[Path], None]) -> None:
-        """Add the checkpoint that `write` puts at the prefix it is given. Raises TakenOver if the folder has gone."""
+        """Adds the checkpoint that `write` puts at the prefix it is given. Raises TakenOver if the folder has gone."""
         drafts = self.folder / _DRAFTS
         target = self.prefix(step)
         with self._unless_taken():
@@ -85,7 +85,7 @@ class CheckpointFiles:
             disk.flush(self.folder)
 
     def keep(self, newest: int, *, before: int) -> None:
-        """Delete all but the newest of the checkpoints up to step `before`, and name the rest for other readers."""
+        """Deletes all but the newest of the checkpoints up to step `before`, and names the rest for other readers."""
         with self._unless_taken():
             steps = [step for step in self.steps() if step <= before]
             kept = [self.prefix(step).name for step in reversed(steps[:newest])]

@@ -18,7 +18,7 @@ _LOOK_SECONDS = 1.0
 
 
 def follow(model: Any, folder: Path | str | None = None, *, look_seconds: float = _LOOK_SECONDS) -> Iterator[int]:
-    """Restore the model's weights from each new checkpoint, and yield its step; of several new ones, from the newest.
+    """Restores the model's weights from each new checkpoint, and yields its step; of several new ones, from the newest.
 
     It does not end by itself: Kubernetes ends an evaluator with its job. `folder`: of the checkpoints, CHECKPOINT_DIR
     by default. Raises OtherModel if a checkpoint has no weights of this model, and UsageError without a folder.

@@ -28,7 +28,7 @@ class HostCopy:
 
     @classmethod
     def of(cls, checkpoint: tf.train.Checkpoint) -> HostCopy | None:
-        """Copy the values now. None if this TensorFlow, or an object of the checkpoint, cannot be copied this way.
+        """Copies the values now. None if this TensorFlow, or an object of the checkpoint, cannot be copied this way.
 
         Every worker must call it, because reading some variables is a collective operation. On a CPU nothing is copied
         yet: TensorFlow gives a variable new memory at its next update while the copy holds the former one.
@@ -41,7 +41,7 @@ class HostCopy:
         return cls(tuple(key for key, _, _ in found), tuple(part for _, part, _ in found), values)
 
     def write(self, prefix: Path) -> None:
-        """Write `PREFIX.index` and `PREFIX.data-00000-of-00001`, as `tf.train.Checkpoint.write` does."""
+        """Writes `PREFIX.index` and `PREFIX.data-00000-of-00001`, as `tf.train.Checkpoint.write` does."""
         with tf.device(_host()):
             tf.raw_ops.SaveV2(
                 prefix=str(prefix),

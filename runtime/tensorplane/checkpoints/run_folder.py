@@ -67,7 +67,7 @@ class RunFolder:
         return max(_starts(self._record(self._path)) - 1, 0)
 
     def take_over(self, version: str) -> Path:
-        """Make the caller the only writer, and return where it writes. `version` is the library's, for the record.
+        """Makes the caller the only writer, and returns where it writes. `version` is the library's, for the record.
 
         Raises TakenOver if a later gang does the same. If it is killed, the next call completes it.
         """
@@ -93,15 +93,15 @@ class RunFolder:
         return float(found)
 
     def finish(self, folder: Path) -> None:
-        """Record that the run has finished, as its writer. Raises TakenOver if another gang writes now."""
+        """Records that the run has finished, as its writer. Raises TakenOver if another gang writes now."""
         self._note(folder, finished=True, doneAfter="")
 
     def finish_after(self, folder: Path, identity: str) -> None:
-        """Record what the finished run has done after its success. Raises TakenOver as `finish`."""
+        """Records what the finished run has done after its success. Raises TakenOver as `finish`."""
         self._note(folder, doneAfter=identity)
 
     def _claimed(self) -> Path:
-        """Rename the folder of the former writer. Of two callers, the later one owns it."""
+        """Renames the folder of the former writer. Of two callers, the later one owns it."""
         own = self._writers / uuid.uuid4().hex
         for _ in range(_ATTEMPTS):
             if not self._writers.exists():
@@ -122,7 +122,7 @@ class RunFolder:
         return max(folders, key=lambda folder: _starts(self._record(folder / self._path.name)))
 
     def _begin(self) -> None:
-        """Create `_writers` with one folder, atomically: only one of two callers creates it."""
+        """Creates `_writers` with one folder, atomically: only one of two callers creates it."""
         draft = self._path.with_name(f".draft-{uuid.uuid4().hex}")
         (draft / "first").mkdir(parents=True)
         try:
@@ -156,7 +156,7 @@ class RunFolder:
         return found if isinstance(found, dict) else {}
 
     def _note(self, folder: Path, **facts: object) -> None:
-        """Update the record atomically."""
+        """Updates the record atomically."""
         draft = folder / f".{RECORD}"
         with self._unless_taken():
             draft.write_text(json.dumps({**self._record(folder), **facts}))
@@ -165,7 +165,7 @@ class RunFolder:
 
     @contextlib.contextmanager
     def _unless_taken(self) -> Iterator[None]:
-        """Report paths that no longer exist as TakenOver."""
+        """Reports paths that no longer exist as TakenOver."""
         try:
             yield
         except FileNotFoundError as error:

@@ -36,7 +36,7 @@ def journal_of(environment: Mapping[str, str]) -> Path:
 
 
 def main() -> int:
-    """Serve until asked to stop. It then ends with EXIT_SAVED, because its Job would count 0 as a success."""
+    """Serves until asked to stop. It then ends with EXIT_SAVED, because its Job would count 0 as a success."""
     stop = StopRequest()
     journal = journal_of(os.environ)
     journal.mkdir(parents=True, exist_ok=True)

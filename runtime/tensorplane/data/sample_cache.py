@@ -94,7 +94,7 @@ class SampleCache:
         return files >= 0, records
 
     def write(self, indices: np.ndarray, records: np.ndarray) -> int:
-        """Add decoded samples that were missing. Returns their number: 0 after a failure, which one line reports."""
+        """Adds decoded samples that were missing. Returns their number: 0 after a failure, which one line reports."""
         if self._failed:
             return 0
         with self._lock:
@@ -112,7 +112,7 @@ class SampleCache:
             return len(indices)
 
     def flush(self) -> None:
-        """Make what this process has written visible to others."""
+        """Makes what this process has written visible to others."""
         with self._lock:
             self._publish()
 
@@ -148,7 +148,7 @@ class SampleCache:
         say(cache=f"{self._folder}: {error.strerror or error}; training continues and decodes what is not in the cache")
 
     def _look(self) -> None:
-        """Find the segments that were added."""
+        """Finds the segments that were added."""
         self._looked = self._clock()
         with os.scandir(self._folder) as entries:
             names = sorted(entry.name for entry in entries if entry.name.endswith(".segment"))
@@ -194,19 +194,19 @@ class _Draft:
         return first
 
     def publish(self) -> None:
-        """Make it a segment."""
+        """Makes it a segment."""
         _write(self.handle, np.concatenate(self._indices), self.bytes)
         os.fsync(self.handle)
         self._path.rename(self._path.with_suffix(".segment"))
 
     def discard(self) -> None:
-        """Free its space. This process still reads from it what it has written."""
+        """Frees its space. This process still reads from it what it has written."""
         with contextlib.suppress(OSError):
             self._path.unlink()
 
 
 def _remove_abandoned(folder: Path) -> None:
-    """Delete drafts to which nobody has written for long. Their writers, if they live, lose what they decoded."""
+    """Deletes drafts to which nobody has written for long. Their writers, if they live, lose what they decoded."""
     for path in folder.glob("*.draft"):
         with contextlib.suppress(FileNotFoundError):
             if time.time() - path.stat().st_mtime > _ABANDONED_SECONDS:

@@ -14,7 +14,7 @@ from tensorplane.stop import StopRequest
 
 
 def main() -> None:
-    """Serve until asked to stop: SIGTERM ends the process with EXIT_SAVED, because nothing of it is unsaved."""
+    """Serves until asked to stop: SIGTERM ends the process with EXIT_SAVED, because nothing of it is unsaved."""
     StopRequest()
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "1")
     import tensorflow as tf

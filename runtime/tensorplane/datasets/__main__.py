@@ -20,7 +20,7 @@ from tensorplane.datasets.errors import Refused, permanent_errors_refused
 
 
 def main(verb: str, root: str, source: BinaryIO, out: BinaryIO) -> None:
-    """Answer one request."""
+    """Answers one request."""
     asked = _asked(source.readline())
     request_keys.check(verb, asked)
     asked = {key: value for key, value in asked.items() if value is not None}  # null says as much as no key

@@ -68,7 +68,7 @@ def made(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:
 
 
 def write(store: Store, target: Path, files: Iterable[tuple[str, File]]) -> None:
-    """Make files of a version in a new folder. Raises Refused if it exists."""
+    """Makes files of a version in a new folder. Raises Refused if it exists."""
     try:
         target.mkdir(parents=True)
     except FileExistsError:

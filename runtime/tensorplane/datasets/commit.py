@@ -23,7 +23,7 @@ from tensorplane.datasets.store import Store, blob_name, list_folder
 
 NAME = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]{0,127}")
 """Names of branches and labels."""
-_NEAR = "near"
+_NUMBER_HINT = "near"
 """File of a branch with a number close to its last: where to start to look."""
 
 
@@ -79,7 +79,7 @@ def last(store: Store, branch: str) -> int:
     """The number of a branch's newest commit; 0 if there is none."""
     folder = store.root / "branches" / branch
     try:
-        number = int((folder / _NEAR).read_text())
+        number = int((folder / _NUMBER_HINT).read_text())
     except (OSError, ValueError):
         number = 0
     # A folder that was copied while somebody committed to it may have a number whose entry it lacks.
@@ -133,7 +133,7 @@ def publish(
     after: After | None = None,
     look: Callable[[str | None, str], object] | None = None,
 ) -> Commit:
-    """Make a tree the newest commit of a branch, and return the commit.
+    """Makes a tree the newest commit of a branch, and returns the commit.
 
     `base`: the version that `ours` was made from. What others have committed since is kept: their files stay unless
     `ours` changed the same ones, which raises Conflict or, with `ours_win`, replaces theirs. `whole`: the branch gets
@@ -168,12 +168,12 @@ def publish(
                 raise Refused(f"{branch}: the branch was deleted meanwhile; commit again")
             durable.sync(folder.parent)
             with contextlib.suppress(OSError):
-                (folder / _NEAR).write_text(str(number + 1))
+                (folder / _NUMBER_HINT).write_text(str(number + 1))
             return made
 
 
 def fork(store: Store, branch: str, commit: Commit) -> None:
-    """Create a branch whose newest commit is an existing one. Raises Refused if the branch exists."""
+    """Creates a branch whose newest commit is an existing one. Raises Refused if the branch exists."""
     if not NAME.fullmatch(branch):
         raise Refused(f"{branch!r}: is no name of a branch; use letters, digits, '.', '_' and '-'")
     folder = store.root / "branches" / branch
@@ -185,7 +185,7 @@ def fork(store: Store, branch: str, commit: Commit) -> None:
 
 
 def delete(store: Store, branch: str) -> None:
-    """Delete a branch's log. Its commits stay where another branch or a label has them."""
+    """Deletes a branch's log. Its commits stay where another branch or a label has them."""
     with durable.part(store.trash) as gone:
         try:
             (store.root / "branches" / branch).rename(gone)
@@ -196,7 +196,7 @@ def delete(store: Store, branch: str) -> None:
 
 
 def present(store: Store, version: str) -> None:
-    """Make sure that all of a version is there and stays for now. Raises Refused if retention has deleted any of it."""
+    """Makes sure that all of a version is there and stays for now. Raises Refused if retention has deleted any."""
     if not _uses(store, None, version):
         raise Gone(f"{version[:12]}: deleted by the retention; choose a kept version")
 

@@ -51,7 +51,7 @@ class Dataset:
         check: Check | Table | None = None,
         index: Path | None = None,
     ) -> Commit:
-        """Make the files of a folder the newest version of a branch, which is created if it does not exist.
+        """Makes the files of a folder the newest version of a branch, which is created if it does not exist.
 
         `base`: the reference that the folder was made from; the newest version by default. What others commit meanwhile
         is kept, unless `whole`. Files that both changed raise Conflict, unless `ours_win`. `adopt`: keep the files
@@ -100,7 +100,7 @@ class Dataset:
         check: Check | Table | None = None,
         after: After | None = None,
     ) -> Commit:
-        """Commit changes of some files: what `keep` returned, or None to remove a file. The others stay, unless
+        """Commits changes of some files: what `keep` returned, or None to remove a file. The others stay, unless
         `whole`: then the branch has these files and no others.
 
         Costs as much as the changes. `after`: refuses a newest commit that this one must not follow. `base` and
@@ -126,7 +126,7 @@ class Dataset:
             yield dataset
 
     def keep(self, source: BinaryIO, *, executable: bool = False) -> File:
-        """Keep a content for `put`."""
+        """Keeps a content for `put`."""
         self.store.create()
         return self.store.copy(Path(), source, executable=executable)
 
@@ -175,7 +175,7 @@ class Dataset:
         return checkout.opened(self.store, self.read(reference).version)
 
     def checkout(self, reference: str, target: Path | str, only: Iterable[str] = ("",)) -> None:
-        """Make a new folder with files of a version, or only with these files and folders. They are read-only."""
+        """Makes a new folder with files of a version, or only with these files and folders. They are read-only."""
         version = self.read(reference).version
         checkout.made(self.store, Path(target), checkout.selected(self.store, version, only))
 
@@ -188,14 +188,14 @@ class Dataset:
         return {name: commit.read(self.store, each) for name, each in commit.heads(self.store).items()}
 
     def branch(self, name: str, reference: str = MAIN) -> Commit:
-        """Create a branch that starts with an existing commit. Raises Refused if the branch exists."""
+        """Creates a branch that starts with an existing commit. Raises Refused if the branch exists."""
         start = references.resolve(self.store, reference)
         references.allow_branch(self.store, name)
         commit.fork(self.store, name, start)
         return start
 
     def delete_branch(self, name: str) -> None:
-        """Delete a branch; its commits stay where another branch or a label has them."""
+        """Deletes a branch; its commits stay where another branch or a label has them."""
         commit.delete(self.store, name)
 
     def rollback(
@@ -206,7 +206,7 @@ class Dataset:
         note: Note = _NO_NOTE,
         check: Check | Table | None = None,
     ) -> Commit:
-        """Make an earlier version the newest of a branch again, as a commit of its own: history is not rewritten.
+        """Makes an earlier version the newest of a branch again, as a commit of its own: history is not rewritten.
 
         The commit says where the files come from, in addition to the note. `check` is as in `commit`.
         """
@@ -226,7 +226,7 @@ class Dataset:
         return {name: commit.read(self.store, each.commit) for name, each in labels.read(self.store).items()}
 
     def label(self, name: str, reference: str = MAIN, *, seconds: float | None = None, move: bool = False) -> Commit:
-        """Label a commit, whose version then is kept.
+        """Labels a commit, whose version then is kept.
 
         `seconds`: the label is a lease, which ends by itself, unless the commit has it for longer. `move`: take it from
         another commit.
@@ -241,7 +241,7 @@ class Dataset:
         return found
 
     def unlabel(self, name: str) -> None:
-        """Remove a label."""
+        """Removes a label."""
         labels.delete(self.store, name)
 
     def collect(
@@ -252,7 +252,7 @@ class Dataset:
         others: Iterable[Path | str] = (),
         grace_seconds: float = retention.GRACE_SECONDS,
     ) -> dict[str, int]:
-        """Delete versions that the rule does not keep; see `retention`.
+        """Deletes versions that the rule does not keep; see `retention`.
 
         `used`: versions that stay, too. So do those that other datasets were made from: those in the same folder, and
         `others`, the folders of those elsewhere. `grace_seconds`: what was used in this time stays; a day by default.

@@ -13,7 +13,7 @@ from pathlib import Path
 from tensorplane.datasets.errors import Refused
 
 READ_ONLY = 0o444
-_AT_ONCE = 16
+_PARALLEL_SYNCS = 16
 _NO_LINKS = (errno.EPERM, errno.ENOSYS, errno.EOPNOTSUPP)
 
 
@@ -29,7 +29,7 @@ def part(folder: Path) -> Iterator[Path]:
 
 
 def write(path: Path, data: bytes, mode: int = READ_ONLY) -> None:
-    """Write a new file, and wait for the disk."""
+    """Writes a new file, and waits for the disk."""
     made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     with os.fdopen(made, "wb", buffering=0) as file:
         view = memoryview(data)
@@ -40,7 +40,7 @@ def write(path: Path, data: bytes, mode: int = READ_ONLY) -> None:
 
 
 def replace(path: Path, data: bytes, parts: Path) -> None:
-    """Give a file this content; readers see the former one or this one. `parts`: a folder of the same file system."""
+    """Gives a file this content; readers see the former one or this one. `parts`: a folder of the same file system."""
     with part(parts) as made:
         write(made, data)
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +48,7 @@ def replace(path: Path, data: bytes, parts: Path) -> None:
 
 
 def create(path: Path, data: bytes, parts: Path) -> bool:
-    """Create a file with this content unless it exists: of several processes exactly one succeeds.
+    """Creates a file with this content unless it exists: of several processes exactly one succeeds.
 
     Whether it did. Its name is on the disk then. A file server may create the link and lose its answer, and refuse the
     repeated request: the number of links tells.
@@ -69,11 +69,11 @@ def create(path: Path, data: bytes, parts: Path) -> bool:
 
 
 def sync(*folders: Path) -> None:
-    """Wait until the names in these folders are on the disk. File systems write what is asked for at once together."""
+    """Waits until the names in these folders are on the disk. File systems write what is asked for at once together."""
     if len(folders) == 1:
         _sync(folders[0])
     elif folders:
-        with ThreadPoolExecutor(min(len(folders), _AT_ONCE)) as pool:
+        with ThreadPoolExecutor(min(len(folders), _PARALLEL_SYNCS)) as pool:
             list(pool.map(_sync, folders))
 
 

@@ -61,7 +61,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 def permanent_errors_refused(
     *roots: Path, what: str, of: Path | None = None, volume: str = "", dataset: str = ""
 ) -> Iterator[None]:
-    """Raise Refused for an OSError of the block that no repetition changes, so that nobody tries again.
+    """Raises Refused for an OSError of the block that no repetition changes, so that nobody tries again.
 
     `roots`: folders to which the block writes; if one's volume is full, `what` does not fit there. `of`: the folder
     with what is written. `volume`: the name of the volume, if `roots` do not tell. `dataset`: one that may have

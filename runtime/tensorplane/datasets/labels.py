@@ -34,7 +34,7 @@ def read(store: Store) -> dict[str, Label]:
 
 
 def write(store: Store, name: str, label: Label, *, move: bool = False) -> None:
-    """Label a commit. Raises Refused if another commit has the label, unless `move`.
+    """Labels a commit. Raises Refused if another commit has the label, unless `move`.
 
     If this one has it for longer, that stays: somebody else may count on it.
     """
@@ -54,7 +54,7 @@ def write(store: Store, name: str, label: Label, *, move: bool = False) -> None:
 
 
 def delete(store: Store, name: str) -> None:
-    """Remove a label. Raises Refused if there is none."""
+    """Removes a label. Raises Refused if there is none."""
     try:
         (store.root / "labels" / name).unlink()
     except FileNotFoundError:

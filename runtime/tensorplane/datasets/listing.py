@@ -14,7 +14,7 @@ from pathlib import Path
 from tensorplane.datasets import tree
 from tensorplane.datasets.errors import all_of, shortened
 
-_TRIES = 10
+_MOST_LISTINGS = 10
 """How often folders that change are listed again. New files may come on and on."""
 
 Stamp = str
@@ -42,7 +42,7 @@ def stamps(folder: Path, settled: int | None) -> dict[str, Stamp]:
     """
     found = _tree(folder, "")
     lost: set[str] = set()
-    for number in range(_TRIES if settled is not None else 0):
+    for number in range(_MOST_LISTINGS if settled is not None else 0):
         again = [prefix for prefix, one in found.items() if _has_changed(folder, prefix, one)]
         if number == 0:
             again += [prefix for prefix, one in found.items() if one.changed_ns >= (settled or 0)]
@@ -62,7 +62,7 @@ def stamps(folder: Path, settled: int | None) -> dict[str, Stamp]:
 
 
 def _relist(folder: Path, prefix: str, found: dict[str, _Listed]) -> None:
-    """List a folder again, with those that have come to it, and without those that have left it."""
+    """Lists a folder again, with those that have come to it, and without those that have left it."""
     if prefix not in found:  # it has left another one
         return
     before, found[prefix] = found[prefix], _listed(folder, prefix)

@@ -31,13 +31,13 @@ _resolved: dict[tuple[Path, str], set[str]] = {}
 
 
 def resolved(root: Path, reference: str, commit: Commit) -> None:
-    """Note what a reference names, which makes it no input yet."""
+    """Notes what a reference names, which makes it no input yet."""
     if _JOB in os.environ:
         _resolved.setdefault((root, commit.id), set()).add(reference)
 
 
 def note(root: Path, reference: str, commit: Commit) -> None:
-    """Note that the version of a commit is read, which the reader names by a reference. A job that makes a model again
+    """Notes that the version of a commit is read, which the reader names by a reference. A job that makes a model again
     says so if that one was not made from this version; another job, if its run has read another one by the reference.
     """
     about = {**_named(root), "version": commit.version, "commit": commit.id}
@@ -55,7 +55,7 @@ def note(root: Path, reference: str, commit: Commit) -> None:
 
 
 def _tell_of_others(root: Path, references: Iterable[str], commit: Commit) -> None:
-    """Say so if the run has read another version by one of these references: before a restart, or in another pod."""
+    """Says so if the run has read another version by one of these references: before a restart, or in another pod."""
     of, kept = _named(root), list[dict[str, str]]()
     for reference in references:
         with contextlib.suppress(OSError):
@@ -116,7 +116,7 @@ def _pins(root: Path, environment: Mapping[str, str]) -> list[dict[str, str]] | 
 
 
 def _note(one: dict[str, str]) -> bool:
-    """Note it; whether that is new."""
+    """Notes it; whether that is new."""
     if _JOB not in os.environ or one in _noted:
         return False
     _noted.append(one)

@@ -25,7 +25,7 @@ Asked = Mapping[str, Any]
 
 
 def commit(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
-    """Commit `folder` of this machine. The other keys are the parameters of `Dataset.commit`, and as in `put`."""
+    """Commits `folder` of this machine. The other keys are the parameters of `Dataset.commit`, and as in `put`."""
     flags = {name: asked[name] for name in ("base", "whole", "adopt") if asked.get(name)}
     made = dataset.commit(asked["folder"], **flags, **_common(asked))
     collect_if_due(dataset, asked)
@@ -44,7 +44,7 @@ def lacks(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str
 
 
 def put(dataset: Dataset, asked: Asked, source: BinaryIO, _: BinaryIO) -> Commit:
-    """Commit `files`. `sent`: those whose contents follow. Other files below the folder `at` are removed, unless
+    """Commits `files`. `sent`: those whose contents follow. Other files below the folder `at` are removed, unless
     `add`. `message`, `author`, `branch`, `base`; of the settings: `conflicts`, `table`, `retention`.
     """
     with dataset.attempt() as attempt:
@@ -108,7 +108,7 @@ def branches(dataset: Dataset, _: Asked, __: BinaryIO, ___: BinaryIO) -> dict[st
 
 
 def branch(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit | None:
-    """Create the branch `name` at `reference`, or `delete` it."""
+    """Creates the branch `name` at `reference`; with `delete`, deletes it."""
     if asked.get("delete"):
         dataset.delete_branch(asked["name"])
         return None
@@ -116,7 +116,7 @@ def branch(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit 
 
 
 def label(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit | None:
-    """Label `reference` with `name`, for so many `seconds`; `move` or `delete` the label."""
+    """Labels `reference` with `name`, for so many `seconds`; with `move` or `delete`, moves or deletes the label."""
     if asked.get("delete"):
         dataset.unlabel(asked["name"])
         return None
@@ -125,7 +125,7 @@ def label(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit |
 
 
 def rollback(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> Commit:
-    """Make `reference` the newest version of `branch` again, unless it does not fit the settings' `table`."""
+    """Makes `reference` the newest version of `branch` again, unless it does not fit the settings' `table`."""
     check = check_of(asked.get("table"))
     return dataset.rollback(asked["reference"], branch=asked.get("branch", MAIN), note=_note(asked), check=check)
 
@@ -170,8 +170,8 @@ class _Part:
 
 
 def collect_if_due(dataset: Dataset, asked: Asked) -> None:
-    """Apply the retention that the settings declare, once in a grace period: it looks at all objects. If it is refused,
-    that is said, a line for each fault, and the next period tries again: the commit before it exists.
+    """Applies the retention that the settings declare, once in a grace period: it looks at all objects. If it is
+    refused, that is said, a line for each fault, and the next period tries again: the commit before it exists.
     """
     mark = Path(dataset.store.root / _COLLECTED)
     if asked.get("retention") and (not mark.exists() or mark.stat().st_mtime < time.time() - GRACE_SECONDS):
@@ -184,7 +184,7 @@ def collect_if_due(dataset: Dataset, asked: Asked) -> None:
 
 
 def collect(dataset: Dataset, asked: Asked, _: BinaryIO, __: BinaryIO) -> dict[str, int]:
-    """Apply the retention, and delete what no kept version has: what is older than a grace period, or all with
+    """Applies the retention, and deletes what no kept version has: what is older than a grace period, or all with
     `now`. Versions that `others`, folders of datasets, were made from stay. How many were deleted of each kind, and how
     many `bytes`.
     """

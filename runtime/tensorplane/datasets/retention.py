@@ -155,7 +155,7 @@ def _unreadable(path: Path, error: OSError) -> str:
 def collect(
     store: Store, rule: Rule, *, used: Iterable[str] = (), grace_seconds: float = GRACE_SECONDS
 ) -> dict[str, int]:
-    """Delete what no kept version has; how much of each kind, and `bytes`. `used`: as in `kept`."""
+    """Deletes what no kept version has; how much of each kind, and `bytes`. `used`: as in `kept`."""
     store.create()
     return _collected(store, retained(store, rule, used=used), _since(time.time() - grace_seconds))
 
@@ -180,7 +180,7 @@ def _since(moment: float) -> dict[str, float]:
 
 
 def _collected(store: Store, stays: Retained, since: Mapping[str, float]) -> dict[str, int]:
-    """Delete the rest. `since`: what was used from this moment on stays, by kind."""
+    """Deletes the rest. `since`: what was used from this moment on stays, by kind."""
     deleted, size = {}, 0
     # Versions are first, so that a content's own name is the last one.
     for kind, needed in _marked(store, stays).items():
@@ -250,7 +250,7 @@ def _of_result(store: Store, key: str) -> list[File]:
 
 
 def _restore(store: Store, kind: str, needed: set[str]) -> None:
-    """Put back what a killed `collect` has left in the trash although somebody used it."""
+    """Puts back what a killed `collect` has left in the trash although somebody used it."""
     for path in list(store.trash.glob(f"{kind}-*")):
         name = path.name[len(kind) + 1 :]
         if name in needed and not store.path(kind, name).exists():

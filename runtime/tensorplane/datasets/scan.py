@@ -26,9 +26,9 @@ from tensorplane.datasets.listing import Stamp
 from tensorplane.datasets.store import Store
 from tensorplane.datasets.tree import File
 
-_TRIES = 3
+_MOST_WRITES = 3
 _THREADS = 16
-_AT_ONCE = 1000
+_FILES_PER_BATCH = 1000
 _TICK_NS = 50_000_000
 """Longer than the steps of a kernel's clock for files."""
 _OTHER_CLOCK_NS = 600 * 10**9
@@ -59,7 +59,7 @@ class Index:
         return cls(version, set(stamps))
 
     def write(self, path: Path, parts: Path) -> None:
-        """Write it to a file."""
+        """Writes it to a file."""
         durable.replace(path, _END.join([self.version or "", *sorted(self.stamps)]).encode(), parts)
 
 
@@ -99,8 +99,8 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
 
     with ThreadPoolExecutor(_THREADS) as pool:
         # Not all at once: what waits for a thread takes more memory than what is known of a file.
-        for start in range(0, len(unread), _AT_ONCE):
-            list(pool.map(take, unread[start : start + _AT_ONCE]))
+        for start in range(0, len(unread), _FILES_PER_BATCH):
+            list(pool.map(take, unread[start : start + _FILES_PER_BATCH]))
     if faults:
         raise all_of(faults)
     before = {stamp.split(" ", 4)[4] for stamp in index.stamps.difference(stamps.values())}
@@ -110,7 +110,7 @@ def changes(store: Store, folder: Path, index: Index, *, adopt: bool = False) ->
 
 def _take(store: Store, folder: Path, path: str, *, adopt: bool) -> tuple[str, File, os.stat_result]:
     place = folder / path
-    for _ in range(_TRIES):
+    for _ in range(_MOST_WRITES):
         with contextlib.suppress(FileNotFoundError), _readable(place, path) as source:
             _write_out(source)
             before = os.fstat(source.fileno())
@@ -134,7 +134,7 @@ def _readable(place: Path, path: str) -> BinaryIO:
 
 
 def _write_out(source: BinaryIO) -> None:
-    """Write a file that changed lately to the disk: then it gets another time if it changes again."""
+    """Writes a file that changed lately to the disk: then it gets another time if it changes again."""
     about = os.fstat(source.fileno())
     if max(about.st_mtime_ns, about.st_ctime_ns) > time.time_ns() - _UNWRITTEN_NS:
         with contextlib.suppress(OSError):  # nobody can write to it there, such as on a volume that is read-only

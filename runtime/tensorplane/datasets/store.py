@@ -90,7 +90,7 @@ class Store:
         return any(os.path.samestat(about, each.stat()) for each in (root, *root.parents) if each.exists())
 
     def create(self) -> None:
-        """Create its folders unless they exist."""
+        """Creates its folders unless they exist."""
         if not self.trash.is_dir():
             for name in (*KINDS, VERSIONS, "branches", "labels", "indexes", TMP, "trash"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
@@ -131,7 +131,7 @@ class Store:
         return self._content("trees", node)
 
     def put(self, content: bytes) -> str:
-        """Keep a tree's node: its id."""
+        """Keeps a tree's node: its id."""
         return self._keep("trees", content)
 
     def commit(self, commit: str) -> bytes:
@@ -139,7 +139,7 @@ class Store:
         return self._content("commits", commit)
 
     def put_commit(self, content: bytes) -> str:
-        """Keep a commit: its id."""
+        """Keeps a commit: its id."""
         return self._keep("commits", content)
 
     def has(self, kind: str, name: str) -> bool:
@@ -171,7 +171,7 @@ class Store:
         return self.path("objects", blob_name(file))
 
     def copy(self, path: Path, source: BinaryIO, *, executable: bool) -> File:
-        """Keep a copy of a file, as it is read: its digest is of what was written. `path` is not used."""
+        """Keeps a copy of a file, as it is read: its digest is of what was written. `path` is not used."""
         with durable.part(self.parts) as part:
             made = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
             with os.fdopen(made, "wb", buffering=0) as target:
@@ -179,7 +179,7 @@ class Store:
                 return self._keep_file(file, part, made)
 
     def adopt(self, path: Path, source: BinaryIO, *, executable: bool) -> File:
-        """Keep a file itself, by another name: nobody may write to it again. A copy where the file system cannot."""
+        """Keeps a file itself, by another name: nobody may write to it again. A copy where the file system cannot."""
         with durable.part(self.parts) as part:
             try:
                 os.link(path, part)
@@ -197,7 +197,7 @@ class Store:
         return False
 
     def disown(self, file: File, about: os.stat_result) -> None:
-        """Remove the name of an adopted file that has changed since: it is not the content that its name says."""
+        """Removes the name of an adopted file that has changed since: it is not the content that its name says."""
         with contextlib.suppress(FileNotFoundError):
             if os.path.samestat(about, self.blob(file).stat()):
                 self.blob(file).unlink()
@@ -210,13 +210,13 @@ class Store:
         return file
 
     def sync(self) -> None:
-        """Wait until everything kept so far is on the disk."""
+        """Waits until everything kept so far is on the disk."""
         while self._changed:
             changed, self._changed = self._changed, set()
             durable.sync(*changed)
 
     def link(self, file: File, target: Path) -> None:
-        """Give a file of a version a name; copy it where the file system allows no further link. Raises Refused if
+        """Gives a file of a version a name; copies it where the file system allows no further link. Raises Refused if
         retention has deleted it.
         """
         blob = self.blob(file)
@@ -236,7 +236,7 @@ class Store:
             target.chmod(stat.S_IMODE(blob.stat().st_mode))
 
     def discard(self, kind: str, name: str, is_used: Callable[[Path], bool]) -> bool:
-        """Delete an object, or a version's folder, unless it is in use; whether it was deleted.
+        """Deletes an object, or a version's folder, unless it is in use; whether it was deleted.
 
         That is asked once it has lost its name: who needs it later finds that it is gone, who used it before is seen.
         """
@@ -255,7 +255,7 @@ class Store:
         return False
 
     def destroy(self, path: Path) -> None:
-        """Delete what is in `tmp` or in the trash. Raises FileNotFoundError if somebody has just taken it back."""
+        """Deletes what is in `tmp` or in the trash. Raises FileNotFoundError if somebody has just taken it back."""
         if path.is_dir():
             taken = self.trash / secrets.token_hex(8)
             path.chmod(0o755)
@@ -315,7 +315,7 @@ class Store:
         return self.has(kind, name)
 
     def _mark(self, part: Path) -> int | None:
-        """Give an attempt's file a time at which nobody can have used it, so that `has` of any other commit shows."""
+        """Gives an attempt's file a time at which nobody can have used it, so that `has` of any other commit shows."""
         about = part.stat()
         # The file of an adopted object is its owner's, and removing our name of it frees no space.
         if self._written is None or about.st_nlink > 1:
@@ -328,7 +328,7 @@ class Store:
         return part.stat().st_mtime_ns
 
     def _undo(self) -> None:
-        """Remove what the attempt wrote and nobody uses."""
+        """Removes what the attempt wrote and nobody uses."""
         for (kind, name), marks in (self._written or {}).items():
             with contextlib.suppress(OSError):  # of the volume, such as the one for which the commit fails
                 self.discard(kind, name, _used_after(marks))
@@ -362,7 +362,7 @@ def _hashed(source: BinaryIO, executable: bool, target: BinaryIO | None = None) 
 
 
 def remove(path: Path) -> None:
-    """Remove a file or a folder that is nowhere in use, also where its folders are read-only."""
+    """Removes a file or a folder that is nowhere in use, also where its folders are read-only."""
     if not path.is_symlink() and path.is_dir():
         path.chmod(0o700)
         for each in path.iterdir():

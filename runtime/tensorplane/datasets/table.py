@@ -14,7 +14,7 @@ from tensorplane.datasets.errors import Refused
 
 _HIDDEN = ("_", ".")
 """Files with such names, as _SUCCESS, are no part of a table, as in Spark and Hive."""
-_SHOWN = 10
+_MOST_FILES = 10
 """Files whose faults are told."""
 _THREADS = 16
 
@@ -43,9 +43,9 @@ class Table:
             found = {path: lines for path, lines in told if lines}
         if not found:
             return
-        lines = [line for path in sorted(found)[:_SHOWN] for line in found[path]]
-        if len(found) > _SHOWN:
-            lines.append(f"and {len(found) - _SHOWN:,} more files")
+        lines = [line for path in sorted(found)[:_MOST_FILES] for line in found[path]]
+        if len(found) > _MOST_FILES:
+            lines.append(f"and {len(found) - _MOST_FILES:,} more files")
         if old := found.keys() & set(former):
             remedy = "commit all of them with the new columns at once, or set the former columns"
             lines.append(f"{len(old):,} of these files were committed before the columns changed; {remedy}")

@@ -21,7 +21,7 @@ LONGEST_PATH = 3584
 """Bytes of a file's path. Linux allows 4,096, of which readers need some for the folder that has the version."""
 LONGEST_NAME = 255
 """Bytes of one name in a path, for which Linux has no more room; other systems count characters."""
-_SHOWN = 3
+_MOST_NAMED = 3
 
 
 class File(NamedTuple):
@@ -59,7 +59,7 @@ class Nodes(Protocol):
         """The content of a node. Raises Refused if it is not there."""
 
     def put(self, content: bytes) -> str:
-        """Keep a node: its id."""
+        """Keeps a node: its id."""
 
 
 class Conflict(Refused):
@@ -69,8 +69,8 @@ class Conflict(Refused):
 
     def __init__(self, paths: list[str]) -> None:
         self.paths = sorted(paths)
-        more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-        names = ", ".join(map(repr, self.paths[:_SHOWN]))
+        more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+        names = ", ".join(map(repr, self.paths[:_MOST_NAMED]))
         super().__init__(f"{names}{more}: {self.problem}")
 
 

@@ -98,7 +98,7 @@ class Batches:
     def start_at(
         self, iterators: int, taken: int, *, unread: int = 0, made: bool = False, first_ended: bool = True
     ) -> None:
-        """Let the next iterator be the one after `iterators` others, without its first `taken` batches.
+        """Lets the next iterator be the one after `iterators` others, without its first `taken` batches.
 
         `made`: the others were made already, elsewhere in this process. `unread`, `first_ended`: as in
         `repeatable.pass_over`.

@@ -27,7 +27,7 @@ _ABSENT = (tf.OptionalSpec, type(tf.type_spec_from_value(None)))
 
 
 def build(model: Any, iterator: Any) -> None:
-    """Create the variables for the batches of an epoch iterator."""
+    """Creates the variables for the batches of an epoch iterator."""
     spec = _without_absent(iterator.batches.element_spec)
     scope.check_model(model)
     scope.check_optimizers(model)
@@ -42,13 +42,13 @@ def build(model: Any, iterator: Any) -> None:
 
 
 def trace(model: Any, iterator: Any, at_end: Callable[[], None]) -> None:
-    """Trace the train_step on the batches of an epoch iterator. `at_end` is called at the end of the trace."""
+    """Traces the train_step on the batches of an epoch iterator. `at_end` is called at the end of the trace."""
     with model.distribute_strategy.scope():
         _trace(model, _without_absent(iterator.batches.element_spec), at_end)
 
 
 def build_from(model: Any, batch: Any) -> None:
-    """Create the variables for a batch."""
+    """Creates the variables for a batch."""
     seed_generators.shared(model.distribute_strategy)
     with model.distribute_strategy.scope():
         if _has_call(model):
@@ -58,7 +58,7 @@ def build_from(model: Any, batch: Any) -> None:
 
 
 def build_to_predict(model: Any, values: Any) -> None:
-    """Create the variables of a model that predicts before anything else has built it."""
+    """Creates the variables of a model that predicts before anything else has built it."""
     with model.distribute_strategy.scope():
         model.predict_step(values)
 
@@ -117,7 +117,7 @@ def _needs_trace(model: Any) -> bool:
 
 
 def _trace(model: Any, batch: Any, at_end: Callable[[], None] = lambda: None) -> None:
-    """Trace the train_step without executing it: its layers build themselves, and its optimizers are built here."""
+    """Traces the train_step without executing it: its layers build themselves, and its optimizers are built here."""
     found: dict[int, tuple[Any, list[Any]]] = {}
 
     def note(optimizer: Any, grads: Sequence[Any], variables: Sequence[Any] | None) -> None:
@@ -137,7 +137,7 @@ def _trace(model: Any, batch: Any, at_end: Callable[[], None] = lambda: None) ->
 
 
 def _build_parts(model: Any, batch: Any) -> None:
-    """Build the layers that a train_step calls before its first gradient, which Keras' symbols do not have.
+    """Builds the layers that a train_step calls before its first gradient, which Keras' symbols do not have.
 
     Several replicas of a process cannot create their variables in a step.
     """

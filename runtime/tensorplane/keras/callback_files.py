@@ -26,7 +26,7 @@ _PATHS: dict[type, str] = {
 
 
 def leave_to_the_chief(callbacks: Sequence[Any]) -> None:
-    """Make these callbacks of a worker that is not the chief write elsewhere. Once done, it does nothing."""
+    """Makes these callbacks of a worker that is not the chief write elsewhere. Once done, it does nothing."""
     for callback in callbacks:
         for kind, attribute in _PATHS.items():
             if isinstance(callback, kind):
@@ -59,18 +59,18 @@ class CsvFiles:
     """The files that callbacks of a `fit` would empty as it begins: its own rows are in them."""
 
     def __init__(self, callbacks: Sequence[Any]) -> None:
-        """Let the callbacks open their files to append."""
+        """Lets the callbacks open their files to append."""
         self._loggers = [one for one in callbacks if isinstance(one, keras.callbacks.CSVLogger) and not one.append]
         for one in self._loggers:
             one.append = True
 
     def opened(self) -> None:
-        """Let another `fit` with these callbacks empty the files again."""
+        """Lets another `fit` with these callbacks empty the files again."""
         for one in self._loggers:
             one.append = False
 
     def end_before(self, epoch: int) -> None:
-        """Take the rows from `epoch` on out of the files: they will be written again."""
+        """Takes the rows from `epoch` on out of the files: they will be written again."""
         for one in self._loggers:
             _end_before(Path(one.filename), one.sep, epoch)
 

@@ -47,7 +47,7 @@ class Captured:
         self._handles = []
 
     def give(self, values: Iterable[Any]) -> None:
-        """Give the variables what `values` returned."""
+        """Gives the variables what `values` returned."""
         values = list(values)
         if len(values) != len(self._handles):
             not_restored(f"the checkpoint has {len(values)} of them, and train_step uses {len(self._handles)}")
@@ -106,7 +106,7 @@ def noted(model: Any, step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def not_restored(reason: str) -> None:
-    """Say why captured variables keep the values that the program gives them."""
+    """Says why captured variables keep the values that the program gives them."""
     warn(f"train_step: variables that are not attributes of the model are not restored: {reason}; {_REMEDY}")
 
 

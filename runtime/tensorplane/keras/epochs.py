@@ -93,7 +93,7 @@ class _Position:
     """Batches that earlier epochs took from the iterator with which the next one begins."""
 
     def start_at(self, step: int, position: Position, *, finished: bool = False, stopped: bool = False) -> None:
-        """Begin the next epoch at `step`, where its position was this one.
+        """Begins the next epoch at `step`, where its position was this one.
 
         `finished`: no epoch is left. `stopped`: no step of the epoch is left.
         """

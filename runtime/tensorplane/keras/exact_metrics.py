@@ -40,7 +40,7 @@ class Results:
         self._found: dict[int, tuple[Any, int, Any]] = {}
 
     def note(self, metric: Any, result: Any) -> None:
-        """Remember that the leaves of `result` are those of this metric."""
+        """Remembers that the leaves of `result` are those of this metric."""
         for index, leaf in enumerate(tf.nest.flatten(result)):
             # The leaf is kept, so that no other gets its id.
             self._found[id(leaf)] = metric, index, leaf

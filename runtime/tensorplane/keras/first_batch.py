@@ -44,7 +44,7 @@ def has_own_test_step(model: Any) -> bool:
 
 
 def check(model: Any, batch: Any, *, refuse: bool, validates: bool = False) -> None:
-    """Compare one step on some samples. All workers must call it, with the same samples.
+    """Compares one step on some samples. All workers must call it, with the same samples.
 
     Raises UsageError for losses whose value of a batch is not the mean of its samples' values, and says so if not
     `refuse`; those of a train_step of one's own are seen in its gradients alone. Says what else differs: gradients,

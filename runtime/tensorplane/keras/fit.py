@@ -36,7 +36,7 @@ def fit(
     verbose: int | str = 0,
     **keywords: Any,
 ) -> Any:
-    """Train a compiled Keras model with `model.fit`; continue if an earlier call was interrupted. Returns History.
+    """Trains a compiled Keras model with `model.fit`; continues if an earlier call was interrupted. Returns History.
 
     `x` is a tf.data.Dataset of global batches, the result of `tensorplane.dataset`, or arrays with `y`, `batch_size`
     (global) and `shuffle`; other keywords are those of `model.fit`. `folder`, `every_steps` and `name` are those of

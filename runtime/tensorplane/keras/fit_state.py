@@ -60,11 +60,11 @@ class FitState(tf.Module):  # type: ignore[misc]  # TensorFlow has no types
         return dict.fromkeys(POSITION, 0) | dict(zip(POSITION, self.position.numpy().tolist(), strict=False))
 
     def move(self, **position: int) -> None:
-        """Set the position."""
+        """Sets the position."""
         self.position.assign([int(position[name]) for name in POSITION])
 
     def remember(self, callbacks: Sequence[Any], logs: Any = None, captured: Sequence[Any] = ()) -> None:
-        """Take what `CallbackStates.changed` has returned, and the logs of the step before, if that ended its epoch.
+        """Takes what `CallbackStates.changed` has returned, and the logs of the step before, if that ended its epoch.
 
         `captured`: what `Captured.values` has returned.
         """
@@ -132,7 +132,7 @@ class CallbackStates:
         return {}
 
     def remind(self, remembered: Sequence[Any]) -> None:
-        """Give the callbacks what `changed` returned, each what the next of its class had."""
+        """Gives the callbacks what `changed` returned, each what the next of its class had."""
         left = [self._as_entry(*each) for each in enumerate(remembered)]
         for entry in left:
             if entry["kind"] == _RANDOM:
@@ -189,7 +189,7 @@ class CallbackStates:
         return any(value is part for part in parts)
 
     def _give(self, callback: Any, name: str, kept: Any) -> bool:
-        """Set an attribute; False if the program has no longer what its value is made of."""
+        """Sets an attribute; False if the program has no longer what its value is made of."""
         now = dict(_attributes(callback)).get(name)
         try:
             if isinstance(kept, dict) and kept.get("") == "variable":
@@ -253,7 +253,7 @@ def _kept(callback: Any) -> dict[str, Any]:
 
 
 def _refilled(now: Any, value: Any) -> bool:
-    """Give a container another's content: the program may have it elsewhere too. False if that cannot be."""
+    """Gives a container another's content: the program may have it elsewhere too. False if that cannot be."""
     if type(now) is not type(value):
         return False
     if isinstance(value, list):

@@ -76,7 +76,7 @@ class UnknownKeras(TensorplaneError, RuntimeError):
 
 
 def install() -> None:
-    """Repair the installed Keras once; do nothing without several replicas. Raises UnknownKeras."""
+    """Repairs the installed Keras once; does nothing without several replicas. Raises UnknownKeras."""
     trainer = import_module(_TRAINER)
     if getattr(trainer, "_tensorplane", False):
         return

@@ -83,7 +83,7 @@ def _is_memory_cache(part: Any) -> bool:
 
 
 def pass_over(dataset: Any, *, times: int, unread: int = 0, first_ended: bool = True, read_ahead: bool = False) -> None:
-    """Let the next iterator of a dataset be the one after `times` others.
+    """Lets the next iterator of a dataset be the one after `times` others.
 
     `unread`: how many of them gave no element; the others were read to their ends. `first_ended`: so was the first, and
     filled a cache in memory, below which nothing is read again. So it is read to its end here, too. `read_ahead`: they
@@ -103,7 +103,7 @@ def pass_over(dataset: Any, *, times: int, unread: int = 0, first_ended: bool = 
 
 
 def _begin(dataset: tf.data.Dataset) -> None:
-    """Begin each part once, for shuffles take another order each time they begin."""
+    """Begins each part once, for shuffles take another order each time they begin."""
     iter(dataset)
     waiting = [dataset]
     while waiting:
@@ -131,7 +131,7 @@ def _begins_often(dataset: tf.data.Dataset) -> bool:
 
 
 def _read(dataset: tf.data.Dataset, *, ahead: bool) -> None:
-    """Read a dataset as training does: up to its last element, or, if that is unknown or read ahead, its end."""
+    """Reads a dataset as training does: up to its last element, or, if that is unknown or read ahead, its end."""
     count, iterator = int(dataset.cardinality()), iter(dataset)
     ahead = ahead or any(_kind(one).startswith(("Prefetch", "Parallel")) for one in _parts(dataset))
     for _ in iterator if ahead or count < 0 else itertools.islice(iterator, count):

@@ -38,7 +38,7 @@ def check_optimizers(model: Any) -> None:
 
 
 def check_metrics(model: Any) -> None:
-    """Say which built metrics were created outside of the strategy's scope: what they report is wrong."""
+    """Says which built metrics were created outside of the strategy's scope: what they report is wrong."""
     metrics = [one for metric in model.metrics for one in (getattr(metric, "metrics", None) or [metric])]
     if line := _line("metrics", model, ((one, one.variables) for one in metrics)):
         warn(line)

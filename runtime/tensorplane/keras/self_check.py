@@ -50,7 +50,7 @@ class Differs(TensorplaneError, RuntimeError):
 
 
 def verify(model: Any, batch: Any) -> float:
-    """Check that a step on all replicas computes the gradients of the same step in one process.
+    """Checks that a step on all replicas computes the gradients of the same step in one process.
 
     `model` is compiled and was created in the strategy's scope; `batch` is a global batch, as the dataset gives it, and
     the same on all workers, which must all call this. Weights, optimizer and seeds are left as they were; dropout and
@@ -129,7 +129,7 @@ class StepComparison:
 
 
 def compare(model: Any, batch: Any, *, validates: bool = False) -> StepComparison:
-    """Compute one training step on all replicas and in one process, and with `validates` one of validation."""
+    """Computes one training step on all replicas and in one process, and with `validates` one of validation."""
     with untouched(model):
         before = _state(model)
         mine, outcome = _on_replicas(model, batch)

@@ -52,7 +52,7 @@ class Exchange:
             self._unread.clear()
 
     def executed(self, facts: tf.Tensor, *, training: bool) -> None:
-        """Note the facts of an execution, without waiting for its end: the numbers of `_FACTS`."""
+        """Notes the facts of an execution, without waiting for its end: the numbers of `_FACTS`."""
         self._newest = facts
         if training and self.counting:
             self._unread.append(facts)
@@ -253,7 +253,7 @@ def _uncounted(model: Any, given: tf.Tensor, counting: tf.Tensor) -> Iterator[No
 
 
 def _tell_of_averages(model: Any, logs: Any, results: exact_metrics.Results, told: set[str]) -> None:
-    """Say which logs of an epoch are averages of what each replica computes from its own results of metrics."""
+    """Says which logs of an epoch are averages of what each replica computes from its own results of metrics."""
     if not isinstance(logs, dict):
         return
     averages = [name for name, leaf in logs.items() if name not in told and results.decide(leaf)]

@@ -11,7 +11,7 @@ from typing import Any
 
 
 def install(index: int) -> None:
-    """Add `device_filters` to the sessions of this worker that have none, on the servers of a cluster."""
+    """Adds `device_filters` to the sessions of this worker that have none, on the servers of a cluster."""
     from tensorflow.core.protobuf.config_pb2 import ConfigProto
     from tensorflow.python.client.session import BaseSession
     from tensorflow.python.eager import context

@@ -18,7 +18,7 @@ from tensorplane.errors import UsageError
 from tensorplane.parameter_server.servers import ByStep
 from tensorplane.parameter_server.training import Calls, coordinated, on_worker, pause_after
 from tensorplane.progress import Progress
-from tensorplane.stop import StopRequest, leave
+from tensorplane.stop import StopRequest, exit_when_saved
 
 _LOG_EVERY = 50
 
@@ -40,7 +40,7 @@ def fit(
     steps_per_call: int = 10,
     **others: Any,
 ) -> Any:
-    """Train a model that was built and compiled in the strategy's scope. Returns Keras' History.
+    """Trains a model that was built and compiled in the strategy's scope. Returns Keras' History.
 
     - `x`: a `tf.data.Dataset` of batches, each of which one worker trains on; a function of a
       `tf.distribute.InputContext` that returns one, with `steps_per_epoch`; or arrays, with `y`.
@@ -94,7 +94,7 @@ class _Training:
     evaluate: Callable[[], None] | None
 
     def advance(self, steps_per_call: int, stop_requested: Callable[[], bool]) -> None:
-        """Train to the next end of an epoch, save or pause, whichever comes first. SystemExit once a stop is saved."""
+        """Trains to the next end of an epoch, save or pause, whichever comes first. SystemExit once a stop is saved."""
         at = int(self.step)
         epoch = at // self.steps_each
         if at % self.steps_each == 0:
@@ -111,7 +111,7 @@ class _Training:
         if self.checkpoints.due(at) or leaves or ends:
             self.checkpoints.save(at)
         if leaves:
-            leave(at, self.checkpoints.flush)
+            exit_when_saved(at, self.checkpoints.flush)
 
 
 def _folder(folder: Path | str | None, name: str) -> Path | None:
@@ -146,7 +146,7 @@ def _data(x: Any, y: Any, batch_size: int, seed: int, steps_per_epoch: int | Non
 
 
 def _build(model: Any, of: Any, spec: Any) -> None:
-    """Create the variables of metrics and optimizer now: workers cannot."""
+    """Creates the variables of metrics and optimizer now: workers cannot."""
     if not model.built or not model.compiled:
         raise UsageError(
             "model: not built or not compiled; give it keras.Input and call compile in the strategy's scope"

@@ -74,7 +74,7 @@ class Task:
 
 
 def main() -> int:
-    """Serve until the chief ends. A worker that receives SIGTERM ends at once; a ps first lets the chief save.
+    """Serves until the chief ends. A worker that receives SIGTERM ends at once; a ps first lets the chief save.
 
     Returns the chief's verdict, 0 after a finished run. After SIGTERM it is EXIT_SAVED: if an evicted pod ended with 0,
     its Job would count it as succeeded and not replace it.
@@ -134,7 +134,7 @@ class _Absence:
         return self.present is False and time.monotonic() - (self._seen or 0) > self._long_seconds
 
     def watch(self) -> None:
-        """Connect every second. Runs in a thread of its own."""
+        """Connects every second. Runs in a thread of its own."""
         if self._address is None:
             return
         while True:

@@ -43,7 +43,7 @@ def strategy(*, divide: bool = True) -> Any:
 
 
 def _wait_for_all(spec: Any) -> None:
-    """Wait until every server accepts connections: gRPC would pause up to two minutes after a failed attempt."""
+    """Waits until every server accepts connections: gRPC would pause up to two minutes after a failed attempt."""
     began, said = time.monotonic(), False
     for kind in ("ps", "worker"):
         for index, address in enumerate(spec.job_tasks(kind)):
@@ -79,7 +79,7 @@ def tasks(of: Any) -> Any:
 
 
 def _balance(extended: Any, servers: int) -> None:
-    """Create each variable on the server with the fewest bytes; TensorFlow takes turns, whatever their sizes."""
+    """Creates each variable on the server with the fewest bytes; TensorFlow takes turns, whatever their sizes."""
     create, loads = extended._create_variable_round_robin, [0] * servers
 
     def create_on_emptiest(next_creator: Any, **kwargs: Any) -> Any:
@@ -116,7 +116,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Poll in this block."""
+        """Polls in this block."""
         for device in self._devices:
             threading.Thread(target=self._poll, args=(device,), daemon=True).start()
         threading.Thread(target=self._judge, daemon=True).start()
@@ -139,7 +139,7 @@ class Watch:
         return True
 
     def dismiss(self, code: int) -> None:
-        """Let all servers end with this exit code.
+        """Lets all servers end with this exit code.
 
         They end by themselves if a ps is lost, or is another gang's: nothing tells this gang's workers from another's.
         If one does not answer for `_GOODBYE_SECONDS`, this process ends with 75, and the job restarts at its last step:
@@ -173,7 +173,7 @@ class Watch:
                 self._asked.pop(device)
 
     def _answers(self, device: str) -> bool:
-        """Ask one server. False for a ps that has ended or lost its variables: the step's error may never come."""
+        """Asks one server. False for a ps that has ended or lost its variables: the step's error may never come."""
         is_ps = device in self._servers
         try:
             with _own_executor():
@@ -198,7 +198,7 @@ class Watch:
 
 
 def _end_lost(devices: Iterable[str], seconds: float) -> None:
-    """End this process at once: its job restarts."""
+    """Ends this process at once: its job restarts."""
     names = (device.removeprefix("/job:").replace("/replica:0/task", "").split("/")[0] for device in devices)
     lost = ",".join(names)
     sys.stdout.flush()
@@ -208,7 +208,7 @@ def _end_lost(devices: Iterable[str], seconds: float) -> None:
 
 @contextmanager
 def _own_executor() -> Iterator[None]:
-    """Keep errors of the operations in this block from other threads.
+    """Keeps errors of the operations in this block from other threads.
 
     All threads share the executor of the process: an operation that fails in one of them also fails those that others
     compute at that moment. Not public; `ClusterCoordinator` does the same for the threads of its workers.
@@ -235,7 +235,7 @@ def _read(device: str, path: str) -> str:
 
 
 def _write(device: str, path: str, note: str) -> None:
-    """Add a note, with constants of this process, too."""
+    """Adds a note, with constants of this process, too."""
     name, content = tf.constant(path), tf.constant(note)
     with tf.device(device):
         tf.io.write_file(name, content)

@@ -66,7 +66,7 @@ def _copy(whole: Any) -> Any:
 
 
 def install() -> None:
-    """Teach Keras' variables and optimizers divided variables; others work as before.
+    """Teaches Keras' variables and optimizers divided variables; others work as before.
 
     Raises ImportError or AttributeError if the installed Keras has another shape.
     """
@@ -163,7 +163,7 @@ def _install_in_optimizers(kind: Any) -> None:
 
 
 def refuse(optimizer: Any, variable: Any) -> None:
-    """Raise UnsupportedByShards if this optimizer cannot update the variable's shards one by one."""
+    """Raises UnsupportedByShards if this optimizer cannot update the variable's shards one by one."""
     kind = type(optimizer).__name__
     remedy = "create the strategy with tensorplane.parameter_server.strategy(divide=False)"
     if kind not in _OPTIMIZERS:

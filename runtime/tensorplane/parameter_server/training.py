@@ -24,7 +24,7 @@ from tensorplane.parameter_server import server, servers, shards
 from tensorplane.parameter_server.servers import ByStep, strategy
 from tensorplane.progress import Progress
 from tensorplane.schedule import Schedule
-from tensorplane.stop import EXIT_SAVED, StopRequest, leave
+from tensorplane.stop import EXIT_SAVED, StopRequest, exit_when_saved
 
 __all__ = ["ByStep", "strategy", "train"]
 
@@ -58,7 +58,7 @@ def train(
     *,
     steps_per_call: int = 10,
 ) -> None:
-    """Train from `step` to the end of the schedule, and return after the last step with its checkpoint saved.
+    """Trains from `step` to the end of the schedule, and returns after the last step with its checkpoint saved.
 
     - `of`: the strategy, from `Place.strategy` or `parameter_server.strategy`.
     - `train_step` takes a batch and returns its loss. It computes gradients and applies them, as with other strategies.
@@ -79,13 +79,13 @@ def train(
             if schedule.is_due(int(step), checkpoints) or leaves or int(step) == schedule.steps:
                 checkpoints.save(int(step))
             if leaves:
-                leave(int(step), checkpoints.flush)
+                exit_when_saved(int(step), checkpoints.flush)
         checkpoints.flush()
 
 
 @contextmanager
 def coordinated(of: Any, stop: StopRequest) -> Iterator[Callable[[], bool]]:
-    """Watch the servers in this block, which trains. Yields whether the chief or a server was asked to stop.
+    """Watches the servers in this block, which trains. Yields whether the chief or a server was asked to stop.
 
     A lost server ends the program with 75. When the program ends, the servers do: with 0 if the block was completed.
     """
@@ -138,7 +138,7 @@ class Calls:
         self._traced: dict[Callable[[], None], Any] = {}
 
     def run(self, at: int, to: int, each: int, log_every: int, asked: Callable[[], bool]) -> int:
-        """Compute the steps from `at` to `to`, and log. Returns the step that is complete; less if `asked`."""
+        """Computes the steps from `at` to `to`, and logs. Returns the step that is complete; less if `asked`."""
         waiting: collections.deque[tuple[int, Any]] = collections.deque()
         next_first, logged = at, at
         if self._began:
@@ -166,7 +166,7 @@ class Calls:
         return next_first
 
     def once(self, function: Callable[[], None]) -> None:
-        """Compute a function on one worker. It is traced at the first call."""
+        """Computes a function on one worker. It is traced at the first call."""
 
         def compute() -> None:
             with shards.local_copies():

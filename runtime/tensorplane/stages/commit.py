@@ -13,7 +13,7 @@ from tensorplane.stages.description import Stage
 from tensorplane.stages.plan import Plan, Planned
 from tensorplane.stages.results import Result, Results
 
-_SHOWN = 3
+_MOST_FAULTS = 3
 _DERIVE = "derive names in /out from those in /in"
 _LOOKED_BACK = 100
 """Commits in which a repeated step looks for its own."""
@@ -28,7 +28,7 @@ class Made(NamedTuple):
 
 
 def commit(stage: Stage, run: str) -> Made:
-    """Commit the results of a run, unless an earlier attempt has committed the same.
+    """Commits the results of a run, unless an earlier attempt has committed the same.
 
     Raises Refused if more items than the stage allows have no result, or two made different files of one name.
     """
@@ -82,8 +82,8 @@ def _files(planned: Plan, made: Mapping[str, Result]) -> dict[str, File]:
             writer.setdefault(path, item.name)
     faults += _files_and_folders(writer)
     if faults:
-        more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
-        raise Refused("\n".join(faults[:_SHOWN] + more))
+        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+        raise Refused("\n".join(faults[:_MOST_FAULTS] + more))
     return files
 
 
@@ -119,7 +119,7 @@ def _provenance(stage: Stage, run: str, planned: Plan, failed: list[Planned]) ->
 
 
 def _too_many(stage: Stage, failed: list[Planned], parts: int) -> str:
-    names = ", ".join(repr(each.name) for each in failed[:_SHOWN])
-    more = f" and {len(failed) - _SHOWN} more" if len(failed) > _SHOWN else ""
+    names = ", ".join(repr(each.name) for each in failed[:_MOST_FAULTS])
+    more = f" and {len(failed) - _MOST_FAULTS} more" if len(failed) > _MOST_FAULTS else ""
     problem = f"{len(failed)} of {parts} parts failed ({names}{more}), and mayFail is {stage.may_fail}"
     return f"{stage.name}: {problem}; read their logs, and start the run again: the others are not repeated"

@@ -16,7 +16,7 @@ _SECONDS = 0.05
 
 
 def exit_status(container: str, ends: Path = ENDS, pause: Callable[[], object] = lambda: time.sleep(_SECONDS)) -> int:
-    """Wait for the end of a container's program; its exit status. `pause`: between two looks."""
+    """Waits for the end of a container's program; its exit status. `pause`: between two looks."""
     path = ends / container / "exitcode"
     while True:
         try:

@@ -18,7 +18,7 @@ from tensorplane.stages.results import Result, Results
 
 
 def note(stage: Stage, run: str, number: int) -> None:
-    """Say that the result of an item is there."""
+    """Says that the result of an item is there."""
     file = os.open(plan.kept_of(stage, run), os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
     try:
         os.write(file, f"{number}\n".encode())
@@ -46,7 +46,7 @@ def _lines(path: Path) -> list[str]:
 
 
 def keep(stage: Stage, run: str, number: int, folder: Path) -> int | None:
-    """Keep the files of a folder as the result of an item, by its number in the run's plan; how many there are.
+    """Keeps the files of a folder as the result of an item, by its number in the run's plan; how many there are.
 
     None if the item has a result since the run was planned again: a pod of the plan before may still work on it. Raises
     Refused for what is no regular file. Reads nothing that grows with the dataset: this is a small container.

@@ -12,8 +12,8 @@ from tensorplane.stages.description import Stage
 from tensorplane.stages.parts import Item, Part
 
 Key = tuple[str, ...]
-_SHOWN = 3
-MOST = 200_000
+_MOST_FAULTS = 3
+MOST_COMBINATIONS = 200_000
 """Parts that a join can make: the agent that plans them has memory for no more."""
 
 
@@ -22,7 +22,7 @@ def items(stage: Stage, found: Mapping[str, Sequence[Part]]) -> list[Item]:
 
     Parts that are joined by name come together where their keys are equal. Of an input whose key is stated, several
     parts may have one key: then there is each combination. Raises Refused where the key is not stated and two parts
-    of an input have the same, and for more than MOST combinations.
+    of an input have the same, and for more than MOST_COMBINATIONS.
     """
     always = {each.name: found[each.name][0] for each in stage.inputs if each.is_whole}
     apart = {each.name: found[each.name] for each in stage.inputs if not each.is_whole}
@@ -32,8 +32,8 @@ def items(stage: Stage, found: Mapping[str, Sequence[Part]]) -> list[Item]:
     keys = {each.name: _by_key(found[each.name], each.key) for each in stage.inputs if not each.is_whole}
     stated = {each.name for each in stage.inputs if each.key}
     if faults := [line for name in keys if name not in stated for line in _ambiguous(stage.name, name, keys[name])]:
-        more = [f"and {len(faults) - _SHOWN} more"] if len(faults) > _SHOWN else []
-        raise Refused("\n".join(faults[:_SHOWN] + more))
+        more = [f"and {len(faults) - _MOST_FAULTS} more"] if len(faults) > _MOST_FAULTS else []
+        raise Refused("\n".join(faults[:_MOST_FAULTS] + more))
     common = sorted(set.intersection(*map(set, keys.values()))) if keys else []
     groups = [{name: of_key[key] for name, of_key in keys.items()} for key in common]
     _limit(stage, groups)
@@ -53,16 +53,16 @@ def left_out(stage: Stage, found: Mapping[str, Sequence[Part]], made: Iterable[I
 
 
 def _limit(stage: Stage, groups: Iterable[Mapping[str, Sequence[Part]]]) -> None:
-    """Refuse more combinations than MOST before any is made. A part with one partner is no combination."""
+    """Refuses more than MOST_COMBINATIONS before any is made. A part with one partner is no combination."""
     made = single = 0
     for each in groups:
         made += math.prod(map(len, each.values()))
         single += max(map(len, each.values()), default=0)
-    if made > max(MOST, single):
+    if made > max(MOST_COMBINATIONS, single):
         names = [each.name for each in stage.inputs if not each.is_whole]
         splits = " or ".join(f"inputs.{name}.split" for name in names)
         remedy = "use keys that fewer parts share" if stage.join == "name" else f"set {splits} to larger batches"
-        problem = f"{' and '.join(names)} have {made:,} combinations of parts, more than {MOST:,}"
+        problem = f"{' and '.join(names)} have {made:,} combinations of parts, more than {MOST_COMBINATIONS:,}"
         raise Refused(f"{stage.name}: {problem}; {remedy}")
 
 
@@ -102,7 +102,9 @@ def _ambiguous(stage: str, name: str, keys: Mapping[Key, Sequence[Part]]) -> Ite
     """A line for each key that several parts of an input have."""
     for key, parts in sorted(keys.items()):
         if len(parts) > 1:
-            names = ", ".join(repr(part.name) for part in parts[:_SHOWN]) + (", …" if len(parts) > _SHOWN else "")
+            names = ", ".join(repr(part.name) for part in parts[:_MOST_FAULTS]) + (
+                ", …" if len(parts) > _MOST_FAULTS else ""
+            )
             problem = f"{len(parts)} parts have the key {key[0]!r} ({names})"
             remedy = f"set inputs.{name}.key to a pattern, which allows equal keys, or rename them"
             yield f"{stage}.inputs.{name}: {problem}; {remedy}"

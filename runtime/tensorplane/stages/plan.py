@@ -20,7 +20,7 @@ from tensorplane.stages.description import Input, Stage
 from tensorplane.stages.parts import Item, Part
 from tensorplane.stages.results import Results
 
-MOST = 1000
+MOST_ITEMS = 1000
 """Items of one run that can have a pod each: Argo keeps the state of all of them in one object."""
 LEASE_SECONDS = 14 * 86400.0
 """How long the versions of a run that was abandoned are kept."""
@@ -70,7 +70,7 @@ class Plan:
         return {"parts": len(self.items), **{why: counts[why] for why in (UNCHANGED, FORMER, NEW, CHANGED)}}
 
     def write(self, path: Path, parts_folder: Path) -> None:
-        """Keep it for the steps that follow."""
+        """Keeps it for the steps that follow."""
         durable.replace(path, json.dumps(asdict(self)).encode(), parts_folder)
 
     @classmethod
@@ -103,7 +103,7 @@ def kept_of(stage: Stage, run: str) -> Path:
 
 
 def due(stage: Stage, run: str) -> dict[int, Due]:
-    """The items that get a pod, by their numbers in the plan: at most MOST, however many parts the plan has.
+    """The items that get a pod, by their numbers in the plan: at most MOST_ITEMS, however many parts the plan has.
 
     Raises OSError if the run has no plan.
     """
@@ -135,11 +135,11 @@ def _of_older(stage: Stage, run: str) -> list[str]:
 
 
 def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, str]]:
-    """Plan a run. `versions`: commits by the input's name.
+    """Plans a run. `versions`: commits by the input's name.
 
     Returns the items that need a pod: `item`, its number in the plan; `id`, which no other item has; and by the name of
     each input the folder with its files, from the root of the volume; with `shared_out`, `out`, that for its results.
-    Raises Refused if there are more than MOST, and where it is not clear which parts belong together.
+    Raises Refused if there are more than MOST_ITEMS, and where it is not clear which parts belong together.
     """
     stage.output().store.create()
     commits = {each.name: each.open().resolve(versions[each.name]) for each in stage.inputs}
@@ -157,10 +157,10 @@ def plan(stage: Stage, run: str, versions: Mapping[str, str]) -> list[dict[str, 
     (stage.root / "runs").mkdir(exist_ok=True)
     _forget(stage, run)
     todo = {number: items[number] for number, each in enumerate(planned) if each.why in TO_DO}
-    if len(todo) > MOST:
+    if len(todo) > MOST_ITEMS:
         grows = stage.cache and all(planned[number].why == NEW for number in todo)
-        remedy = split_suggestion.remedy(stage, found, MOST, grows=grows)
-        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST:,}; {remedy}")
+        remedy = split_suggestion.remedy(stage, found, MOST_ITEMS, grows=grows)
+        raise Refused(f"{stage.name}: {len(todo):,} parts, more than {MOST_ITEMS:,}; {remedy}")
     ids = {number: parts.digest_of([run, stage.name, planned[number].key])[:_ID] for number in todo}
     # Before the plan of a former try is replaced, which has the numbers of its folders.
     outs = _outs(stage, run, ids, planned) if stage.shared_out else {}
@@ -203,7 +203,7 @@ def lease(stage: Stage, run: str, source: Input) -> str:
 
 
 def finish(stage: Stage, run: str) -> None:
-    """Remove what a run of the stage needed: folders of files, leases, the plan."""
+    """Removes what a run of the stage needed: folders of files, leases, the plan."""
     for root in {stage.root, *(each.root for each in stage.inputs)}:
         for pattern in (_of_run(stage, run, "*"), *_of_older(stage, run)):
             for path in root.glob(pattern):
@@ -216,7 +216,7 @@ def finish(stage: Stage, run: str) -> None:
 
 
 def _forget(stage: Stage, run: str) -> None:
-    """Remove what other runs of the stage have left that failed or were cancelled: what a job that does not resume has
+    """Removes what other runs of the stage have left that failed or were cancelled: what a job that does not resume has
     written, which may be large, and what is too old for its run to be started again. None of them goes on: Argo has one
     run of a pipeline at a time.
     """
@@ -274,7 +274,7 @@ def _outs(stage: Stage, run: str, ids: Mapping[int, str], planned: Sequence[Plan
 
 
 def _rename_older(stage: Stage, run: str, outs: Mapping[str, Path]) -> None:
-    """Give folders for results, by the keys of their items, the files of a try by an older tensorplane, whose folders
+    """Gives folders for results, by the keys of their items, the files of a try by an older tensorplane, whose folders
     have the numbers in its plan.
     """
     try:

@@ -51,7 +51,7 @@ class Server:
 
 
 def published(stage: Stage, run: str, model: Path) -> int:
-    """Publish the SavedModel in a folder; its number.
+    """Publishes the SavedModel in a folder; its number.
 
     Raises Refused for another folder, and TakenOver once the run is over: whatever a pod of it had begun.
     """
@@ -80,7 +80,7 @@ def published(stage: Stage, run: str, model: Path) -> int:
 
 
 def served(stage: Stage, version: int, out: Path, pause: Callable[[], object] = lambda: time.sleep(1)) -> None:
-    """Wait until the server serves a version, and write SERVED to a folder. `pause`: between two looks at the server.
+    """Waits until the server serves a version, and writes SERVED to a folder. `pause`: between two looks at the server.
 
     Raises Refused if the server refuses the version.
     """
@@ -92,7 +92,7 @@ def served(stage: Stage, version: int, out: Path, pause: Callable[[], object] = 
 
 
 def _copied(model: Path, draft: Path, record: Mapping[str, Any]) -> None:
-    """Copy the model's files. Not their modes: those of a dataset's version are read-only, and so are its folders."""
+    """Copies the model's files. Not their modes: those of a dataset's version are read-only, and so are its folders."""
     draft.mkdir()
     for path in sorted(model.rglob("*")):
         target = draft / path.relative_to(model)

@@ -20,7 +20,7 @@ from tensorplane.datasets.errors import Gone
 from tensorplane.datasets.store import Store, blob_name
 
 _PREFIX = 2
-_AT_ONCE = 16
+_PARALLEL_WRITES = 16
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Results:
             return None
 
     def keep(self, key: str, result: Result) -> None:
-        """Keep a result whose contents are in the dataset.
+        """Keeps a result whose contents are in the dataset.
 
         Raises Gone if a collection has just deleted any.
         """
@@ -74,12 +74,12 @@ class Results:
             durable.replace(path, json.dumps(content).encode(), self._store.parts)
 
     def take(self, keys: Mapping[str, str]) -> None:
-        """Note which results a version has, by the inputs that they are of."""
+        """Notes which results a version has, by the inputs that they are of."""
 
         def note(about: str) -> None:
             durable.replace(self._made("inputs", about), keys[about].encode(), self._store.parts)
 
-        with ThreadPoolExecutor(_AT_ONCE) as pool:
+        with ThreadPoolExecutor(_PARALLEL_WRITES) as pool:
             list(pool.map(note, keys))
 
     def _made(self, kind: str, name: str) -> Path:

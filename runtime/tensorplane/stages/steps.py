@@ -34,7 +34,7 @@ class Taken:
 
 
 def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
-    """Take a step of a run, also one that was taken or begun before.
+    """Takes a step of a run, also one that was taken or begun before.
 
     `inputs`: parameters of Argo's node of the step; of a plan, the commits by the names of the stage's inputs.
     Raises Refused for what no further try changes, and OSError if a volume does not answer.
@@ -60,7 +60,7 @@ def take(step: str, stage: Stage, run: str, inputs: Mapping[str, str]) -> Taken:
 
 
 def keep_result(stage: Stage, run: str, item: str, folder: Path) -> Taken:
-    """Keep the files of a folder as the result of an item."""
+    """Keeps the files of a folder as the result of an item."""
     what = f"{stage.name}: the result of part {item} for {stage.dataset}"
     with permanent_errors_refused(stage.root, what=what, of=folder, dataset=stage.dataset):
         files = keep(stage, run, int(item), folder)

@@ -37,9 +37,9 @@ def begin(api_server: FakeApiServer, leases: Leases) -> Iterator[Begin]:
     """Starts an agent's process, by its pod's name."""
     with ExitStack() as running:
 
-        def begun(pod: str, longest_reconcile: float = _LONG) -> Agent:
+        def begun(pod: str, reconcile_timeout: float = _LONG) -> Agent:
             program = [sys.executable, "-m", "tests.support.leased_agent"]
-            arguments = [api_server.client.address, str(api_server.client.account), pod, str(longest_reconcile)]
+            arguments = [api_server.client.address, str(api_server.client.account), pod, str(reconcile_timeout)]
             made = subprocess.Popen(
                 [*program, *arguments], cwd=PROJECT, stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
             )
@@ -136,9 +136,9 @@ def test_a_pod_that_is_stopped_lets_another_act_at_once(
 
 
 def test_an_agent_that_hangs_ends(api_server: FakeApiServer, begin: Begin) -> None:
-    hanging = begin("first", longest_reconcile=0.3)
+    hanging = begin("first", reconcile_timeout=0.3)
     _tell(hanging, "hang")
-    assert _said(hanging).startswith("the agent has not turned for 0.3 seconds; this process ends")
+    assert _said(hanging).startswith("no reconcile has begun or ended for 0.3 seconds; this process ends")
     assert hanging.wait() == 1
     assert _acts(api_server) == []
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from agents.lost_nodes import leaving
 from agents.lost_nodes.cluster import Cluster
-from agents.lost_nodes.device_faults import LASTS, LASTS_ALL, Faults
+from agents.lost_nodes.device_faults import ALL_FAULTY_SECONDS, FAULT_SECONDS, Faults
 from agents.lost_nodes.evictions import Evictions
 from agents.lost_nodes.leaving import Kind, announcement
 from tests.support import counts
@@ -149,7 +149,7 @@ def test_exactly_what_can_move_leaves_nodes_that_end_or_are_faulty(
         if leaves and owner not in ("DaemonSet", "Node") and phase not in ("Succeeded", "Failed")
     }
     is_urgent = announced is not None and announced.kind is Kind.END
-    world.run(evictions, _SOON if is_urgent else LASTS + 2 * _SLOWLY)
+    world.run(evictions, _SOON if is_urgent else FAULT_SECONDS + 2 * _SLOWLY)
     assert world.evicted.keys() == movable - world.guarded
     assert (leaving.TAINT in world.taints("gpu-7")) == leaves
     world.guarded.clear()
@@ -204,7 +204,7 @@ def test_a_pod_that_the_cloud_evicts_first_is_told_too_and_not_evicted_again() -
     assert (world.evicted, world.events) == ({}, [("worker", "NodeLeaving", message)])
 
 
-@pytest.mark.parametrize(("healthy", "seconds"), [(3, LASTS), (0, LASTS_ALL)])
+@pytest.mark.parametrize(("healthy", "seconds"), [(3, FAULT_SECONDS), (0, ALL_FAULTY_SECONDS)])
 def test_a_pod_moves_from_a_device_that_stays_broken(healthy: int, seconds: float) -> None:
     """Others stay, the node gets pods, and a device that is back in time changes nothing."""
     world, evictions = _world(_node([]), _node([], "gpu-8"))
@@ -263,7 +263,7 @@ def _acted_on(faults: Sequence[tuple[float, float]], equipped: int, away: tuple[
     """When each fault, with its begin and end, is first due. `away`: while the agent cannot look."""
     seen, found, clock = Faults(), dict[int, float](), 0.0
     while clock < 1000:
-        now = {(f"{index}", ""): LASTS for index, (begin, end) in enumerate(faults) if begin <= clock < end}
+        now = {(f"{index}", ""): FAULT_SECONDS for index, (begin, end) in enumerate(faults) if begin <= clock < end}
         if not away[0] <= clock < away[1]:
             for node, _ in seen.to_act_on(now, equipped, clock):
                 found.setdefault(int(node), clock)
@@ -286,9 +286,9 @@ def test_a_fault_of_few_nodes_counts_once_it_was_seen_long_enough(
     for index, begin in enumerate(begins):
         is_undisturbed = not (since - 10 < begin + lasts and begin < until)
         if is_undisturbed:
-            assert (index in found) == (lasts >= LASTS + 10) or LASTS <= lasts < LASTS + 10
+            assert (index in found) == (lasts >= FAULT_SECONDS + 10) or FAULT_SECONDS <= lasts < FAULT_SECONDS + 10
         if index in found:
-            assert found[index] >= begin + LASTS
+            assert found[index] >= begin + FAULT_SECONDS
 
 
 def test_while_the_agent_cannot_look_no_fault_lasts() -> None:

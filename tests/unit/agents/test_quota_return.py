@@ -16,7 +16,7 @@ from agents.api import ApiServer
 from agents.quota_return import __main__ as program
 from agents.quota_return import controller, flavors, state
 from agents.quota_return.decide import Observed, why_stalled
-from agents.quota_return.state import AGAIN, REASON, TIMES, Delays
+from agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON, Delays
 from components import versions
 
 Object = dict[str, Any]
@@ -177,46 +177,66 @@ def test_each_try_waits_twice_as_long_up_to_twenty_minutes() -> None:
 
 
 def test_the_workload_says_why_how_often_and_until_when() -> None:
-    change = state.return_quota(workload(notes={TIMES: "1"}), "because", NOW, DELAYS)
+    change = state.return_quota(workload(notes={RETURN_COUNT: "1"}), "because", NOW, DELAYS)
     assert change == {
         "metadata": {
             "resourceVersion": "7",
-            "annotations": {REASON: "because", TIMES: "2", AGAIN: "2026-03-01T12:04:00Z"},
+            "annotations": {RETURN_REASON: "because", RETURN_COUNT: "2", RETRY_AT: "2026-03-01T12:04:00Z"},
         },
         "spec": {"active": False},
     }
 
 
 def test_after_twenty_tries_a_job_is_given_up() -> None:
-    change = state.return_quota(workload(notes={TIMES: "19"}), "because", NOW, DELAYS)
-    assert change["metadata"]["annotations"] == {REASON: "because", TIMES: "20", AGAIN: None}
-    given_up = workload(condition("Evicted", True), active=False, notes={REASON: "because", TIMES: "20"})
+    change = state.return_quota(workload(notes={RETURN_COUNT: "19"}), "because", NOW, DELAYS)
+    assert change["metadata"]["annotations"] == {RETURN_REASON: "because", RETURN_COUNT: "20", RETRY_AT: None}
+    given_up = workload(condition("Evicted", True), active=False, notes={RETURN_REASON: "because", RETURN_COUNT: "20"})
     assert state.next_change(given_up, NOW, DELAYS) is None
 
 
 @pytest.mark.parametrize(
     ("found", "active", "annotations"),
     [
-        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: at(1)}), True, {AGAIN: None}),
-        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: "soon"}), True, {AGAIN: None}),
+        (
+            workload(condition("Evicted", True), active=False, notes={RETURN_COUNT: "1", RETRY_AT: at(1)}),
+            True,
+            {RETRY_AT: None},
+        ),
+        (
+            workload(condition("Evicted", True), active=False, notes={RETURN_COUNT: "1", RETRY_AT: "soon"}),
+            True,
+            {RETRY_AT: None},
+        ),
         # Its pods are still being stopped.
-        (workload(condition("QuotaReserved", True), active=False, notes={AGAIN: at(1)}), None, None),
-        (workload(condition("Evicted", True), active=False, notes={TIMES: "1", AGAIN: at(-1)}), None, None),
+        (workload(condition("QuotaReserved", True), active=False, notes={RETRY_AT: at(1)}), None, None),
+        (workload(condition("Evicted", True), active=False, notes={RETURN_COUNT: "1", RETRY_AT: at(-1)}), None, None),
         # Somebody deactivated it, before or after it was tried again.
         (workload(active=False), None, None),
-        (workload(active=False, notes={REASON: "because", TIMES: "1"}), None, None),
+        (workload(active=False, notes={RETURN_REASON: "because", RETURN_COUNT: "1"}), None, None),
         # Somebody did not wait.
-        (workload(active=True, notes={REASON: "because", TIMES: "1", AGAIN: at(-60)}), None, {AGAIN: None}),
-        # It is being tried, and then it runs.
-        (workload(active=True, notes={REASON: "because", TIMES: "1"}), None, None),
         (
-            workload(condition("Admitted", True), condition("PodsReady", True), notes={REASON: "because", TIMES: "1"}),
+            workload(active=True, notes={RETURN_REASON: "because", RETURN_COUNT: "1", RETRY_AT: at(-60)}),
             None,
-            {REASON: None, TIMES: None, AGAIN: None},
+            {RETRY_AT: None},
+        ),
+        # It is being tried, and then it runs.
+        (workload(active=True, notes={RETURN_REASON: "because", RETURN_COUNT: "1"}), None, None),
+        (
+            workload(
+                condition("Admitted", True),
+                condition("PodsReady", True),
+                notes={RETURN_REASON: "because", RETURN_COUNT: "1"},
+            ),
+            None,
+            {RETURN_REASON: None, RETURN_COUNT: None, RETRY_AT: None},
         ),
         # Somebody activated one that had been given up: it has all its tries again.
-        (workload(active=True, notes={REASON: "because", TIMES: "20"}), None, {REASON: None, TIMES: None, AGAIN: None}),
-        (workload(condition("Finished", True), active=False, notes={AGAIN: at(1)}), None, None),
+        (
+            workload(active=True, notes={RETURN_REASON: "because", RETURN_COUNT: "20"}),
+            None,
+            {RETURN_REASON: None, RETURN_COUNT: None, RETRY_AT: None},
+        ),
+        (workload(condition("Finished", True), active=False, notes={RETRY_AT: at(1)}), None, None),
     ],
 )
 def test_only_what_it_deactivated_is_tried_again(

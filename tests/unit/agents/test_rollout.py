@@ -222,7 +222,7 @@ def test_a_route_gives_the_canary_its_percent_and_the_stable_pods_keep_their_num
 
 
 def test_routes_are_not_divided_before_the_stable_pods_can_be_told_apart() -> None:
-    rollout_state, rollout = RolloutState(stable=1, candidate=2), spec(Path(), percent=10).rollout
+    rollout_state, rollout = RolloutState(stable=1, canary=2), spec(Path(), percent=10).rollout
     canary = Track(1, 2, [Pod("canary", ready=True, available=frozenset({2}))])
     before = Pod("old", ready=True, available=frozenset({1}), labelled=False)
     for stable, weight in ((before, None), (replace(before, ready=False, labelled=True), None), (canary.pods[0], 10)):
@@ -231,7 +231,7 @@ def test_routes_are_not_divided_before_the_stable_pods_can_be_told_apart() -> No
 
 
 def test_a_canary_that_is_no_longer_ready_gets_no_requests_of_routes() -> None:
-    rollout_state, rollout = RolloutState(stable=1, candidate=2), spec(Path(), percent=10, canary_replicas=2).rollout
+    rollout_state, rollout = RolloutState(stable=1, canary=2), spec(Path(), percent=10, canary_replicas=2).rollout
     stable = Track(4, 1, [Pod("stable", ready=True, available=frozenset({1}))])
     one, two = (Pod(name, ready=True, available=frozenset({2})) for name in ("one", "two"))
     gone = [replace(each, ready=False) for each in (one, two)]

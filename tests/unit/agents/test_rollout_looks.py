@@ -174,8 +174,8 @@ def test_what_is_remembered_reads_back() -> None:
     rollout_state = RolloutState(stable=3, refused={4: "no"}).with_decision(
         12.3456789, "RolledBack", 4, "errors", {"errorRate": 0.5}
     )
-    assert RolloutState.read(rollout_state.text()) == rollout_state
-    assert RolloutState.read("") == RolloutState()
+    assert RolloutState.from_json(rollout_state.to_json()) == rollout_state
+    assert RolloutState.from_json("") == RolloutState()
 
 
 def test_a_version_is_not_configured_over_what_another_controller_has_written(api_server: FakeApiServer) -> None:

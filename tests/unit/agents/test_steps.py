@@ -17,7 +17,7 @@ import pytest
 
 from agents.steps import workflow as argo_workflow
 from agents.steps.cluster import Cluster
-from agents.steps.controller import TRIES, Controller
+from agents.steps.controller import MOST_TRIES, Controller
 from agents.steps.workflow import Step
 from components.base.labels import STAGE
 from tensorplane.datasets import Dataset
@@ -283,7 +283,7 @@ def test_contents_that_a_collection_deletes_during_a_commit_are_tried_again(
     _look(work)
     runs.there.append(Step("run-1", "3", "commit", about, {}, is_over=True))
     monkeypatch.setattr(Store, "use", lambda *_: False)
-    for _ in range(TRIES):
+    for _ in range(MOST_TRIES):
         assert len(runs.answers) == 2
         _look(work)
     why = "main: a collection deleted contents of this commit; run the same command again"
@@ -300,7 +300,7 @@ def test_what_may_pass_is_tried_several_times_and_then_fails(
 ) -> None:
     runs = _Runs(Step("run-1", "1", step, volume[0] if about is None else about, {}))
     work = _controller(runs)
-    for _ in range(TRIES - 1):
+    for _ in range(MOST_TRIES - 1):
         _look(work)
         assert runs.answers == []
     _look(work)

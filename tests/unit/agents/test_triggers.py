@@ -328,9 +328,9 @@ def test_the_log_is_read_as_the_library_writes_it(world: World) -> None:
 def test_what_is_remembered_is_read_as_it_was_written(world: World) -> None:
     world.commit()
     settle(world, fresh=FRESH, hourly={"schedule": [[30], None, None, None, None]})
-    state = TriggerState.read(world.text)
+    state = TriggerState.from_json(world.text)
     assert state.last is not None
-    assert TriggerState.read(state.text()) == state
+    assert TriggerState.from_json(state.to_json()) == state
 
 
 @pytest.mark.counted
@@ -372,7 +372,7 @@ def test_killed_anywhere_each_combination_has_one_run_and_no_count_is_lost(
             assert all(after - before >= at_least for before, after in zip([0, *versions], versions, strict=False))
         assert made - (versions[-1] if versions else 0) < at_least
         if digests and versions:
-            assert TriggerState.read(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
+            assert TriggerState.from_json(world.text).last.pipeline == world.digest  # type: ignore[union-attr]
             world.end_runs()
             begun = {"raw": world.dataset().resolve(f"main~{made - versions[-1]}").id}
             assert run.begins(world.maker(), run.beginning(world.find_template(), begun))

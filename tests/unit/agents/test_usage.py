@@ -100,7 +100,7 @@ def _jobs(draw: st.DrawFn) -> list[Job]:
 
 def _look(before: UsageState, jobs: list[Job], now: float) -> UsageState:
     held = [one for job in jobs if (one := workload.read_usage(job.seen(now), _at(now)))]
-    return UsageState.read(state.count(before, held).data())
+    return UsageState.from_data(state.count(before, held).to_data())
 
 
 def _sum(found: UsageState) -> float:
@@ -188,11 +188,11 @@ def test_the_first_look_creates_the_record(api_server: FakeApiServer) -> None:
     controller.reconcile(api_server.client, "tp", ["vision"], _at(60))
     method, path, body = api_server.asked[-1]
     assert (method, path, body["metadata"]["name"]) == ("POST", _HOME, "usage.vision")
-    assert UsageState.read(body["data"]).usage == {"2026-10": {"research": {"t4": 100}}}
+    assert UsageState.from_data(body["data"]).usage == {"2026-10": {"research": {"t4": 100}}}
 
 
 def test_a_change_is_refused_if_another_wrote_since(api_server: FakeApiServer) -> None:
-    kept = {"metadata": {"resourceVersion": "7"}, "data": UsageState().data()}
+    kept = {"metadata": {"resourceVersion": "7"}, "data": UsageState().to_data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": [Job("a", 2, ((0, 50),), finishes=True).seen(60)]})
     api_server.answers[("PATCH", f"{_HOME}/usage.vision")] = (409, {})
@@ -203,7 +203,7 @@ def test_a_change_is_refused_if_another_wrote_since(api_server: FakeApiServer) -
 def test_without_news_nothing_is_written(api_server: FakeApiServer) -> None:
     done = [Job("a", 2, ((0, 50),), finishes=True).seen(60)]
     held = [one for thing in done if (one := workload.read_usage(thing, _at(60)))]
-    kept = {"metadata": {"resourceVersion": "7"}, "data": state.count(UsageState(), held).data()}
+    kept = {"metadata": {"resourceVersion": "7"}, "data": state.count(UsageState(), held).to_data()}
     api_server.answers[("GET", f"{_HOME}/usage.vision")] = (200, kept)
     api_server.answers[("GET", _WORKLOADS)] = (200, {"items": done})
     controller.reconcile(api_server.client, "tp", ["vision"], _at(90))

@@ -51,7 +51,7 @@ def canary(kept: RolloutState, gates: Sequence[Mapping[str, Any]], **rollout: An
     return Api(
         4,
         {
-            f"{CONFIG_MAPS}/digits-server-rollout": {"data": {"rollout.json": kept.text()}},
+            f"{CONFIG_MAPS}/digits-server-rollout": {"data": {"rollout.json": kept.to_json()}},
             f"{SERVER}-rollout": {"spec": {"template": {"spec": {"volumes": mounted}}}},
             f"{CONFIG_MAPS}/code": {"data": {"controller.py": ""}},
             f"{CONFIG_MAPS}/settings": {"data": {"rollout.json": json.dumps({**plain, "rollout": told})}},
@@ -61,7 +61,7 @@ def canary(kept: RolloutState, gates: Sequence[Mapping[str, Any]], **rollout: An
 
 ERRORS = {"metric": "errorRate", "threshold": 0.01, "minRequests": 200}
 ACCURACY = {"metric": "accuracy", "threshold": 0.9, "minRequests": 0}
-TRIED = RolloutState(stable=1, candidate=2)
+TRIED = RolloutState(stable=1, canary=2)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_server_without_a_model_waits_for_the_pipeline_that_publishes_to_it(pu
             " tries version 2 with about 50 % of the requests; its gate waits for errorRate of 1 request",
         ),
         (canary(RolloutState(stable=1), [ERRORS]), ""),
-        (canary(RolloutState(stable=1, candidate=2, promoting=True), [ERRORS]), ""),
+        (canary(RolloutState(stable=1, canary=2, promoting=True), [ERRORS]), ""),
     ],
 )
 def test_a_version_that_is_tried_is_told_with_what_its_gate_waits_for(api: Api, told: str) -> None:

@@ -18,13 +18,13 @@ from core.errors import UserError
 from embedded.cluster import components, csi, node_config, node_network, nodes, pki, processes, supervisor
 from embedded.cluster.node_paths import NodePaths, of_nodes
 from embedded.cluster.node_volumes import ReadOnlyStore
-from embedded.cluster.nodes import MOST, Node
+from embedded.cluster.nodes import MOST_NODES, Node
 from embedded.cluster.processes import Alive
 from embedded.csi.records import identifier
 from embedded.csi.refusal import Refusal
 from embedded.instance import Instance
 
-EVERY = [Node(Instance("dev"), number) for number in range(1, MOST + 1)]
+EVERY = [Node(Instance("dev"), number) for number in range(1, MOST_NODES + 1)]
 
 
 @pytest.fixture
@@ -49,13 +49,13 @@ def test_nodes_have_ranges_of_their_own_within_one_that_is_nobody_elses() -> Non
 def test_the_settings_allow_as_many_nodes_as_there_can_be() -> None:
     assert EVERY[0].name == NODE
     allowed = Embedded.model_json_schema()["properties"]["nodes"]["anyOf"][0]
-    assert (allowed["minimum"], allowed["maximum"]) == (1, MOST)
+    assert (allowed["minimum"], allowed["maximum"]) == (1, MOST_NODES)
 
 
 def test_nodes_give_away_the_machine_once() -> None:
     assert nodes.reserved(1) == {"memory": "512Mi"}
     cores, mib = os.cpu_count() or 1, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") >> 20
-    for count in range(2, MOST + 1):
+    for count in range(2, MOST_NODES + 1):
         reserved = nodes.reserved(count)
         assert 1000 * cores - count < count * (1000 * cores - int(reserved["cpu"].removesuffix("m"))) <= 1000 * cores
         assert mib - 512 - count < count * (mib - int(reserved["memory"].removesuffix("Mi"))) <= mib - 512

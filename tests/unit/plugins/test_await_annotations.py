@@ -121,7 +121,7 @@ def test_custom_resources_are_not_awaited_unless_asked(monkeypatch: pytest.Monke
     assert await_kinds.awaiter(an_object()) is None
     assert await_kinds.awaiter(an_object("condition=Completed")) is not None
     monkeypatch.setenv("PULUMI_K8S_AWAIT_ALL", "true")
-    assert await_kinds.awaiter(an_object()) is await_generic.ANY
+    assert await_kinds.awaiter(an_object()) is await_generic.AWAITER
 
 
 def test_skip_await_goes_before_everything(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -124,6 +124,6 @@ def test_events_only_add_new_reasons() -> None:
 @given(st.lists(st.text(max_size=900), max_size=30), st.lists(st.text(max_size=900), max_size=30))
 def test_reasons_stay_short_few_and_distinct(own: list[str], pods: list[str]) -> None:
     found = await_reasons.gather(own, pods, [])
-    assert len(found) <= await_reasons.MOST
+    assert len(found) <= await_reasons.MOST_REASONS
     assert len(set(found)) == len(found)
-    assert all(len(line) <= await_reasons.LONGEST and "\n" not in line and line for line in found)
+    assert all(len(line) <= await_reasons.MOST_CHARACTERS and "\n" not in line and line for line in found)

@@ -27,9 +27,9 @@ def declare(
     *,
     config_maps: Sequence[str],
     deployments: Sequence[str],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
 ) -> None:
-    """Create the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
+    """Creates the controller, which writes these ConfigMaps and scales these Deployments, the stable ones first."""
     volumes = [
         _volume(references.mountable(volume, platform.settings), path, read_only=read_only)
         for volume, (path, read_only) in sorted(rollout.volumes().items())
@@ -44,7 +44,7 @@ def declare(
         rest_port=REST_PORT,
         routes=[f"{kind.lower()}s" for kind in routes(settings.expose)],
     )
-    controller.declare(request, namespace=owner.namespace.name, needed=needed, opts=owner.inside)
+    controller.declare(request, namespace=owner.namespace.name, depends_on=depends_on, opts=owner.inside)
 
 
 def source(server: str) -> dict[str, Any]:

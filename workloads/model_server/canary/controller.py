@@ -41,10 +41,10 @@ def declare(
     request: Request,
     *,
     namespace: pulumi.Input[str],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the controller. `needed`: what it writes to."""
+    """Creates the controller. `depends_on`: what it writes to."""
     name = f"{request.server}{NAME_SUFFIX}"
     memory = k8s.core.v1.ConfigMap(
         f"{name}-kept",
@@ -85,7 +85,7 @@ def declare(
         ],
         tmp_mib=_TMP_MIB,
     )
-    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels(request.volumes))
+    agent.deployment(pod, depends_on=[memory, *depends_on], pod_labels=pod_labels(request.volumes))
 
 
 def _to_servers(request: Request) -> "k8s.networking.v1.NetworkPolicyEgressRuleArgsDict":

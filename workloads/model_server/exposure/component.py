@@ -25,7 +25,7 @@ def service(
     ports: Sequence[Mapping[str, Any]],
     annotations: Mapping[str, str],
 ) -> "k8s.core.v1.Service":
-    """Create the server's Service, with a load balancer of the cloud where the settings ask for one."""
+    """Creates the server's Service, with a load balancer of the cloud where the settings ask for one."""
     spec: Any = {"selector": owner.selector, "ports": ports}
     if isinstance(expose, LoadBalancerArgs):
         spec |= manifests.load_balancer(expose)
@@ -53,7 +53,7 @@ def _of_load_balancer(status: Any) -> Outside:
 def of_tracks(
     owner: Owner, ports: Sequence[Mapping[str, Any]], annotations: Mapping[str, str]
 ) -> list[pulumi.Resource]:
-    """Create the Services of the stable pods alone and of the canary, between which routes divide requests."""
+    """Creates the Services of the stable pods alone and of the canary, between which routes divide requests."""
     made: list[pulumi.Resource] = []
     for suffix, track in ((STABLE_SUFFIX, STABLE_LABELS), (CANARY_SUFFIX, LABELS)):
         name, spec = f"{owner.name}{suffix}", {"selector": {**owner.selector, **track}, "ports": ports}
@@ -63,20 +63,20 @@ def of_tracks(
 
 
 def through_gateway(
-    owner: Owner, exposure: GatewayArgs, needed: Sequence[pulumi.Resource], *, tries: bool
+    owner: Owner, exposure: GatewayArgs, depends_on: Sequence[pulumi.Resource], *, tries: bool
 ) -> list[pulumi.Resource]:
-    """Create the Gateway, its policies and the routes, each after the one before. Returns the last one.
+    """Creates the Gateway, its policies and the routes, each after the one before. Returns the last one.
 
-    `needed`: the Services; `tries`: whether the server has a canary, whose controller writes the routes' backends.
+    `depends_on`: the Services; `tries`: whether the server has a canary, whose controller writes the routes' backends.
     """
-    before = list(needed)
+    before = list(depends_on)
     for manifest in manifests.through_gateway(owner.identity, exposure, tries=tries):
         before = [custom(owner, manifest, before)]
     return before
 
 
-def custom(owner: Owner, manifest: Manifest, needed: list[pulumi.Resource]) -> pulumi.Resource:
-    """Create one custom resource. One of the server's name has it as its logical name, too."""
+def custom(owner: Owner, manifest: Manifest, depends_on: list[pulumi.Resource]) -> pulumi.Resource:
+    """Creates one custom resource. One of the server's name has it as its logical name, too."""
     name, annotations = manifest["metadata"]["name"], manifest["metadata"].get("annotations", {})
     return k8s.apiextensions.CustomResource(
         name,
@@ -86,7 +86,7 @@ def custom(owner: Owner, manifest: Manifest, needed: list[pulumi.Resource]) -> p
         spec=manifest["spec"],
         opts=pulumi.ResourceOptions(
             parent=owner.component,
-            depends_on=needed,
+            depends_on=depends_on,
             ignore_changes=[manifests.DIVIDED] if BACKENDS in annotations else None,
         ),
     )

@@ -38,12 +38,12 @@ def declare(
     volumes: Sequence[Volume],
     together: Mapping[str, str],
     namespace: pulumi.Input[str],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the agent.
+    """Creates the agent.
 
-    `image`: one with Python. `together`: labels of pods that must be on one node with it. `needed`: the library's
+    `image`: one with Python. `together`: labels of pods that must be on one node with it. `depends_on`: the library's
     ConfigMap, and what the volumes need.
     """
     name = f"{pipeline}{NAME_SUFFIX}"
@@ -73,7 +73,7 @@ def declare(
         pod = {**pod, "affinity": {"pod_affinity": {_REQUIRED: [_on_one_node(*label) for label in together.items()]}}}
     agent.deployment(
         pod,
-        needed=needed,
+        depends_on=depends_on,
         pod_labels={**together, **pod_labels(volumes)},
         pod_annotations=pod_annotations(volumes),
     )

@@ -12,8 +12,8 @@ from workloads.pods import pod
 from workloads.pods.owner import Owner
 
 
-def declare(owner: Owner, context: PipelineContext, *, needed: Sequence[pulumi.Resource]) -> None:
-    """Create the agent. `needed`: the ConfigMap of the library, and the volumes."""
+def declare(owner: Owner, context: PipelineContext, *, depends_on: Sequence[pulumi.Resource]) -> None:
+    """Creates the agent. `depends_on`: the ConfigMap of the library, and the volumes."""
     mounts = {(one := stored.mount(read_only=False)).claim: one for stored in context.datasets.values()}
     items: Any = context.library.items
     agent.declare(
@@ -26,6 +26,6 @@ def declare(owner: Owner, context: PipelineContext, *, needed: Sequence[pulumi.R
         ],
         together=pod.meeting_of(mounts.values()),
         namespace=owner.namespace.name,
-        needed=needed,
+        depends_on=depends_on,
         opts=owner.inside,
     )

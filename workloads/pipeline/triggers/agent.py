@@ -27,13 +27,13 @@ def declare(
     image: str,
     volumes: Sequence[Volume],
     namespace: pulumi.Input[str],
-    needed: Sequence[pulumi.Resource],
+    depends_on: Sequence[pulumi.Resource],
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the agent.
+    """Creates the agent.
 
-    `description`: what the agent's `TriggerSpec.read` reads. `image`: one with Python. `needed`: the pipeline, and what
-    the volumes need.
+    `description`: what the agent's `TriggerSpec.read` reads. `image`: one with Python. `depends_on`: the pipeline, and
+    what the volumes need.
     """
     name, of_all = f"{pipeline}{NAME_SUFFIX}", labels(pipeline, _COMPONENT)
     memory = k8s.core.v1.ConfigMap(
@@ -71,7 +71,7 @@ def declare(
         ],
         tmp_mib=_TMP_MIB,
     )
-    agent.deployment(pod, needed=[memory, *needed], pod_labels=pod_labels(volumes))
+    agent.deployment(pod, depends_on=[memory, *depends_on], pod_labels=pod_labels(volumes))
 
 
 def _rules(name: str, pipeline: str) -> "list[k8s.rbac.v1.PolicyRuleArgsDict]":

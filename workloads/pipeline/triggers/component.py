@@ -13,9 +13,9 @@ from workloads.pods.owner import Owner
 
 
 def declare(
-    owner: Owner, settings: PipelineSettings, context: PipelineContext, *, needed: Sequence[pulumi.Resource]
+    owner: Owner, settings: PipelineSettings, context: PipelineContext, *, depends_on: Sequence[pulumi.Resource]
 ) -> None:
-    """Create the agent. `needed`: the pipeline and its volumes."""
+    """Creates the agent. `depends_on`: the pipeline and its volumes."""
     volumes = {}
     for dataset in sorted({*(source.dataset for source in settings.sources.values()), *settings.writers}):
         mount = context.datasets[dataset].mount(read_only=True)
@@ -26,7 +26,7 @@ def declare(
         image=context.image,
         volumes=[volumes[claim] for claim in sorted(volumes)],
         namespace=owner.namespace.name,
-        needed=needed,
+        depends_on=depends_on,
         opts=owner.inside,
     )
 

@@ -20,7 +20,7 @@ _MADE_FIRST = "the new group is created first; then all nodes of the old one are
 _DELETED_FIRST = "all of its nodes are deleted, and their pods stop; only then is the new group created"
 _CLUSTER_QUEUE = ":ClusterQueue"
 _INDEX = re.compile(r"(\[\d+\])+$")
-_AGAIN = "the stack's jobs in queues restart from their checkpoints; other jobs keep running"
+_JOBS_RESTART = "the stack's jobs in queues restart from their checkpoints; other jobs keep running"
 
 
 def terminal(report: Report, _: int) -> Iterator[Text]:
@@ -127,8 +127,10 @@ def _placed(changes: list[Change]) -> Iterator[str]:
     queues = any(change.operation == "update" and change.type.endswith(_CLUSTER_QUEUE) for change in changes)
     levels = {change.operation for change in changes if change.type.endswith(":Topology")} & {"create", "delete"}
     if queues and levels == {"create"}:
-        yield (f"Kueue now places pods with GPUs by node: {_AGAIN}; set topology: [] to keep the present placement")
+        yield (
+            f"Kueue now places pods with GPUs by node: {_JOBS_RESTART}; set topology: [] to keep the present placement"
+        )
     elif queues and levels == {"delete"}:
-        yield f"Kueue no longer places pods with GPUs by node: {_AGAIN}"
+        yield f"Kueue no longer places pods with GPUs by node: {_JOBS_RESTART}"
     elif queues and levels:
-        yield f"Kueue now places pods with GPUs by other network levels: {_AGAIN}"
+        yield f"Kueue now places pods with GPUs by other network levels: {_JOBS_RESTART}"

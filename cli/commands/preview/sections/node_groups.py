@@ -24,7 +24,7 @@ _MARKS = ("node group", "taints", "labels")
 _NUMBERS = ("devices", "$/h")
 _PRICES = "Estimates with all groups at their maximum: spot prices of spot nodes, else on demand; - means unknown."
 _WIDTH_FOR_TAINTS = 110
-_NONE = "none"
+_NO_ACCELERATOR = "none"
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def _cells(group: outputs.NodeGroup) -> tuple[str, ...]:
     per_node = int(_accelerators(group) // nodes)
     return (
         group.get("machine") or NOTHING,
-        _NONE if accelerator == _NONE else f"{per_node} {accelerator}",
+        _NO_ACCELERATOR if accelerator == _NO_ACCELERATOR else f"{per_node} {accelerator}",
         group["labels"].get(PLUGIN_CONFIG, NOTHING),
         span((group["minNodes"], nodes)) + (" spot" if group["spot"] else ""),
         f"{_accelerators(group):g}",

@@ -14,9 +14,9 @@ from cli.output.markdown import details, fenced, full_table, table
 from components.base import outputs
 
 _UNIT = "one block is 1 GPU or core"
-_MANY = 20
+_MOST_OPEN_QUEUES = 20
 """Queues whose tables and drawing a click opens, if they are more."""
-_WIDTH = 110
+_DRAWING_WIDTH = 110
 """Characters of the drawing in Markdown."""
 
 
@@ -51,7 +51,7 @@ def markdown(report: Report) -> Iterator[str]:
     yield "## Queues"
     if old == new:
         yield from details("Unchanged", _blocks(old, new))
-    elif len({*old, *new}) > _MANY:
+    elif len({*old, *new}) > _MOST_OPEN_QUEUES:
         yield from details(f"{len({*old, *new})} queues", _blocks(old, new))
     else:
         yield from _blocks(old, new)
@@ -63,7 +63,7 @@ def _blocks(old: Mapping[str, outputs.Queue], new: Mapping[str, outputs.Queue]) 
     yield table(tables.FLAVOR_HEADINGS, tables.flavor_rows(flavors(old), flavors(new)))
     if teams := tables.team_rows(planned):
         yield table(teams[0], teams[1:])
-    if drawn := drawing.drawings(planned, _WIDTH):
+    if drawn := drawing.drawings(planned, _DRAWING_WIDTH):
         scaled = [note for each in drawn for note in each.scale]
         unit = [_UNIT] if len(scaled) < sum(len(each.flavors) for each in drawn) else []
         notes = [drawing.LEGEND, *unit, *scaled]

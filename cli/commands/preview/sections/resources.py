@@ -8,7 +8,18 @@ from collections.abc import Iterator, Sequence
 from cli.commands.preview import property_path
 from cli.commands.preview.head import Block
 from cli.commands.preview.report import OPERATIONS, Property, Report
-from cli.commands.preview.rows import MANY, Ranks, Row, differing, is_derived, of_any, rows, shape, size, together
+from cli.commands.preview.rows import (
+    LEAST_GROUPED,
+    Ranks,
+    Row,
+    differing,
+    is_derived,
+    of_any,
+    rows,
+    shape,
+    size,
+    together,
+)
 from cli.output.aggregated import names
 from cli.output.texts import bold, first
 from components.base.plural import plural
@@ -53,9 +64,9 @@ def _lines(report: Report) -> Iterator[str]:
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in listed:
         groups.setdefault((*shape(row), row.names if ranks.is_odd(row) else ()), []).append(row)
-    few = [[row] for several in groups.values() if size(several) < MANY for row in several]
+    few = [[row] for several in groups.values() if size(several) < LEAST_GROUPED for row in several]
     few.sort(key=lambda several: ranks.rarest_path(several[0]))
-    many = [several for several in groups.values() if size(several) >= MANY]
+    many = [several for several in groups.values() if size(several) >= LEAST_GROUPED]
     by_access = sorted((*few, *sorted(many, key=size)), key=lambda several: not _ACCESS.search(several[0].type))
     yield from (_line(several, ranks) for several in by_access)
     for operation in OPERATIONS:

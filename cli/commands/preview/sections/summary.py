@@ -15,7 +15,7 @@ from cli.output.escaping import line
 from cli.output.texts import bold, first
 from components.base.plural import plural
 
-_FEW = 3
+_MOST_NAMED = 3
 _KINDS = 4
 """Kinds of resources that the sentence names of each operation."""
 _NAME = 60
@@ -39,13 +39,13 @@ def _sentence(report: Report, named: Mapping[str, Callable[[Sequence[Change]], s
 
 def _few(found: Sequence[Change]) -> str:
     """A few by name; empty for others."""
-    return ", ".join(f"{_kind(each)} {end(each.name, _NAME)}" for each in found) if len(found) <= _FEW else ""
+    return ", ".join(f"{_kind(each)} {end(each.name, _NAME)}" for each in found) if len(found) <= _MOST_NAMED else ""
 
 
 def _kinds(found: Sequence[Change]) -> str:
     """A few by name; of many, how many are of each kind. Of the stack's own components, only settings are updated."""
     own, others = ([each for each in found if _is_setting(each) == is_own] for is_own in (True, False))
-    name = _few if len(found) <= _FEW else _counts
+    name = _few if len(found) <= _MOST_NAMED else _counts
     said = [name(others), f"settings of {name(own)}" if own else ""]
     return "; ".join(filter(None, said))
 
@@ -72,10 +72,10 @@ def replaced(report: Report) -> Iterator[str]:
     """The replaced resources by type, with their number and a few names; nothing if the sentence names them all."""
     found = report.of("replace")
     by_type: dict[str, list[str]] = {}
-    for each in found if len(found) > _FEW else ():
+    for each in found if len(found) > _MOST_NAMED else ():
         by_type.setdefault(each.type.rpartition(":")[2], []).append(each.name)
     for kind, names in sorted(by_type.items(), key=lambda each: len(each[1])):
-        yield f"{f'{len(names):,} {plural(kind)}' if len(names) > 1 else kind} {first(names, _FEW)}"
+        yield f"{f'{len(names):,} {plural(kind)}' if len(names) > 1 else kind} {first(names, _MOST_NAMED)}"
 
 
 def _refused(report: Report) -> str:

@@ -48,7 +48,7 @@ exec $java kafka.Kafka {config}/server.properties
 """
 
 
-_PART = "stream"
+_COMPONENT = "stream"
 _SUFFIX = "-kafka"
 NAME_LIMIT = 52 - len(_SUFFIX)
 """Characters of a stream's name: pods of a StatefulSet have its name and eleven more as a label, which has 63."""
@@ -61,12 +61,12 @@ def service(stream: str) -> str:
 
 def selector(request: Request) -> dict[str, str]:
     """Labels that select the broker's pod."""
-    return labels.selector(service(request.name), _PART)
+    return labels.selector(service(request.name), _COMPONENT)
 
 
 def _labels(request: Request) -> dict[str, str]:
     """Labels of the broker's objects and of its pod."""
-    return labels.labels(service(request.name), _PART)
+    return labels.labels(service(request.name), _COMPONENT)
 
 
 def address(stream: str, namespace: str) -> str:
@@ -80,7 +80,7 @@ def properties(*, host: str, port: int, controller: int, address: str, data: str
 
 
 def declare(request: Request, opts: pulumi.ResourceOptions) -> "k8s.apps.v1.StatefulSet":
-    """Create the broker. Pulumi waits until it is ready."""
+    """Creates the broker. Pulumi waits until it is ready."""
     name = service(request.name)
     settings = _settings(request, opts)
     front = k8s.core.v1.Service(

@@ -15,7 +15,7 @@ _DEADLINE_SECONDS = 300
 
 
 def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOptions) -> "k8s.batch.v1.Job":
-    """Create the Job. `pulumi up` waits until it succeeds, so that readers find their topics."""
+    """Creates the Job. `pulumi up` waits until it succeeds, so that readers find their topics."""
     wanted = {name: args.spec(1) for name, args in sorted(request.args.topics.items())}
     topics = json.dumps({name: {**spec, "config": _texts(spec["config"])} for name, spec in wanted.items()})
     name = f"{request.name}-topics"
@@ -38,7 +38,7 @@ def declare(request: Request, broker: pulumi.Resource, opts: pulumi.ResourceOpti
         name=own,
         seconds=_DEADLINE_SECONDS,
         pod_labels=client_label(request.name),
-        needed=[broker, *request.needed],
+        depends_on=[broker, *request.depends_on],
     )
 
 

@@ -129,7 +129,7 @@ class _Objects:
         self._broker, self._request, self._opts = broker, request, opts
 
     def declare(self) -> None:
-        """Create them all."""
+        """Creates them all."""
         broker, args = self._broker, self._request.args
         made: list[pulumi.Resource] = []
         if broker.brokers:

@@ -98,7 +98,7 @@ def claim(
         parameters=parameters,
         mount_options=["noresvport"],
         known_later={"resourceGroup": group.name, "storageAccount": account.name},
-        needed=way,
+        depends_on=way,
     )
 
 

@@ -11,7 +11,7 @@ _DRIVER = "aws-ebs-csi-driver"
 
 
 def grant(native: Native, keys: Sequence[str]) -> aws.iam.RolePolicy:
-    """Allow the driver to create and restore disks with these keys, and to grant EC2 their use."""
+    """Allows the driver to create and restore disks with these keys, and to grant EC2 their use."""
     driver = native.addons[_DRIVER]
     if driver.role is None:
         raise ValueError(f"add-on {_DRIVER} has no role")

@@ -63,7 +63,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
         where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
-    return static.claim(request, opts, where, needed=targets)
+    return static.claim(request, opts, where, depends_on=targets)
 
 
 def _targets(

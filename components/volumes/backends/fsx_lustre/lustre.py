@@ -29,7 +29,7 @@ def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOption
         aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept)
     linked = [_link(name, args.repository, system, unprotected)] if args.repository else []
     zones = request.args.placement.zones if request.args.placement else ()
-    return static.claim(request, opts, _where(system, zones), needed=linked)
+    return static.claim(request, opts, _where(system, zones), depends_on=linked)
 
 
 def _file_system(

@@ -55,7 +55,7 @@ def claim(args: GcsFuseSettings, request: Request, opts: pulumi.ResourceOptions)
     }
     if attributes:
         csi["volume_attributes"] = attributes
-    return static.claim(request, opts, {"mount_options": options, "csi": csi}, needed=rights)
+    return static.claim(request, opts, {"mount_options": options, "csi": csi}, depends_on=rights)
 
 
 def create(

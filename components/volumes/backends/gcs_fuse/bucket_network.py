@@ -23,7 +23,7 @@ _METADATA = (("169.254.169.254/32", 80), ("169.254.169.252/32", 988))
 
 
 def open_way(cluster: Cluster, namespace: Namespace, addresses: Sequence[str]) -> Sequence[pulumi.Resource]:
-    """Allow pods that mount a bucket to reach Cloud Storage."""
+    """Allows pods that mount a bucket to reach Cloud Storage."""
     own = not cluster.args.existing_network
     reached = sorted(set(addresses)) or [PRIVATE]
     egress: list[k8s.networking.v1.NetworkPolicyEgressRuleArgsDict] = [

@@ -115,7 +115,7 @@ def _approve(
     environment: Mapping[str, pulumi.Input[str]],
     kept: pulumi.ResourceOptions,
 ) -> None:
-    """Approve the replication with a deployment script that runs once in Azure, with an identity that may do so."""
+    """Approves the replication with a deployment script that runs once in Azure, with an identity that may do so."""
     context = native.context
     unprotected = pulumi.ResourceOptions(parent=kept.parent, provider=native.provider)
     who = managedidentity.UserAssignedIdentity(name, opts=unprotected, **context.common)

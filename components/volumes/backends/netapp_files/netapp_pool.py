@@ -22,7 +22,7 @@ DELEGATED_TO = "Microsoft.NetApp/volumes"
 
 
 def shared(native: Native, volumes: Mapping[str, VolumeSettings]) -> Sequence[pulumi.Resource]:
-    """Create them, before the first volume."""
+    """Creates them, before the first volume."""
     context = native.context
     keep = azure_data_group.retained(volumes.values())
     kept = pulumi.ResourceOptions.merge(context.opts, pulumi.ResourceOptions(protect=keep, retain_on_delete=keep))

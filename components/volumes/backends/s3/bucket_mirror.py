@@ -24,7 +24,7 @@ def mirror(
     in_time: bool,
     opts: pulumi.ResourceOptions,
 ) -> None:
-    """Create the copy and the replication. If `mirror` is removed, replication ends and the copy is kept."""
+    """Creates the copy and the replication. If `mirror` is removed, replication ends and the copy is kept."""
     key = f"{short_name(name)}-mirror"
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=opts.provider)
     stays = pulumi.ResourceOptions.merge(unprotected, pulumi.ResourceOptions(retain_on_delete=True))

@@ -49,7 +49,7 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
             "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
         },
     }
-    return static.claim(request, opts, mounted, needed=[rights, *guards])
+    return static.claim(request, opts, mounted, depends_on=[rights, *guards])
 
 
 def _new(args: S3Settings, request: Request, name: str, kept: pulumi.ResourceOptions) -> bucket.Bucket:

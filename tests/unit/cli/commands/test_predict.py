@@ -105,7 +105,7 @@ class _Tried(Api):
 
     def __init__(self) -> None:
         super().__init__()
-        kept = RolloutState(stable=3, candidate=5).text()
+        kept = RolloutState(stable=3, canary=5).to_json()
         self.objects[f"/api/v1/namespaces/{NAMESPACE}/configmaps/vision-rollout"] = {"data": {"rollout.json": kept}}
         self.by: list[tuple[str, str]] = []
 

@@ -85,7 +85,9 @@ def _published(root: Path, planned: Planned, mine: Path, **record: Any) -> Path:
 
 def _version(root: Path) -> Node:
     resolved = stack.load(Settings(_TREE))
-    return reproduce.whole(version_paths.from_argument("models:/digits@3", resolved), resolved, _Folders(root))
+    return reproduce.get_complete_version(
+        version_paths.from_argument("models:/digits@3", resolved), resolved, _Folders(root)
+    )
 
 
 def _again(node: Node, folder: Path) -> tuple[JobRequest, Planned]:
@@ -200,7 +202,7 @@ def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) ->
 def test_a_version_whose_files_the_retention_deleted_is_gone() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
     source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
-    assert recipe.gone(node, [source]) == [
+    assert recipe.missing_parts(node, [source]) == [
         f"m@1: its input raw@{'c' * 12} is gone: the retention has deleted its files"
     ]
 
@@ -211,17 +213,19 @@ def test_a_reference_that_named_two_versions_is_refused() -> None:
     record = {"settings": {"command": []}, "inputs": [*inputs, *more]}
     node = Node("model", "m", "models:/m", "1", record, content=_DIGESTS)
     problem = f"was read as 2 versions ({'a' * 12}, {'b' * 12}), and when each was read is not recorded"
-    assert recipe.gone(node, []) == [f"m@1: its input raw@main {problem}; let the program read a commit or a label"]
+    assert recipe.missing_parts(node, []) == [
+        f"m@1: its input raw@main {problem}; let the program read a commit or a label"
+    ]
 
 
 def test_a_version_that_was_read_by_two_references_and_is_gone_is_named_once() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
     source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
-    assert len(recipe.gone(node, [source, source])) == 1
+    assert len(recipe.missing_parts(node, [source, source])) == 1
 
 
 def test_a_dataset_is_refused() -> None:
-    assert recipe.gone(Node("dataset", "raw", "data:/raw", "c" * 64), []) == [
+    assert recipe.missing_parts(Node("dataset", "raw", "data:/raw", "c" * 64), []) == [
         f"raw@{'c' * 12}: is a version of a dataset; run its pipeline again"
     ]
 
@@ -279,5 +283,5 @@ def test_digests_come_with_the_code_alone(tmp_path: Path, mine: Path) -> None:
     _published(tmp_path, plan.planned(_job(mine), _PLATFORM), mine)
     resolved = stack.load(Settings(_TREE))
     target = version_paths.from_argument("models:/digits", resolved)
-    assert not graph.the(target, _Folders(tmp_path)).content
-    assert graph.the(target, _Folders(tmp_path), code=True).content == _DIGESTS
+    assert not graph.get_node(target, _Folders(tmp_path)).content
+    assert graph.get_node(target, _Folders(tmp_path), code=True).content == _DIGESTS

@@ -17,7 +17,7 @@ from cli.access import Access
 from cli.commands.logs import follow
 from cli.commands.run import command as run_command
 from cli.commands.run import create, plan, request, submission
-from cli.commands.run.create import Came
+from cli.commands.run.create import SubmitState
 from cli.commands.run.platform import Platform
 from cli.commands.run.request import JobOptions
 from components.base.settings import Settings
@@ -255,9 +255,9 @@ class TestSubmission:
 
     def test_the_same_command_again_is_the_same_job(self, mine: Path) -> None:
         api, planned = Api(), _planned(queue="training")
-        assert [_submit(api, planned).came for _ in range(2)] == ["new", "there"]
+        assert [_submit(api, planned).state for _ in range(2)] == ["new", "there"]
         api.end("Completed")
-        assert _submit(api, planned).came == "finished"
+        assert _submit(api, planned).state == "finished"
         assert api.deleted == []
 
     def test_another_size_of_a_job_that_runs_is_refused(self, mine: Path) -> None:
@@ -276,7 +276,7 @@ class TestSubmission:
         api = Api()
         _submit(api, _planned(queue="training"))
         api.end(end)
-        assert _submit(api, _planned(queue="training", **given)).came == came
+        assert _submit(api, _planned(queue="training", **given)).state == came
         assert len(api.deleted) == 1
 
     @pytest.mark.parametrize(
@@ -289,7 +289,7 @@ class TestSubmission:
             ("continued", "goes on from its checkpoints: 1 pod, price unknown"),
         ],
     )
-    def test_its_first_line_says_what_is_known(self, mine: Path, came: Came, told: str) -> None:
+    def test_its_first_line_says_what_is_known(self, mine: Path, came: SubmitState, told: str) -> None:
         planned = _planned(queue="training", volumes=("models:/models",))
         assert run_command.submitted_text(planned, came) == f"{planned.run}: {told}"
 
@@ -300,7 +300,7 @@ class TestSubmission:
         job_set = _submit(api, planned).job_set
         job_set["metadata"]["deletionTimestamp"] = "2026-11-25T10:00:00Z"
         monkeypatch.setattr("time.sleep", lambda _: api.things.clear())
-        assert _submit(api, planned).came == "new"
+        assert _submit(api, planned).state == "new"
 
     def test_it_is_not_trained_again_beside_itself(self, mine: Path) -> None:
         api, planned = Api(), _planned(queue="training")

@@ -14,7 +14,7 @@ from cli.serving.server import Server
 from core.errors import UserError
 from tests.support.served import NAMESPACE
 
-_TRIED = RolloutState(stable=1, candidate=2)
+_TRIED = RolloutState(stable=1, canary=2)
 _GATES = [
     {"metric": "errorRate", "threshold": 0.01, "minRequests": 200},
     {"metric": "accuracy", "threshold": 0.9, "minRequests": 0},
@@ -66,7 +66,7 @@ def test_a_gate_says_how_many_requests_the_canary_has_answered(monkeypatch: pyte
     assert _waits(_TRIED, 200, monkeypatch) == "", "it has decided"
 
 
-@pytest.mark.parametrize("kept", [None, RolloutState(stable=1), RolloutState(stable=1, candidate=2, promoting=True)])
+@pytest.mark.parametrize("kept", [None, RolloutState(stable=1), RolloutState(stable=1, canary=2, promoting=True)])
 def test_nothing_is_waited_for_without_a_version_that_is_tried(
     kept: RolloutState | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

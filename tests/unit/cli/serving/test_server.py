@@ -52,7 +52,7 @@ def test_members_of_a_team_ask_the_servers_to_which_they_publish() -> None:
 
 
 def test_a_canary_has_its_part_of_the_traffic_and_its_controllers_last_word() -> None:
-    kept = RolloutState(stable=3, candidate=4).with_decision(1.0, "CanaryStarted", 4, "tried beside version 3")
+    kept = RolloutState(stable=3, canary=4).with_decision(1.0, "CanaryStarted", 4, "tried beside version 3")
     assert Rollout(kept, stable=3, canary=1).shares == "3: 75 %, canary 4: 25 %"
     assert Rollout(kept, stable=4, canary=0).shares == "3: 100 %"
     assert Rollout(kept, stable=4, canary=1, weight=5).shares == "3: 95 %, canary 4: 5 %"

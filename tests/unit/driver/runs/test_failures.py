@@ -53,7 +53,7 @@ from tests.support.failed_jobs import RUN, TRACEBACK, UNPULLED, exited, job_set_
     ],
 )
 def test_how_it_ended_and_its_last_words(state: dict[str, Any], how: str) -> None:
-    first, *said = failures.first([pod_of(**state)])
+    first, *said = failures.first_failure([pod_of(**state)])
     assert first.startswith(f"{RUN}-worker-0-0: {how}")
     assert [line.strip() for line in said] == [
         line.strip() for line in state["terminated"]["message"].splitlines() if line.strip()
@@ -66,7 +66,7 @@ def test_of_a_gang_the_one_that_failed_by_itself_counts() -> None:
     late = pod_of("worker-0-3", at="11:59:30", **exited(1, "a peer is gone"))
     cause = pod_of("worker-0-0", at="11:59:00", **exited(1, TRACEBACK))
     runs = pod_of("worker-0-4", phase="Running", running={})
-    assert failures.first([stopped, late, saved, cause, runs])[-1] == "  ValueError: boom"
+    assert failures.first_failure([stopped, late, saved, cause, runs])[-1] == "  ValueError: boom"
     assert failures.summarize([stopped, late, cause]) == "exit code 1; last line: ValueError: boom"
 
 
@@ -96,18 +96,18 @@ def test_of_several_containers_the_one_that_was_killed_and_its_limit_are_named(k
         {"name": name, "state": exited(137, "", "OOMKilled") if name == killed else exited(0, "", "Completed")}
         for name in limits
     ]
-    assert failures.first([pod]) == [f"{RUN}-worker-0-0: OOMKilled (exit code 137): {line}"]
+    assert failures.first_failure([pod]) == [f"{RUN}-worker-0-0: OOMKilled (exit code 137): {line}"]
 
 
 def test_a_pod_that_the_cluster_took_away_says_who_did() -> None:
     pod = pod_of()
     pod["status"] |= {"reason": "Evicted", "message": "The node was low on resource: memory."}
-    assert failures.first([pod]) == [f"{RUN}-worker-0-0: Evicted: The node was low on resource: memory."]
+    assert failures.first_failure([pod]) == [f"{RUN}-worker-0-0: Evicted: The node was low on resource: memory."]
 
 
 def test_what_is_well_or_gone_tells_nothing() -> None:
-    assert failures.first([]) == []
-    assert failures.first([pod_of(phase="Succeeded", **exited(0, "done", "Completed"))]) == []
+    assert failures.first_failure([]) == []
+    assert failures.first_failure([pod_of(phase="Succeeded", **exited(0, "done", "Completed"))]) == []
     assert failures.summarize([]) == ""
 
 
@@ -172,11 +172,11 @@ def test_a_job_with_checkpoints_can_go_on_from_them(variables: tuple[str, ...]) 
 )
 def test_a_closed_destination_is_named_as_a_possible_cause(refused: str) -> None:
     pods = [pod_of(**exited(1, f"{TRACEBACK}\n{refused}"))]
-    *_, last, hint = failures.first(pods)
+    *_, last, hint = failures.first_failure(pods)
     assert last == f"  {refused}"
     assert "`egress`" in hint
     assert failures.summarize(pods).endswith(f"last line: {refused}")
-    assert "egress" not in "".join(failures.first([pod_of(**exited(1, TRACEBACK))]))
+    assert "egress" not in "".join(failures.first_failure([pod_of(**exited(1, TRACEBACK))]))
 
 
 def test_without_pods_a_deadline_may_be_the_reason() -> None:

@@ -19,7 +19,7 @@ from driver.update import recorded_usage
 
 NOW = datetime(2026, 11, 26, tzinfo=UTC)
 SUMS = {"2026-10": {"research": {"t4": 36000.0}}, "2026-11": {"research": {"t4": 3600.0, "a100": 1800.0}}}
-RECORD = {"data": UsageState(SUMS).data()}
+RECORD = {"data": UsageState(SUMS).to_data()}
 
 
 def _api(records: dict[str, Any]) -> Any:

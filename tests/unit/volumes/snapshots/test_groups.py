@@ -47,7 +47,7 @@ def test_a_group_has_one_schedule_and_its_claims_carry_its_label() -> None:
     # No name of a group's snapshot says whose it is.
     assert (asked.hold, program.parse_arguments(words(made(), "snapshots-alone")).hold) == (["snapshot-b"], [])
     labelled = {
-        claim.name: claim.inputs["metadata"]["labels"].get(manifest.VOLUME_GROUP)
+        claim.name: claim.inputs["metadata"]["labels"].get(manifest.VOLUME_GROUP_LABEL)
         for claim in made().all("PersistentVolumeClaim")
     }
     assert labelled == {"weights": "training", "optimizer": "training", "alone": None, "again": None}

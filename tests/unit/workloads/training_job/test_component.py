@@ -11,7 +11,7 @@ import pytest
 
 import stack
 from components.base.settings import Settings
-from tensorplane.launch import EXIT_SAME
+from tensorplane.launch import EXIT_NOT_RETRIED
 from tensorplane.stop import EXIT_SAVED
 from tests.support import rendering
 from tests.support.rendered_files import rendered_anew, rendered_file, rendered_tree
@@ -262,7 +262,7 @@ def test_a_failure_that_repeats_itself_ends_the_job_before_restarts_are_tried() 
     # As Kubernetes' Job controller words it.
     said = "Container main for pod ml/digits-1-worker-0-0-x failed with exit code {} matching FailJob rule at index 1"
     assert first["action"] == "FailJobSet"
-    assert re.search(pattern, said.format(EXIT_SAME))
+    assert re.search(pattern, said.format(EXIT_NOT_RETRIED))
     assert not re.search(pattern, said.format(EXIT_SAVED))
 
 

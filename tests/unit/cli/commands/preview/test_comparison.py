@@ -170,7 +170,7 @@ def _git(folder: Path, *arguments: str) -> None:
 
 def test_the_merge_base_is_a_copy_that_goes_and_the_checkout_stays(repository: Path) -> None:
     (repository / "Pulumi.dev.yaml").write_text("not committed")
-    with merge_base.checked_out("main", repository) as base:
+    with merge_base.check_out("main", repository) as base:
         assert (base.folder / "Pulumi.dev.yaml").read_text() == "first"
         assert base.short == base.commit[:10]
     assert not base.folder.exists()
@@ -179,5 +179,5 @@ def test_the_merge_base_is_a_copy_that_goes_and_the_checkout_stays(repository: P
 
 def test_a_revision_that_this_clone_does_not_have_is_one_line(repository: Path) -> None:
     says = r"^BASE: git merge-base HEAD nowhere failed: .*; give a revision that this clone has"
-    with pytest.raises(UserError, match=says), merge_base.checked_out("nowhere", repository):
+    with pytest.raises(UserError, match=says), merge_base.check_out("nowhere", repository):
         pass

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from agents.quota_return.state import AGAIN, REASON, TIMES
+from agents.quota_return.state import RETRY_AT, RETURN_COUNT, RETURN_REASON
 from cli.commands.why import answer as why_answer
 from tests.unit.cli.commands.why.test_why import WAITING, answer, changed
 
@@ -17,12 +17,12 @@ def returned(*, active: bool, **annotations: str) -> why_answer.Answer:
     for one in facts.workloads:
         if "low5" in one["metadata"]["name"]:
             one["spec"]["active"] = active
-            one["metadata"]["annotations"] = {REASON: _REASON, TIMES: "2", **annotations}
+            one["metadata"]["annotations"] = {RETURN_REASON: _REASON, RETURN_COUNT: "2", **annotations}
     return answer("low5", facts)
 
 
 def test_the_reason_and_the_next_retry_are_reported() -> None:
-    found = returned(active=False, **{AGAIN: "2026-11-21T21:58:00Z"})
+    found = returned(active=False, **{RETRY_AT: "2026-11-21T21:58:00Z"})
     assert found.state == "waiting"
     assert found.verdict.endswith(f"and holds no quota of queue research: {_REASON}")
     assert found.lines == (
