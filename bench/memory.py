@@ -16,7 +16,7 @@ from embedded.cluster import processes
 
 _IDLE_SECONDS = 60
 _SAMPLES, _BETWEEN_SECONDS = 5, 10
-_NAMED = 8
+_SHOWN = 8
 _POD = re.compile(r"/pod([0-9a-f-]{36})")
 
 Shares = Mapping[str, int]
@@ -75,9 +75,9 @@ def _idle() -> Measured:
 def describe(shares: Shares) -> str:
     """The largest ones, in MiB."""
     largest = sorted(shares.items(), key=lambda item: -item[1])
-    rest = sum(size for _, size in largest[_NAMED:])
-    named = [*largest[:_NAMED], ("others", rest)] if rest else largest
-    return "MiB: " + ", ".join(f"{name} {size / 2**20:.0f}" for name, size in named)
+    rest = sum(size for _, size in largest[_SHOWN:])
+    shown = [*largest[:_SHOWN], ("others", rest)] if rest else largest
+    return "MiB: " + ", ".join(f"{name} {size / 2**20:.0f}" for name, size in shown)
 
 
 FIGURES = (Figure("idle-memory", "<= 1.2", "GiB", _idle),)

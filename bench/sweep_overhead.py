@@ -88,8 +88,8 @@ def _ran(kube: Kube) -> list[tuple[float, float]]:
     at = f"/api/v1/namespaces/{_NAMESPACE}/pods"
     pods = kube.items(at, labelSelector="jobset.sigs.k8s.io/jobset-name", fieldSelector="status.phase=Succeeded")
     logs = [kube.text(f"{at}/{pod['metadata']['name']}/log") for pod in pods]
-    said = [line.removeprefix(_MARK).split() for log in logs for line in log.splitlines() if line.startswith(_MARK)]
-    return [(float(began), float(ended)) for began, ended in said]
+    marks = [line.removeprefix(_MARK).split() for log in logs for line in log.splitlines() if line.startswith(_MARK)]
+    return [(float(began), float(ended)) for began, ended in marks]
 
 
 FIGURES = (Figure("sweep-overhead", "<= 3", "s", _overhead),)

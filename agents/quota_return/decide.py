@@ -29,7 +29,7 @@ _ENDED = ("Succeeded", "Failed")
 _SLACK = timedelta(seconds=30)
 """How long a pod may outlast its grace period."""
 _LONGEST = 500
-_NAMED = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
+_ERROR_PREFIX = re.compile(r'^Error creating: (pods "[^"]*" is forbidden: )?')
 """What precedes the reason, with the name of a pod that does not exist."""
 
 
@@ -71,7 +71,7 @@ def why_stalled(workload: Object, observed: Observed, now: datetime, after: time
     about = [event for event in observed.events if last_seen(event) >= since]
     refusal = _refusal(workload, pods, [event for event in about if _object(event) in jobs | whose])
     if refusal and not _leaving(observed.pods, now, workload["metadata"]["namespace"]):
-        return _short(f"its pods are refused: {_NAMED.sub('', refusal)}")
+        return _short(f"its pods are refused: {_ERROR_PREFIX.sub('', refusal)}")
     homeless = _homeless(pods, about) if observed.nodes_are_added else _unplaced(pods, now - after / 2)
     if homeless and not _leaving(observed.pods, now):
         return _short(f"no node can hold its pods: {homeless}")

@@ -20,10 +20,10 @@ def list_versions(folder: Path, now: float | None = None) -> dict[int, str]:
     they may still be written."""
     moment = time.time() if now is None else now
     try:
-        named = [path for path in folder.iterdir() if path.name.isascii() and path.name.isdecimal() and path.is_dir()]
+        folders = [path for path in folder.iterdir() if path.name.isascii() and path.name.isdecimal() and path.is_dir()]
     except FileNotFoundError:
         return {}
-    found = {int(path.name): (find_problem(path), path) for path in named}
+    found = {int(path.name): (find_problem(path), path) for path in folders}
     return {
         version: problem
         for version, (problem, path) in found.items()

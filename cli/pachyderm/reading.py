@@ -19,28 +19,28 @@ _PLACEHOLDER = re.compile(r"\$\{?[A-Za-z_]|\{\{")
 
 
 def read(files: list[Path]) -> list[Spec]:
-    """The specs of all files, in order. A UserError with a line for each mistake."""
+    """The specs of all files, in order. A UserError with a line for each problem."""
     found: list[Spec] = []
-    wrong: list[str] = []
+    problems: list[str] = []
     for file in files:
         try:
             documents = list(_documents(file))
         except UserError as fault:
-            wrong += fault.lines
+            problems += fault.lines
             continue
         if not documents:
-            wrong.append(f"{file.name}: has no pipeline spec; name files that `pachctl create pipeline` takes")
+            problems.append(f"{file.name}: has no pipeline spec; name files that `pachctl create pipeline` takes")
         for number, document in enumerate(documents, 1):
             at = file.name if len(documents) == 1 else f"{file.name}, document {number}"
             try:
                 found.append(_spec(document, at))
             except UserError as fault:
-                wrong += fault.lines
+                problems += fault.lines
     names = [(spec.project, spec.name) for spec in found]
     twice = sorted({name for project, name in names if names.count((project, name)) > 1})
-    wrong += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
-    if wrong:
-        raise UserError(*wrong)
+    problems += [f"{name}: is the name of several of the pipelines; import one of them" for name in twice]
+    if problems:
+        raise UserError(*problems)
     return found
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from cli.api_values import Object
 from components.base.labels import NAME, TOPOLOGY_PREFIX, labels
 
-_KEPT = ("securityContext", "serviceAccountName", "tolerations", "nodeSelector", "affinity", "imagePullSecrets")
+_COPIED = ("securityContext", "serviceAccountName", "tolerations", "nodeSelector", "affinity", "imagePullSecrets")
 """What decides where a pod may run, and as whom."""
 
 _TMP: Mapping[str, Any] = {"name": "tmp", "emptyDir": {}}
@@ -32,7 +32,7 @@ def reading(
     of_job = spec["containers"][0]
     mounts = [each for each in of_job.get("volumeMounts") or () if _is_below(folder, each["mountPath"])]
     names = {each["name"] for each in mounts}
-    kept: Mapping[str, object] = {key: spec[key] for key in _KEPT if key in spec}
+    copied: Mapping[str, object] = {key: spec[key] for key in _COPIED if key in spec}
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -47,7 +47,7 @@ def reading(
             "annotations": _metadata(template, "annotations"),
         },
         "spec": {
-            **kept,
+            **copied,
             "restartPolicy": "Never",
             "automountServiceAccountToken": False,
             "volumes": [_TMP, *(each for each in spec.get("volumes") or () if each["name"] in names)],

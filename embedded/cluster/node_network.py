@@ -16,7 +16,7 @@ from embedded.cluster.host import run
 from embedded.cluster.network import BRIDGE, UPLINK
 from embedded.cluster.nodes import Node
 
-_NAMED = Path("/run/netns")
+_NAMESPACES = Path("/run/netns")
 # Those that the first node has in its own network namespace.
 _SETTINGS = {
     "net/ipv4/ip_forward": "1",
@@ -27,7 +27,7 @@ _SETTINGS = {
 
 def path(node: Node) -> Path:
     """Its network namespace, as the first node sees it: in a private /run, with which it ends."""
-    return _NAMED / node.part
+    return _NAMESPACES / node.part
 
 
 def create(node: Node) -> None:
@@ -60,9 +60,9 @@ def _connect(within: tuple[str, ...], device: str, near: Node, far: Node) -> Non
 def set_kernel() -> None:
     """Sets what containers require, called in the node's namespaces."""
     for setting, value in _SETTINGS.items():
-        place = Path("/proc/sys") / setting
-        if place.exists():
-            place.write_text(value)
+        file = Path("/proc/sys") / setting
+        if file.exists():
+            file.write_text(value)
 
 
 def route_from_host(node: Node) -> None:
@@ -75,8 +75,8 @@ def check_addresses(further: Iterable[Node]) -> None:
     """A UserError if this machine already routes the nodes' ranges elsewhere."""
     routes = json.loads(run("ip", "-json", "-4", "route", "show", "table", "all") or "[]")
     for node in further:
-        if faults := network.conflicts([ipaddress.IPv4Network(node.pod_cidr)], routes, own=node.instance.uplink):
-            raise UserError(*faults)
+        if problems := network.conflicts([ipaddress.IPv4Network(node.pod_cidr)], routes, own=node.instance.uplink):
+            raise UserError(*problems)
 
 
 def has_route(node: Node) -> bool:

@@ -20,7 +20,7 @@ from embedded.cluster.nodes import Node
 from embedded.instance import Instance
 
 # The variables that the processes inside inherit; none is secret.
-_KEPT = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
+_PASSED_ON = ("HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "TENSORPLANE_HOME", "LANG")
 
 
 @dataclass(frozen=True)
@@ -72,7 +72,7 @@ def members(instance: Instance) -> set[int]:
 def launch(instance: Instance, fingerprint: str) -> None:
     """Starts the first process in new namespaces. It outlives this process; `stop` ends it."""
     at = NodePaths(instance)
-    environment = {key: os.environ[key] for key in _KEPT if key in os.environ}
+    environment = {key: os.environ[key] for key in _PASSED_ON if key in os.environ}
     environment |= {"PATH": node_paths.SYSTEM_PATH, "PYTHONPATH": str(PROJECT)}
     # Mounts and unmounts of the host propagate to the cluster, so that it keeps no disk busy; its own do not.
     unshare = ("unshare", "--mount", "--propagation=slave", "--pid", "--fork", "--kill-child", "--mount-proc")
@@ -138,7 +138,7 @@ def _in_network(instance: Instance) -> set[int]:
     for folder in Path("/proc").iterdir():
         if folder.name.isdigit():
             with contextlib.suppress(OSError):
-                seen = (folder / "ns/net").stat()
-                if (seen.st_dev, seen.st_ino) == (wanted.st_dev, wanted.st_ino):
+                status = (folder / "ns/net").stat()
+                if (status.st_dev, status.st_ino) == (wanted.st_dev, wanted.st_ino):
                     found.add(int(folder.name))
     return found

@@ -150,9 +150,9 @@ class CrashWatch:
         """A UserError with a line for each process that started and ended too often since the watch began."""
         crashing = []
         for state in self._supervised.states().values():
-            seen = self._pids.setdefault(state.name, set())
-            seen.update({state.pid} - {0})
-            if state.word == "FATAL" or len(seen) >= self._LIMIT:
+            pids = self._pids.setdefault(state.name, set())
+            pids.update({state.pid} - {0})
+            if state.word == "FATAL" or len(pids) >= self._LIMIT:
                 crashing.append(state.name)
         if crashing:
             lines = ((name, log(self._at, name)) for name in crashing)

@@ -25,8 +25,8 @@ _WRITE, _READ = 1, 2
 _EXTENTS = struct.pack("=QQIIII", 0, _NO_LIMIT, 1, 0, 0, 0)
 _FIEMAP = 0xC020660B
 # struct btrfs_ioctl_vol_args, vol_args_v2, ino_lookup_args, quota_ctl_args, qgroup_limit_args, of linux/btrfs.h
-_NAMED = struct.Struct("=q4088s")
-_NAMED_V2 = struct.Struct("=qQQ32x4040s")
+_VOL_ARGS = struct.Struct("=q4088s")
+_VOL_ARGS_V2 = struct.Struct("=qQQ32x4040s")
 _LOOKUP = struct.Struct("=QQ4080x")
 _QUOTA = struct.Struct("=QQ")
 _LIMIT = struct.Struct("=QQQQQQ")
@@ -37,12 +37,12 @@ def _request(direction: int, number: int, size: int) -> int:
     return direction << 30 | size << 16 | 0x94 << 8 | number
 
 
-_RESIZE = _request(_WRITE, 3, _NAMED.size)
+_RESIZE = _request(_WRITE, 3, _VOL_ARGS.size)
 _SYNC = _request(0, 8, 0)
-_CREATE = _request(_WRITE, 14, _NAMED.size)
-_DESTROY = _request(_WRITE, 15, _NAMED.size)
+_CREATE = _request(_WRITE, 14, _VOL_ARGS.size)
+_DESTROY = _request(_WRITE, 15, _VOL_ARGS.size)
 _LOOK_UP = _request(_WRITE | _READ, 18, _LOOKUP.size)
-_SNAPSHOT = _request(_WRITE, 23, _NAMED_V2.size)
+_SNAPSHOT = _request(_WRITE, 23, _VOL_ARGS_V2.size)
 _FILESYSTEM_INFO = _request(_READ, 31, _INFO.size)
 _QUOTA_CONTROL = _request(_WRITE | _READ, 40, _QUOTA.size)
 _QGROUP_LIMIT = _request(_READ, 43, _LIMIT.size)
@@ -74,14 +74,14 @@ def is_subvolume(path: Path) -> bool:
 def create(path: Path) -> None:
     """Creates an empty subvolume."""
     with _opened(path.parent) as parent:
-        _change(parent, _CREATE, _NAMED.pack(0, path.name.encode()))
+        _change(parent, _CREATE, _VOL_ARGS.pack(0, path.name.encode()))
 
 
 def snapshot(source: Path, path: Path, *, read_only: bool) -> None:
     """Creates a subvolume that shares the source's content at this moment, and commits it to the disk."""
     with _opened(source) as taken, _opened(path.parent) as parent:
         flags = _READ_ONLY if read_only else 0
-        _change(parent, _SNAPSHOT, _NAMED_V2.pack(taken, 0, flags, path.name.encode()))
+        _change(parent, _SNAPSHOT, _VOL_ARGS_V2.pack(taken, 0, flags, path.name.encode()))
 
 
 def settle(file: int) -> None:
@@ -106,7 +106,7 @@ def destroy(path: Path) -> None:
 
 def _destroy(path: Path) -> None:
     with _opened(path.parent) as parent:
-        _change(parent, _DESTROY, _NAMED.pack(0, path.name.encode()))
+        _change(parent, _DESTROY, _VOL_ARGS.pack(0, path.name.encode()))
 
 
 def _inner(path: Path) -> list[Path]:
@@ -161,7 +161,7 @@ def identity(path: Path) -> uuid.UUID:
 def grow(pool: Path) -> None:
     """Makes the filesystem as large as its device."""
     with _opened(pool) as root:
-        _change(root, _RESIZE, _NAMED.pack(0, b"max"))
+        _change(root, _RESIZE, _VOL_ARGS.pack(0, b"max"))
 
 
 def sync(path: Path) -> None:

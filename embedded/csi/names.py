@@ -6,14 +6,14 @@ import hashlib
 import re
 
 _PLAIN = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
-_KEPT = 40
+_READABLE = 40
 
 
 def identifier(name: str) -> str:
     """The name itself if it is a valid file name, else its valid characters with a hash of the name."""
     if is_identifier(name):
         return name
-    readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_KEPT].strip("-")
+    readable = re.sub(r"[^a-z0-9]+", "-", name.lower())[:_READABLE].strip("-")
     digest = hashlib.sha256(name.encode()).hexdigest()[:16]
     return f"{readable}-{digest}" if readable else digest
 

@@ -9,7 +9,7 @@ from typing import Any
 from plugins.cloud_models.shape import Limits
 from stack_file.nearest import nearest
 
-_LISTED = 12
+_MOST = 12
 _PATTERN_LENGTH = 60
 
 
@@ -65,8 +65,8 @@ def _text(value: str, limits: Limits, model: Model, hidden: bool) -> str:
         if value in limits.allowed:
             return ""
         return f"{_shown(value, hidden)} is none of {model.its('values')}; use {_choice(value, limits.allowed)}"
-    if wrong := _length(len(value), "characters", limits, model):
-        return wrong
+    if problem := _length(len(value), "characters", limits, model):
+        return problem
     if _matches(value, limits):
         return ""
     near = None if hidden else repaired(value, limits)
@@ -86,8 +86,8 @@ def _length(length: int, unit: str, limits: Limits, model: Model) -> str:
 def _choice(value: str, allowed: tuple[str, ...]) -> str:
     if near := nearest(value, allowed):
         return " or ".join(near)
-    more = len(allowed) - _LISTED
-    return f"one of {', '.join(allowed[:_LISTED])}" + (f" and {more} more" if more > 0 else "")
+    more = len(allowed) - _MOST
+    return f"one of {', '.join(allowed[:_MOST])}" + (f" and {more} more" if more > 0 else "")
 
 
 def _shown(value: str, hidden: bool) -> str:

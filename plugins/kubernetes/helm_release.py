@@ -66,7 +66,7 @@ class ReleaseResource:
     def check(
         self, olds: Properties, news: Properties, seed: bytes, urn: str
     ) -> tuple[Properties, list[tuple[str, str]]]:
-        """The inputs in their normal form; for a chart that cannot be loaded also a fault as (property, reason)."""
+        """The inputs in their normal form; for a chart that cannot be loaded also a problem as (property, reason)."""
         try:
             inputs = helm_inputs.normal(
                 helm_inputs.with_name(news, olds, urn.rpartition("::")[2], seed), self._session.namespace

@@ -16,7 +16,7 @@ _IDENTIFIER = "clusterIdentifier"
 
 
 def problems(urn: str, news: Properties) -> Iterator[tuple[str, str]]:
-    """Property and reason of each fault in a `Provider`'s inputs."""
+    """Property and reason of each problem in a `Provider`'s inputs."""
     given = plain(news)
     if _is_strict(given) and kinds.token(urn).startswith("pulumi:providers:"):
         if kinds.name(urn).startswith("default"):

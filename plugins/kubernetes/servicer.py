@@ -1,4 +1,4 @@
-"""The ResourceProvider service that the engine calls: decodes, dispatches, encodes, and turns faults into answers."""
+"""The ResourceProvider service that the engine calls: decodes, dispatches, encodes, and turns errors into answers."""
 
 from __future__ import annotations
 

@@ -32,12 +32,12 @@ def update(
             session.api, live, timeout=timeout or None, cancelled=session.cancelled, log=session.status(urn)
         )
     except ApiError as error:
-        fault = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
+        reason = explain.user_error(f"{obj['kind']} {identity} was not updated", error, news)
         present = _read(session, old)
         if present is None:
-            raise fault from None
+            raise reason from None
         live = present
-        failure = InitFailedError(identity, str(fault), [str(fault)], {})
+        failure = InitFailedError(identity, str(reason), [str(reason)], {})
     except await_ready.AwaitError as error:
         live = error.obj
         failure = InitFailedError.after(error, identity, {})

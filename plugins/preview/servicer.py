@@ -105,12 +105,12 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
         values = cloud_models.inputs(_token(request.urn), news, found.arguments)
         self._log(request.urn, engine_pb2.INFO, values.coverage.message())
-        wrong = _merged(check.inputs(news, found.arguments, found.name), values.problems)
-        for each in wrong:
+        problems = _merged(check.inputs(news, found.arguments, found.name), values.problems)
+        for each in problems:
             if not each.certain:
                 message = f"{_label(request.urn)}: {each.rendered_path}: {each.reason}"
                 self._log(request.urn, engine_pb2.WARNING, message)
-        failures = _failures([each for each in wrong if each.certain])
+        failures = _failures([each for each in problems if each.certain])
         return provider_pb2.CheckResponse(inputs=self._encode(news), failures=failures)
 
     @_answer
@@ -183,7 +183,7 @@ def _label(urn: str) -> str:
 
 
 def _merged(of_types: list[check.InputProblem], of_values: list[check.InputProblem]) -> list[check.InputProblem]:
-    """One fault for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
+    """One problem for each value: the SDK's, unless it is uncertain and the cloud's own model knows more."""
     certain = {each.path for each in of_types if each.certain}
     known = [each for each in of_values if each.path not in certain]
     replaced = {each.path for each in known}

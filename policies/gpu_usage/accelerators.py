@@ -36,8 +36,8 @@ _VENDORS = (
     r"|ibm\.com(?:/|~1)(?:spyre|aiu)_[\w.]+|qualcomm\.com(?:/|~1)qaic[\w-]*|alibabacloud\.com(?:/|~1)ppu[\w-]*"
     r"|(?:volcano\.sh|aliyun\.com|tencent\.com)(?:/|~1)v?(?:gpu|cuda)[\w-]*|deviceclass\.resource\.kubernetes\.io/.+"
 )
-_NAMED = re.compile(_VENDORS)
-_NAMED_AS_KEY = re.compile(
+_OF_VENDORS = re.compile(_VENDORS)
+_OF_VENDORS_AS_KEY = re.compile(
     rf"""({_VENDORS})\\?["']?\s*[:=]|~1(?:[vp]?gpu|mig-|tpu|neuron|gaudi)"""
     # Settings of Spark, which has no prefix of a vendor.
     r"|spark\.(?:driver|executor)\.resource\.\w+\.amount\b"
@@ -57,12 +57,12 @@ _DOMAIN = re.compile(r"[\w.-]+\.[\w.-]+/.+")
 
 def is_named(key: str) -> bool:
     """Whether a key is a vendor's name of an accelerator, anywhere in a manifest."""
-    return _NAMED.fullmatch(key) is not None
+    return _OF_VENDORS.fullmatch(key) is not None
 
 
 def named_in(text: str) -> bool:
     """Whether a text contains a quantity of an accelerator, as in manifests and patches."""
-    return _NAMED_AS_KEY.search(text) is not None
+    return _OF_VENDORS_AS_KEY.search(text) is not None
 
 
 def is_device(name: Any) -> bool:

@@ -28,9 +28,9 @@ def may_add_gpus(spec: Mapping[str, Any]) -> bool:
 
 def _touches(expression: str) -> bool:
     names = (each.replace("~1", "/") for each in _NAME.findall(expression))
-    named = any(map(accelerators.is_asked, names)) or "params" in expression
+    touches = any(map(accelerators.is_asked, names)) or "params" in expression
     return bool(
-        (named and _RESOURCES.search(expression))
+        (touches and _RESOURCES.search(expression))
         or (_RUNTIME.search(expression) and _OF_GPUS.search(expression))
         or _PODS.search(expression)
         or _SHOWN.search(expression)

@@ -10,7 +10,7 @@ from gpu_usage.manifest import UNKNOWN, Manifest, UncountableError, UnseenError,
 # Types of a LimitRange's entries that are not about containers.
 _SUMS = ("Pod", "PersistentVolumeClaim")
 # Groups of API with pods, or with what makes them. Others are of operators, which set the defaults of their own.
-_POD_GROUPS = frozenset({"", "*", *(group for group, _ in multipliers.COUNTED)})
+_POD_GROUPS = frozenset({"", "*", *(group for group, _ in multipliers.KINDS)})
 # Fields that a mutation may change without changing a pod.
 _NO_PODS = frozenset(
     {

@@ -34,7 +34,7 @@ _OTHERS = frozenset(
         ("sparkoperator.k8s.io", "ScheduledSparkApplication"),
     }
 )
-COUNTED = _SCALED | _JOBS | _OTHERS | most_pods.KINDS
+KINDS = _SCALED | _JOBS | _OTHERS | most_pods.KINDS
 # Kinds whose runs may overlap without a limit by default.
 _REPEATED = frozenset({("batch", "CronJob"), ("sparkoperator.k8s.io", "ScheduledSparkApplication")})
 _ELASTIC = "kueue.x-k8s.io/elastic-job"
@@ -44,7 +44,7 @@ _KEDA_MOST = 100
 def times(manifest: Manifest, demand: Demand) -> int:
     """Maximum number of times that the object makes this request at once. Only called for requests above 0."""
     _refuse_unbounded(manifest)
-    if manifest.type not in COUNTED:
+    if manifest.type not in KINDS:
         if manifest.kind == "DaemonSet":
             problem = "its pods request GPUs on every node that they fit, so their number is not known here"
             raise UnseenError(problem, "use a Deployment or a Job, or remove the GPUs")

@@ -40,19 +40,19 @@ class Usage:
         self.view = view
         self.stated = stated
         self.home = embedded.home(view)
-        self.faults: list[tuple[Resource, UncountableError]] = []
+        self.uncountable: list[tuple[Resource, UncountableError]] = []
         """Resources whose requests have no number, and why."""
         self.elsewhere: set[str] = set()
         """URNs of what runs pods of others that no preview shows, and whose GPUs are stated."""
         self.children: dict[str, list[Resource]] = defaultdict(list)
         self.manifests: dict[str, Manifest] = {}
-        for seen in view.all:
-            if seen.parent:
-                self.children[seen.parent.urn].append(seen)
-            if seen.manifest:
-                self.manifests[seen.urn] = seen.manifest
-            if seen.fault:
-                self.faults.append((seen, seen.fault))
+        for resource in view.all:
+            if resource.parent:
+                self.children[resource.parent.urn].append(resource)
+            if resource.manifest:
+                self.manifests[resource.urn] = resource.manifest
+            if resource.error:
+                self.uncountable.append((resource, resource.error))
         self.declared = declared.of(self.manifests.values())
         self.take_templates()
         self.raise_by_autoscalers()
@@ -61,44 +61,46 @@ class Usage:
 
     def total(self) -> Counter[str]:
         """Requests of the stack, by resource."""
-        known = {seen.urn for seen in self.view.all}
-        parents = ((seen, seen.parent) for seen in self.view.all)
+        known = {resource.urn for resource in self.view.all}
+        parents = ((resource, resource.parent) for resource in self.view.all)
         found: Counter[str] = Counter()
-        for one in (seen for seen, parent in parents if parent is None or parent.urn not in known):
+        for one in (resource for resource, parent in parents if parent is None or parent.urn not in known):
             found.update(self.requested(one))  # a sum of counters would look at every resource for every resource
         return found
 
     def by_name(self) -> Counter[str]:
         """Requests by the names that messages have."""
         found: Counter[str] = Counter()
-        for seen in self.view.all:
-            found[seen.who] += self.requests[seen.urn]
+        for resource in self.view.all:
+            found[resource.who] += self.requests[resource.urn]
         return found
 
-    def ask(self, seen: Resource, question: Callable[[], _Answer]) -> _Answer | None:
-        """The result of a function. An error is a fault of the resource, so that others are still counted."""
+    def ask(self, resource: Resource, answer: Callable[[], _Answer]) -> _Answer | None:
+        """The result of a function. An error is a finding on the resource, so that others are still counted."""
         try:
-            return question()
+            return answer()
         except UncountableError as reason:
-            self.faults.append((seen, self.with_remedy(seen, reason)))
+            self.uncountable.append((resource, self.with_remedy(resource, reason)))
         except Exception as crash:  # its text may contain values of the object
             problem = f"this rule cannot read it ({type(crash).__name__})"
-            self.faults.append((seen, UncountableError(problem, "write it as Kubernetes documents it")))
+            self.uncountable.append((resource, UncountableError(problem, "write it as Kubernetes documents it")))
         return None
 
-    def with_remedy(self, seen: Resource, reason: UncountableError) -> UncountableError:
+    def with_remedy(self, resource: Resource, reason: UncountableError) -> UncountableError:
         """The reason, with how to state the number if only the user knows it."""
         if not isinstance(reason, UnseenError):
             return reason
-        how = f'state its GPUs in {self.view.config}, for example "charts": {{"{seen.who}": 0}} next to maxGpus'
+        how = f'state its GPUs in {self.view.config}, for example "charts": {{"{resource.who}": 0}} next to maxGpus'
         return UncountableError(reason.problem, f"{reason.remedy}, or {how}")
 
     def take_templates(self) -> None:
         """Gives objects the template of another one that they refer to."""
-        for seen in self.view.all:
-            manifest = self.manifests.get(seen.urn)
+        for resource in self.view.all:
+            manifest = self.manifests.get(resource.urn)
             if manifest and autoscalers.refers(manifest):
-                self.ask(seen, partial(self.unless_stated, seen, partial(self.take_template, seen.urn, manifest)))
+                self.ask(
+                    resource, partial(self.unless_stated, resource, partial(self.take_template, resource.urn, manifest))
+                )
 
     def take_template(self, urn: str, manifest: Manifest) -> None:
         """Gives an object the template that it refers to; one with GPUs if there may be several."""
@@ -108,19 +110,19 @@ class Usage:
 
     def raise_by_autoscalers(self) -> None:
         """Counts scaled objects with their maximum number of replicas, and copies of them after that."""
-        scalers = [(seen, each) for seen in self.view.all if (each := self.manifests.get(seen.urn))]
-        for seen, scaler in sorted(scalers, key=lambda one: autoscalers.copies(one[1])):
+        scalers = [(resource, each) for resource in self.view.all if (each := self.manifests.get(resource.urn))]
+        for resource, scaler in sorted(scalers, key=lambda one: autoscalers.copies(one[1])):
             if autoscalers.scales(scaler):
-                self.ask(seen, partial(self.unless_stated, seen, partial(self.raise_targets, scaler)))
+                self.ask(resource, partial(self.unless_stated, resource, partial(self.raise_targets, scaler)))
 
-    def unless_stated(self, seen: Resource, take: Callable[[], None]) -> None:
+    def unless_stated(self, resource: Resource, take: Callable[[], None]) -> None:
         """Takes what a resource refers to. If that is elsewhere, or has no maximum, its GPUs may be stated."""
         try:
             take()
         except UnseenError:
-            if seen.who not in self.stated:
+            if resource.who not in self.stated:
                 raise
-            self.elsewhere.add(seen.urn)
+            self.elsewhere.add(resource.urn)
 
     def raise_targets(self, scaler: Manifest) -> None:
         """Applies the scaler's maximum to its targets."""
@@ -137,46 +139,46 @@ class Usage:
         except UnseenError:  # which is said of the object itself
             return False
 
-    def requested(self, seen: Resource) -> Counter[str]:
+    def requested(self, resource: Resource) -> Counter[str]:
         """Requests of this resource and its children. A workload's number counts, unless its children request more."""
         found: Counter[str] = Counter()
-        for child in self.children[seen.urn]:
+        for child in self.children[resource.urn]:
             found.update(self.requested(child))
-        own = Counter({seen.urn: self.ask(seen, partial(self.own, seen)) or 0})
-        if seen.type in WORKLOADS:
+        own = Counter({resource.urn: self.ask(resource, partial(self.own, resource)) or 0})
+        if resource.type in WORKLOADS:
             return own if own.total() >= found.total() else found
         found.update(own)
         return found
 
-    def own(self, seen: Resource) -> int:
+    def own(self, resource: Resource) -> int:
         """Requests of the resource itself, counted or registered."""
-        if seen.type in WORKLOADS:
-            return self.registered(seen)
-        if charts.is_component(seen.type):
-            charts.refuse_empty(seen.type, seen.body, has_objects=bool(self.children[seen.urn]))
+        if resource.type in WORKLOADS:
+            return self.registered(resource)
+        if charts.is_component(resource.type):
+            charts.refuse_empty(resource.type, resource.body, has_objects=bool(self.children[resource.urn]))
             return 0
         try:
-            gpus = self.count(seen)
-            if seen.urn not in self.elsewhere:
+            gpus = self.count(resource)
+            if resource.urn not in self.elsewhere:
                 return gpus
         except UnseenError:
-            if seen.who not in self.stated:
+            if resource.who not in self.stated:
                 raise
-        stated = whole_number(self.stated[seen.who], ("charts", seen.who))
-        if not stated and unseen.find_error(seen.type, seen.body, self.manifests.get(seen.urn)):
-            unseen.refuse_shown(seen.body)
+        stated = whole_number(self.stated[resource.who], ("charts", resource.who))
+        if not stated and unseen.find_error(resource.type, resource.body, self.manifests.get(resource.urn)):
+            unseen.refuse_shown(resource.body)
         return stated
 
-    def count(self, seen: Resource) -> int:
+    def count(self, resource: Resource) -> int:
         """Requests of an object that no component of ours is."""
-        manifest = self.manifests.get(seen.urn)
-        if fault := unseen.find_error(seen.type, seen.body, manifest):
-            raise fault
+        manifest = self.manifests.get(resource.urn)
+        if error := unseen.find_error(resource.type, resource.body, manifest):
+            raise error
         if manifest is None:
             return 0
         if manifest.group == "helm.sh":
             return charts.gpus(manifest, self.stated, self.view.config, self.home)
-        if manifest.type == _TEMPLATE and seen.parent and seen.parent.type == _PIPELINE:
+        if manifest.type == _TEMPLATE and resource.parent and resource.parent.type == _PIPELINE:
             return objects.of_one_pod_each(manifest, self.declared)
         return objects.count(manifest, self.declared)
 
@@ -200,9 +202,9 @@ class Usage:
         below = self.children[owner.urn]
         return any(self.is_counted(each) or self.has_pods(each) for each in below)
 
-    def is_counted(self, seen: Resource) -> bool:
+    def is_counted(self, resource: Resource) -> bool:
         """Whether the resource declares its number of pods."""
-        if seen.type in WORKLOADS:
-            return any(name == "gpus" for name in seen.body)
-        manifest = self.manifests.get(seen.urn)
-        return manifest is not None and manifest.type in multipliers.COUNTED
+        if resource.type in WORKLOADS:
+            return any(name == "gpus" for name in resource.body)
+        manifest = self.manifests.get(resource.urn)
+        return manifest is not None and manifest.type in multipliers.KINDS

@@ -12,14 +12,14 @@ from stack_view.view import Resource, View, known
 _USAGE = "tensorplane:index:Usage"
 
 
-def _budgets(seen: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _budgets(resource: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """By team. Raises UncountableError if they are unknown."""
-    if seen.type == _USAGE:
-        yield from sorted((known(seen.body, "budgets") or {}).items())
+    if resource.type == _USAGE:
+        yield from sorted((known(resource.body, "budgets") or {}).items())
 
 
-def _spent(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for team, budget in _budgets(seen):
+def _spent(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for team, budget in _budgets(resource):
         used, allowed = budget["used"], budget["gpuHours"]
         if used is not None and used > allowed and budget["gpus"]:
             problem = f"team {team} has used {used:,.12g} GPU-hours in {budget['month']}; its budget is {allowed:,.12g}"
@@ -27,8 +27,8 @@ def _spent(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, remedy, used - allowed)
 
 
-def _known(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for team, budget in _budgets(seen):
+def _known(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for team, budget in _budgets(resource):
         if budget["used"] is None:
             problem = f"it is unknown what team {team} has used of its {budget['gpuHours']:,.12g} GPU-hours"
             yield Finding(

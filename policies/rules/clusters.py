@@ -19,39 +19,39 @@ _AUDIT = ("kube-audit", "kube-audit-admin")
 _GKE_KEY = "gcp:kms/cryptoKey:CryptoKey"
 
 
-def _endpoint(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    open_to = _reached_from(seen)
+def _endpoint(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    open_to = _reached_from(resource)
     if _EVERYWHERE & set(open_to):
         remedy = "make its endpoint private, or list the networks of those who use it"
         yield Finding("its API server can be reached from every address", remedy)
-    if seen.type == _EKS and at(seen.body, "vpcConfig", "endpointPrivateAccess") is not True:
+    if resource.type == _EKS and at(resource.body, "vpcConfig", "endpointPrivateAccess") is not True:
         remedy = "set `vpcConfig.endpointPrivateAccess: true`"
         yield Finding("its nodes reach its API server over the internet", remedy)
 
 
-def _reached_from(seen: Resource) -> list[Any]:
+def _reached_from(resource: Resource) -> list[Any]:
     """The networks that reach the API server. One that only the update knows is a resource's, not everywhere."""
-    body = seen.body
-    if seen.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
+    body = resource.body
+    if resource.type == _EKS and known(body, "vpcConfig", "endpointPublicAccess") is not False:
         return list(known(body, "vpcConfig", "publicAccessCidrs") or _EVERYWHERE)
-    if seen.type == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
-        listed = known(body, "masterAuthorizedNetworksConfig")
-        blocks = maps(listed, "cidrBlocks") if listed is not None else [{"cidrBlock": each} for each in _EVERYWHERE]
+    if resource.type == _GKE and known(body, "privateClusterConfig", "enablePrivateEndpoint") is not True:
+        networks = known(body, "masterAuthorizedNetworksConfig")
+        blocks = maps(networks, "cidrBlocks") if networks is not None else [{"cidrBlock": each} for each in _EVERYWHERE]
         return [at(one, "cidrBlock") for one in blocks]
-    if seen.type == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
+    if resource.type == _AKS and known(body, "apiServerAccessProfile", "enablePrivateCluster") is not True:
         return list(known(body, "apiServerAccessProfile", "authorizedIPRanges") or _EVERYWHERE)
     return []
 
 
-def _secrets(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _secrets(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     remedy = "encrypt them with a key of your own (KMS), which can be rotated and withdrawn"
-    if seen.type in _KEYS and not _KEYS[seen.type](seen.body):
+    if resource.type in _KEYS and not _KEYS[resource.type](resource.body):
         yield Finding("its Secrets are not encrypted with a key of the stack", remedy)
 
 
 def _eks_key(body: Mapping[str, Any]) -> bool:
-    named = "secrets" in (known(body, "encryptionConfig", "resources") or ())
-    return named and at(body, "encryptionConfig", "provider", "keyArn") is not None
+    encrypts = "secrets" in (known(body, "encryptionConfig", "resources") or ())
+    return encrypts and at(body, "encryptionConfig", "provider", "keyArn") is not None
 
 
 _KEYS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
@@ -61,12 +61,12 @@ _KEYS: Mapping[str, Callable[[Mapping[str, Any]], bool]] = {
 }
 
 
-def _audit(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type == _EKS and "audit" not in (known(seen.body, "enabledClusterLogTypes") or ()):
+def _audit(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type == _EKS and "audit" not in (known(resource.body, "enabledClusterLogTypes") or ()):
         yield Finding("its audit log is off", "add `audit` to `enabledClusterLogTypes`")
-    if seen.type == _GKE and "APISERVER" not in (known(seen.body, "loggingConfig", "enableComponents") or ()):
+    if resource.type == _GKE and "APISERVER" not in (known(resource.body, "loggingConfig", "enableComponents") or ()):
         yield Finding("the log of its API server is off", "add `APISERVER` to `loggingConfig.enableComponents`")
-    if seen.type == _AKS and not any(_logs_audit(one) for one in view.of(_DIAGNOSTICS)):
+    if resource.type == _AKS and not any(_logs_audit(one) for one in view.of(_DIAGNOSTICS)):
         remedy = "add a DiagnosticSetting with the category kube-audit-admin"
         yield Finding("its audit log is off", remedy)
 
@@ -76,34 +76,34 @@ def _logs_audit(setting: Resource) -> bool:
     return any(at(one, "category") in _AUDIT and at(one, "enabled") is True for one in logs)
 
 
-def _retention(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    is_of_cluster = str(at(seen.body, "name")).startswith("/aws/eks/")
-    if not is_of_cluster and seen.type != "azure-native:operationalinsights:Workspace":
+def _retention(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    is_of_cluster = str(at(resource.body, "name")).startswith("/aws/eks/")
+    if not is_of_cluster and resource.type != "azure-native:operationalinsights:Workspace":
         return
-    days = known(seen.body, "retentionInDays") or 0
+    days = known(resource.body, "retentionInDays") or 0
     if days and days < config["minDays"]:
         problem = f"the cluster's logs are kept for {days:g} days; at least {config['minDays']:g} are required"
         yield Finding(problem, f"raise `retentionInDays`, or lower minDays in {view.config}")
 
 
-def _deletion(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _deletion(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     if not config["required"]:
         return
     remedy = f"turn deletion protection on, or set required: false in {view.config}"
     protected = {
-        _EKS: at(seen.body, "deletionProtection") is True,
-        _GKE: at(seen.body, "deletionProtection") is not False,
-        _AKS: seen.protected,
+        _EKS: at(resource.body, "deletionProtection") is True,
+        _GKE: at(resource.body, "deletionProtection") is not False,
+        _AKS: resource.protected,
     }
-    if not protected.get(seen.type, True):
+    if not protected.get(resource.type, True):
         yield Finding("one `pulumi destroy`, or one click, deletes the cluster", remedy)
 
 
-def _rotation(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type == "aws:kms/key:Key" and at(seen.body, "enableKeyRotation") is not True:
+def _rotation(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type == "aws:kms/key:Key" and at(resource.body, "enableKeyRotation") is not True:
         yield Finding("its key is never rotated", "set `enableKeyRotation: true`")
-    symmetric = at(seen.body, "purpose") in (None, "ENCRYPT_DECRYPT")
-    if seen.type == _GKE_KEY and symmetric and at(seen.body, "rotationPeriod") is None:
+    symmetric = at(resource.body, "purpose") in (None, "ENCRYPT_DECRYPT")
+    if resource.type == _GKE_KEY and symmetric and at(resource.body, "rotationPeriod") is None:
         yield Finding("its key is never rotated", "set `rotationPeriod`")
 
 

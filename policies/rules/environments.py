@@ -19,15 +19,15 @@ _CLOUDS = {
 }
 
 
-def _clusters(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    kind = seen.body.get("kind") if seen.type == _CLUSTER else _CLOUDS.get(seen.type)
+def _clusters(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    kind = resource.body.get("kind") if resource.type == _CLUSTER else _CLOUDS.get(resource.type)
     if kind is not None and config["clusters"] and kind not in config["clusters"]:
         problem = f"a cluster of kind {kind}; {view.stack} may have {', '.join(config['clusters'])}"
         yield Finding(problem, f"change `cluster.kind`, or add it to `clusters` in {view.config}")
 
 
-def _facts(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if refusal := facts_version.too_new([seen]):
+def _version(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if refusal := facts_version.too_new([resource]):
         problem, _, remedy = refusal.partition("; ")
         yield Finding(problem, remedy)
 
@@ -43,7 +43,7 @@ POLICIES = [
         config={"clusters": words()},
     ),
     Rule(
-        of_each(_facts),
+        of_each(_version),
         name="facts-version",
         description="The stack's components register facts that these rules understand.",
         remedy="Use the policies of the stack's tensorplane.",

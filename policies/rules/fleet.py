@@ -70,7 +70,7 @@ def _priced(
         if price is not None:
             usd[each.name] = price * share.get(each.name, 0)
         elif share.get(each.name) and _is_rented(each, view):
-            yield each.seen, Finding("its price per hour is not known, so it has no ceiling", _remedy(each, view))
+            yield each.resource, Finding("its price per hour is not known, so it has no ceiling", _remedy(each, view))
     total = sum(usd.values())
     if total > most:
         rounded = {name: round(price, 2) for name, price in usd.items()}

@@ -28,10 +28,10 @@ def overlaps(path: str) -> bool:
     return any(f"{one}/"[1:].startswith(given) or given.startswith(f"{one}/"[1:]) for one in _DEVICES)
 
 
-def _paths(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.namespace in config["exemptNamespaces"]:
+def _paths(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.namespace in config["exemptNamespaces"]:
         return
-    for pod in pods.of(seen):
+    for pod in pods.of(resource):
         for volume in maps(pod.spec, "volumes"):
             path = at(volume, "hostPath", "path")
             if path is UNKNOWN or overlaps(str(path)):
@@ -41,8 +41,8 @@ def _paths(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(problem, f"{_REMEDY} in {view.config}")
 
 
-def _volumes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _volumes(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.type != ("core", "PersistentVolume"):
         return
     for kind in ("hostPath", "local"):

@@ -19,23 +19,23 @@ _CLAIM = ("karpenter.sh", "NodeClaim")
 _OF_CPUS = ("cpu", "memory")
 
 
-def _inside(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if any(fnmatchcase(seen.name, each) for each in config["allowed"]):
+def _inside(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if any(fnmatchcase(resource.name, each) for each in config["allowed"]):
         return
-    for where, kind, pool in _pools_inside(seen):
+    for where, kind, pool in _pools_inside(resource):
         if _may_have_accelerators(kind, pool):
             yield _uncounted(f"{where} may have accelerators", kind, view)
-    for accelerator in _started_by_gke(seen):
+    for accelerator in _started_by_gke(resource):
         yield _uncounted(f"GKE may start machines with {accelerator}", _NODE_POOL, view)
-    if found := None if _is_counted(seen) else machines.of(seen):
+    if found := None if _is_counted(resource) else machines.of(resource):
         yield _uncounted(f"`{found.where}` is {found.machine}, which has accelerators", found.kind, view)
 
 
-def _started_by_gke(seen: Resource) -> Iterator[Any]:
+def _started_by_gke(resource: Resource) -> Iterator[Any]:
     """Accelerators of the machines that a cluster makes for waiting pods. tensorplane's are of its node groups."""
-    if seen.type != _GKE or node_groups.is_owned(seen):
+    if resource.type != _GKE or node_groups.is_owned(resource):
         return
-    for limit in maps(seen.body, "clusterAutoscaling", "resourceLimits"):
+    for limit in maps(resource.body, "clusterAutoscaling", "resourceLimits"):
         if at(limit, "resourceType") not in _OF_CPUS and known(limit, "maximum") != 0:
             yield at(limit, "resourceType")
 
@@ -45,24 +45,24 @@ def _uncounted(problem: str, kind: str, view: View) -> Finding:
     return Finding(f"{problem}, and no rule counts, prices or places those", f"{remedy} in {view.config}")
 
 
-def _is_counted(seen: Resource) -> bool:
+def _is_counted(resource: Resource) -> bool:
     """Whether fleet-gpus counts it, or `_pools_inside` has its pools."""
-    return seen.type in (_GKE, _AKS) or cloud_groups.reader(seen) is not None or node_groups.is_owned(seen)
+    return resource.type in (_GKE, _AKS) or cloud_groups.reader(resource) is not None or node_groups.is_owned(resource)
 
 
-def _pools_inside(seen: Resource) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+def _pools_inside(resource: Resource) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Pools of machines that are no resource of their own, each with the type whose fields it has."""
-    body = seen.body
-    if seen.type == _GKE:
+    body = resource.body
+    if resource.type == _GKE:
         # A cluster without pools of its own has those that the update finds.
         for pool in maps(body, "nodePools") if at(body, "nodePools") is not UNKNOWN else ():
             yield f"the pool {at(pool, 'name')} in `nodePools`", _NODE_POOL, pool
         if not known(body, "removeDefaultNodePool"):
             yield "the pool of `nodeConfig`", _NODE_POOL, {"nodeConfig": known(body, "nodeConfig")}
-    elif seen.type == _AKS:
+    elif resource.type == _AKS:
         for pool in maps(body, "agentPoolProfiles"):
             yield f"the pool {at(pool, 'name')} in `agentPoolProfiles`", _AGENT_POOL, pool
-    elif seen.manifest and seen.manifest.type == _CLAIM:
+    elif resource.manifest and resource.manifest.type == _CLAIM:
         template = {"template": {"spec": known(body, "spec") or {}}}
         yield "the machine", cloud_groups.KARPENTER, {"spec": template}
 

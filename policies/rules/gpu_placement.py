@@ -30,11 +30,11 @@ _OF_CHARTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _on_gpu_nodes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _on_gpu_nodes(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     having = [each for each in groups if each.gpus]
-    for pod in pods.of(seen) if having else ():
-        more = _of_queue(seen, view)
+    for pod in pods.of(resource) if having else ():
+        more = _of_queue(resource, view)
         if pod.gpus and not any(placement.takes(each, pod.spec, groups, more) for each in having):
             problem = f"`{pod.dotted_path}` requests {pod.gpus} accelerators, and no node group that has them takes it"
             yield Finding(problem, _why(pod, having, groups))
@@ -49,20 +49,20 @@ def _why(pod: pods.Pod, having: list[Group], groups: list[Group]) -> str:
     return f"tolerate {' and '.join(f'{one.key}={one.value}:{one.effect}' for one in taints)} of {selected[0].name}"
 
 
-def _of_queue(seen: Resource, view: View) -> list[Mapping[str, Any]]:
+def _of_queue(resource: Resource, view: View) -> list[Mapping[str, Any]]:
     """The tolerations that Kueue adds with the flavor of a job."""
-    if at(seen.body, "metadata", "labels", _QUEUE_NAME) is None:
+    if at(resource.body, "metadata", "labels", _QUEUE_NAME) is None:
         return []
     return [one for _, flavor in view.kinds(_FLAVOR) for one in maps(flavor.body, "spec", "tolerations")]
 
 
-def _off_gpu_nodes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
-    if manifest is None or manifest.type == _DAEMON or seen.namespace in config["exemptNamespaces"]:
+def _off_gpu_nodes(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
+    if manifest is None or manifest.type == _DAEMON or resource.namespace in config["exemptNamespaces"]:
         return
     groups = node_groups.groups(view)
     having = [each for each in groups if each.gpus and each.taints]
-    for pod in pods.of(seen):
+    for pod in pods.of(resource):
         taken = [each.name for each in having if placement.takes(each, pod.spec, groups)]
         blind = any(placement.tolerates(one, _GPU_TAINT) for one in maps(pod.spec, "tolerations"))
         if not pod.gpus and (taken or (blind and not groups)):
@@ -73,14 +73,16 @@ def _off_gpu_nodes(seen: Resource, view: View, config: Config) -> Iterator[Findi
 
 def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
     for each in node_groups.groups(view):
-        named = each.seen.type == _TAINTED_BY_GKE or any(accelerators.is_named(taint.key) for taint in each.taints)
-        if each.gpus and not named:
+        is_tainted = each.resource.type == _TAINTED_BY_GKE or any(
+            accelerators.is_named(taint.key) for taint in each.taints
+        )
+        if each.gpus and not is_tainted:
             problem = "its nodes have accelerators and no taint for them, so that every pod may fill them"
-            yield each.seen, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
+            yield each.resource, Finding(problem, f"add the taint {_GPU_TAINT.key}=present:{_GPU_TAINT.effect}")
 
 
-def _limits(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in pods.of(seen):
+def _limits(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in pods.of(resource):
         for where, one in pod.containers():
             resources = part(one, "resources", pod.path)
             requests, limits = known(resources, "requests") or {}, known(resources, "limits") or {}
@@ -97,22 +99,22 @@ def _written(quantity: Any) -> str:
     return f"{quantity:.12g}" if isinstance(quantity, float) else str(quantity)
 
 
-def _daemons(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _daemons(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
-    for spec in _specs(seen, config):
+    for spec in _specs(resource, config):
         for each in groups:
             missing = placement.refusing(each, spec)
             if each.gpus and placement.selects(spec, each, groups) and missing:
-                named = " and ".join(f"{one.key}={one.value}:{one.effect}" for one in missing)
-                problem = f"it does not run on the nodes of {each.name}, whose taint {named} it does not tolerate"
+                taints = " and ".join(f"{one.key}={one.value}:{one.effect}" for one in missing)
+                problem = f"it does not run on the nodes of {each.name}, whose taint {taints} it does not tolerate"
                 yield Finding(problem, "add the toleration: without it, their accelerators cannot be requested or seen")
 
 
-def _specs(seen: Resource, config: Config) -> Iterator[Mapping[str, Any]]:
+def _specs(resource: Resource, config: Config) -> Iterator[Mapping[str, Any]]:
     """What places a DaemonSet that every node with accelerators needs: its pods, or its chart's values."""
-    manifest = seen.manifest
-    if manifest and manifest.type == _DAEMON and any(fnmatchcase(seen.name, each) for each in config["names"]):
-        yield from (pod.spec for pod in pods.of(seen))
+    manifest = resource.manifest
+    if manifest and manifest.type == _DAEMON and any(fnmatchcase(resource.name, each) for each in config["names"]):
+        yield from (pod.spec for pod in pods.of(resource))
     if manifest and manifest.group == _PULUMI_RELEASE:
         chart = str(known(manifest.body, "chart")).rpartition("/")[2]
         if chart in _OF_CHARTS:

@@ -41,10 +41,10 @@ def _cluster(value: Any) -> dict[str, list[str]]:
     return dict(json.loads(value).get("cluster") or {}) if isinstance(value, str) else {"worker": ["", ""]}
 
 
-def _sharing(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _sharing(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     groups = node_groups.groups(view)
     shared = [each for each in groups if _shared(each)]
-    for pod in pods.of(seen):
+    for pod in pods.of(resource):
         if pod.parts and _synchronous(pod):
             problem = (
                 f"the workers of `{pod.dotted_path}` compute each step together on parts of GPUs, by their annotations"

@@ -18,9 +18,9 @@ _DIGEST = re.compile(r"[^@]+@sha256:[0-9a-f]{64}")
 _MOVING = re.compile(r"(latest|stable|nightly|edge|main|master|dev|v?\d+)([-_.][a-z].*)?")
 
 
-def _images(seen: Resource) -> Iterator[tuple[str, str]]:
+def _images(resource: Resource) -> Iterator[tuple[str, str]]:
     """The images of the containers, with their path. One that only the update knows was just built."""
-    for pod in pods.of(seen):
+    for pod in pods.of(resource):
         for where, one in pod.containers():
             image = at(one, "image")
             if image is not UNKNOWN:
@@ -43,16 +43,16 @@ def tag(image: str) -> str:
     return image.partition("@")[0].rpartition("/")[2].partition(":")[2]
 
 
-def _moving(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(seen):
+def _moving(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for where, image in _images(resource):
         if not _DIGEST.fullmatch(image) and (not tag(image) or _MOVING.fullmatch(tag(image))):
             found = tag(image) or "no tag, which means latest"
             problem = f"`{where}.image` {image} may be another image tomorrow (tag: {found})"
             yield Finding(problem, "give the tag of one release, or a digest: NAME@sha256:…")
 
 
-def _digests(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(seen):
+def _digests(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for where, image in _images(resource):
         trusted = any(fnmatchcase(full_name(image), each) for each in config["tagsOf"])
         if not (trusted or _DIGEST.fullmatch(image)):
             # Without the image's name, which may be a part of an encrypted setting: the engine hides the whole alone.
@@ -61,8 +61,8 @@ def _digests(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(f"`{where}.image` {image} has no digest", f"{remedy} in {view.config}")
 
 
-def _registries(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for where, image in _images(seen):
+def _registries(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for where, image in _images(resource):
         if config["allowed"] and not any(fnmatchcase(full_name(image), each) for each in config["allowed"]):
             problem = f"`{where}.image` is {full_name(image)}; allowed are {', '.join(config['allowed'])}"
             yield Finding(problem, f"push it to one of them, or add it to `allowed` in {view.config}")

@@ -33,8 +33,8 @@ _PROVIDERS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def _labels(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _labels(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.type not in _LABELLED or manifest.is_patch:
         return
     given = known(manifest.body, "metadata", "labels") or {}
@@ -43,19 +43,19 @@ def _labels(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
         yield Finding(problem, f"add it to `metadata.labels`, or take it off `labels` in {view.config}")
 
 
-def _tags(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    key = _TAGGED.get(seen.type)
+def _tags(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    key = _TAGGED.get(resource.type)
     if key is None:
         return
-    given = {*(known(seen.body, key) or {}), *_by_default(seen, view)}
+    given = {*(known(resource.body, key) or {}), *_by_default(resource, view)}
     if missing := [tag for tag in config["tags"] if tag not in given]:
         problem = f"the tag {' and '.join(missing)} is missing, so nobody knows whose it is and who pays"
         yield Finding(problem, f"add it to `{key}`, or take it off `tags` in {view.config}")
 
 
-def _by_default(seen: Resource, view: View) -> Iterator[str]:
+def _by_default(resource: Resource, view: View) -> Iterator[str]:
     """Tags that the provider gives to all its resources."""
-    token, key = _PROVIDERS.get(seen.type.partition(":")[0], ("", ""))
+    token, key = _PROVIDERS.get(resource.type.partition(":")[0], ("", ""))
     for provider in view.of(token):
         value = _read(provider.body.get(key))
         yield from at(value, "tags") or value

@@ -28,12 +28,14 @@ _INTERNAL: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def _balancers(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _balancers(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     # On the embedded cluster, a load balancer has an address of this machine.
     if manifest is None or manifest.type != _SERVICE or embedded.home(view):
         return
-    if at(manifest.body, "spec", "type") == "LoadBalancer" and not (_is_internal(manifest) or _is_listed(seen, config)):
+    if at(manifest.body, "spec", "type") == "LoadBalancer" and not (
+        _is_internal(manifest) or _is_listed(resource, config)
+    ):
         remedy = "annotate it as internal in its cloud's words, or list NAMESPACE/NAME in `public`"
         yield Finding("its load balancer has a public address", f"{remedy} in {view.config}")
     if known(manifest.body, "spec", "externalIPs"):
@@ -45,13 +47,13 @@ def _is_internal(service: Manifest) -> bool:
     return any(str(given.get(key)).lower() in values for key, values in _INTERNAL.items())
 
 
-def _is_listed(seen: Resource, config: Config) -> bool:
-    name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
+def _is_listed(resource: Resource, config: Config) -> bool:
+    name = f"{resource.namespace}/{at(resource.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["public"])
 
 
-def _encrypted(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _encrypted(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None:
         return
     if manifest.type == _INGRESS and not maps(manifest.body, "spec", "tls"):
@@ -62,8 +64,8 @@ def _encrypted(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             yield Finding(problem, "use the protocol HTTPS or TLS")
 
 
-def _denied(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _denied(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.type != _NAMESPACE or manifest.is_patch:
         return
     name = manifest.metadata("name")

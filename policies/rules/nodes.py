@@ -17,43 +17,55 @@ _AKS = "azure-native:containerservice:ManagedCluster"
 _AKS_POOL = "azure-native:containerservice:AgentPool"
 
 
-def _is_class(seen: Resource) -> bool:
-    return seen.manifest is not None and seen.manifest.type == _CLASS
+def _is_class(resource: Resource) -> bool:
+    return resource.manifest is not None and resource.manifest.type == _CLASS
 
 
-def _metadata(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type == _TEMPLATE or _is_class(seen):
-        options = at(seen.body if seen.type == _TEMPLATE else at(seen.body, "spec") or {}, "metadataOptions") or {}
+def _metadata(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type == _TEMPLATE or _is_class(resource):
+        options = (
+            at(resource.body if resource.type == _TEMPLATE else at(resource.body, "spec") or {}, "metadataOptions")
+            or {}
+        )
         if at(options, "httpTokens") != "required":
             yield Finding("its machines answer IMDSv1, which one forged request reads", "set `httpTokens: required`")
         if at(options, "httpPutResponseHopLimit") != 1:
             yield Finding("pods read the credentials of their machine", "set `httpPutResponseHopLimit: 1`")
-    if seen.type == _EKS_GROUP and at(seen.body, "launchTemplate") is None:
+    if resource.type == _EKS_GROUP and at(resource.body, "launchTemplate") is None:
         remedy = "give it a launch template with `httpTokens: required` and `httpPutResponseHopLimit: 1`"
         yield Finding("without a launch template, pods read the credentials of their machine", remedy)
-    if seen.type == _GKE_POOL and at(seen.body, "nodeConfig", "workloadMetadataConfig", "mode") != "GKE_METADATA":
+    if (
+        resource.type == _GKE_POOL
+        and at(resource.body, "nodeConfig", "workloadMetadataConfig", "mode") != "GKE_METADATA"
+    ):
         remedy = "set `nodeConfig.workloadMetadataConfig.mode: GKE_METADATA`"
         yield Finding("pods read the credentials of their machine", remedy)
 
 
-def _addresses(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _addresses(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     problem = "its nodes have public addresses"
-    if seen.type == _TEMPLATE:
-        for one in maps(seen.body, "networkInterfaces"):
+    if resource.type == _TEMPLATE:
+        for one in maps(resource.body, "networkInterfaces"):
             if at(one, "associatePublicIpAddress") in (True, "true"):
                 yield Finding(problem, "remove `associatePublicIpAddress`")
-    if seen.type == _GKE and at(seen.body, "privateClusterConfig", "enablePrivateNodes") is not True:
+    if resource.type == _GKE and at(resource.body, "privateClusterConfig", "enablePrivateNodes") is not True:
         yield Finding(problem, "set `privateClusterConfig.enablePrivateNodes: true`")
-    if seen.type == _GKE_POOL and at(seen.body, "networkConfig", "enablePrivateNodes") is False:
+    if resource.type == _GKE_POOL and at(resource.body, "networkConfig", "enablePrivateNodes") is False:
         yield Finding(problem, "set `networkConfig.enablePrivateNodes: true`")
-    pools = [seen.body] if seen.type == _AKS_POOL else maps(seen.body, "agentPoolProfiles") if seen.type == _AKS else []
+    pools = (
+        [resource.body]
+        if resource.type == _AKS_POOL
+        else maps(resource.body, "agentPoolProfiles")
+        if resource.type == _AKS
+        else []
+    )
     if any(at(one, "enableNodePublicIP") is True for one in pools):
         yield Finding(problem, "set `enableNodePublicIP: false`")
 
 
-def _disks(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type == _TEMPLATE or _is_class(seen):
-        owner = seen.body if seen.type == _TEMPLATE else known(seen.body, "spec") or {}
+def _disks(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type == _TEMPLATE or _is_class(resource):
+        owner = resource.body if resource.type == _TEMPLATE else known(resource.body, "spec") or {}
         disks = maps(owner, "blockDeviceMappings")
         if not disks or any(at(one, "ebs", "encrypted") not in (True, "true") for one in disks):
             remedy = "set `blockDeviceMappings[].ebs.encrypted: true`"

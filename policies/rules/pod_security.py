@@ -40,17 +40,17 @@ _SYSCTLS = frozenset(
 )
 
 
-def _pods(seen: Resource, config: Config) -> list[Pod]:
-    return [] if seen.namespace in config["exemptNamespaces"] else pods.of(seen)
+def _pods(resource: Resource, config: Config) -> list[Pod]:
+    return [] if resource.namespace in config["exemptNamespaces"] else pods.of(resource)
 
 
-def _whole(seen: Resource, config: Config) -> Iterator[Pod]:
+def _whole(resource: Resource, config: Config) -> Iterator[Pod]:
     """Pods that are written in full. A patch leaves the rest of a pod as it is."""
-    return (pod for pod in _pods(seen, config) if not pod.manifest.is_patch)
+    return (pod for pod in _pods(resource, config) if not pod.manifest.is_patch)
 
 
-def _privileges(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _pods(seen, config):
+def _privileges(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _pods(resource, config):
         for where, one in pod.containers():
             context = known(one, "securityContext") or {}
             if at(context, "privileged") not in (None, False):
@@ -67,8 +67,8 @@ def _unchanged(pod: Pod) -> tuple[None, ...]:
     return (None,) if pod.manifest.is_patch else ()
 
 
-def _host(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _pods(seen, config):
+def _host(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _pods(resource, config):
         for key in _HOSTS:
             if at(pod.spec, key) not in (None, False):
                 yield Finding(f"`{pod.dotted_path}.{key}` joins a namespace of the node", f"remove `{key}`")
@@ -77,8 +77,8 @@ def _host(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(f"`{where}` takes a port of its node", "remove `hostPort`, and use a Service")
 
 
-def _volumes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _pods(seen, config):
+def _volumes(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _pods(resource, config):
         for volume in maps(pod.spec, "volumes"):
             for kind in sorted(volume.keys() - {"name"} - _VOLUMES):
                 if volume[kind] is not None:
@@ -88,8 +88,8 @@ def _volumes(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
                     )
 
 
-def _user(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _whole(seen, config):
+def _user(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _whole(resource, config):
         for where, one in pod.containers():
             if _of(pod, one, "runAsNonRoot") is not True:
                 yield Finding(f"`{where}` may run as root", "set `securityContext.runAsNonRoot: true` of its pod")
@@ -97,8 +97,8 @@ def _user(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(f"`{where}` runs as user 0", "set `securityContext.runAsUser` to another user")
 
 
-def _capabilities(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _whole(seen, config):
+def _capabilities(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _whole(resource, config):
         for where, one in pod.containers():
             given = known(one, "securityContext", "capabilities") or {}
             if "ALL" not in _words(given, "drop"):
@@ -108,8 +108,8 @@ def _capabilities(seen: Resource, view: View, config: Config) -> Iterator[Findin
                 yield Finding(f"`{where}` adds the capability {added}", f"add none, or {_CAPABILITY} alone")
 
 
-def _profiles(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    for pod in _pods(seen, config):
+def _profiles(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    for pod in _pods(resource, config):
         for where, one in pod.containers():
             if at(_of(pod, one, "seccompProfile") or {}, "type") not in (*_PROFILES, *_unchanged(pod)):
                 remedy = "set `securityContext.seccompProfile.type: RuntimeDefault` of its pod"
@@ -122,8 +122,8 @@ def _profiles(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
                 yield Finding(problem, "remove it")
 
 
-def _namespaces(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _namespaces(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest and manifest.type == ("core", "Namespace") and not manifest.is_patch:
         level = at(manifest.body, "metadata", "labels", _ENFORCE)
         if level != "restricted" and manifest.metadata("name") not in config["exemptNamespaces"]:

@@ -27,10 +27,10 @@ _AZURE = "azure-native:authorization:RoleAssignment"
 _OWNERS = ("8e3af657-a8ff-443c-a75c-2fe8c4bcb635", "18d7d88d-d35e-4fb5-a5c3-7773c20a72d9")
 
 
-def _wildcards(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.manifest is None or seen.manifest.type not in _ROLES:
+def _wildcards(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.manifest is None or resource.manifest.type not in _ROLES:
         return
-    for index, one in enumerate(maps(seen.body, "rules")):
+    for index, one in enumerate(maps(resource.body, "rules")):
         for key in _LISTS:
             if "*" in (known(one, key) or ()):
                 remedy = f"list the {key} that its holders use"
@@ -41,25 +41,25 @@ def _wildcards(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
             )
 
 
-def _bindings(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.manifest is None or seen.manifest.type not in _BINDINGS:
+def _bindings(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.manifest is None or resource.manifest.type not in _BINDINGS:
         return
-    if known(seen.body, "roleRef", "name") == "cluster-admin":
+    if known(resource.body, "roleRef", "name") == "cluster-admin":
         yield Finding("it grants cluster-admin", "bind a Role with the rights that its subjects use")
-    for subject in maps(seen.body, "subjects"):
+    for subject in maps(resource.body, "subjects"):
         if at(subject, "name") in _EVERYONE:
             yield Finding(f"it grants rights to {subject['name']}", "name the users, groups or service accounts")
 
 
-def _cloud(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
+def _cloud(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     remedy = "grant the permissions that its holders use, on the resources that they use"
-    if seen.type in _AWS and _allows_all(at(seen.body, "policy")):
+    if resource.type in _AWS and _allows_all(at(resource.body, "policy")):
         yield Finding("it allows every action on every resource", remedy)
-    if seen.type == _ATTACHMENT and at(seen.body, "policyArn") == _ADMINISTRATOR:
+    if resource.type == _ATTACHMENT and at(resource.body, "policyArn") == _ADMINISTRATOR:
         yield Finding("it attaches AdministratorAccess", remedy)
-    if seen.type.startswith(_GCP) and at(seen.body, "role") in _BASIC:
-        yield Finding(f"{seen.body['role']} is a basic role, of all services of the project", remedy)
-    if seen.type == _AZURE and str(at(seen.body, "roleDefinitionId")).endswith(_OWNERS):
+    if resource.type.startswith(_GCP) and at(resource.body, "role") in _BASIC:
+        yield Finding(f"{resource.body['role']} is a basic role, of all services of the project", remedy)
+    if resource.type == _AZURE and str(at(resource.body, "roleDefinitionId")).endswith(_OWNERS):
         yield Finding("it makes its principal an owner, who can grant every right", remedy)
 
 
@@ -73,10 +73,10 @@ def _allows_all(policy: Any) -> bool:
 
 def _is_all(statement: Mapping[str, Any]) -> bool:
     allowed = statement.get("Effect") == "Allow" and "Condition" not in statement
-    return allowed and all("*" in _listed(statement.get(key)) for key in ("Action", "Resource"))
+    return allowed and all("*" in _as_list(statement.get(key)) for key in ("Action", "Resource"))
 
 
-def _listed(value: Any) -> list[Any]:
+def _as_list(value: Any) -> list[Any]:
     return value if isinstance(value, list) else [value]
 
 

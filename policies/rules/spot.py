@@ -26,13 +26,13 @@ _TRIED_AGAIN = ("Always", "OnError")
 """Argo's policies for a pod whose node was lost, which is an error and no failure."""
 
 
-def _interruptible(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
-    if manifest is None or manifest.type == _DAEMON or _reads(seen) or _is_listed(seen, config):
+def _interruptible(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
+    if manifest is None or manifest.type == _DAEMON or _reads(resource) or _is_listed(resource, config):
         return
     groups = node_groups.groups(view)
     spot = [each for each in groups if each.spot]
-    for pod in pods.of(seen):
+    for pod in pods.of(resource):
         tolerations = maps(pod.spec, "tolerations")
         blind = any(at(one, "key") == taint.key for one in tolerations for taint in _TAINTS)
         taken = [each.name for each in spot if placement.takes(each, pod.spec, groups)]
@@ -56,12 +56,12 @@ def _is_tried_again(pod: pods.Pod) -> bool:
     return at(strategy or {}, "retryPolicy") in _TRIED_AGAIN and at(strategy or {}, "limit") not in (0, "0")
 
 
-def _reads(seen: Resource) -> bool:
-    return seen.parent is not None and seen.parent.type in _READS
+def _reads(resource: Resource) -> bool:
+    return resource.parent is not None and resource.parent.type in _READS
 
 
-def _is_listed(seen: Resource, config: Config) -> bool:
-    name = f"{seen.namespace}/{at(seen.body, 'metadata', 'name')}"
+def _is_listed(resource: Resource, config: Config) -> bool:
+    name = f"{resource.namespace}/{at(resource.body, 'metadata', 'name')}"
     return any(fnmatchcase(name, each) for each in config["interruptible"])
 
 
@@ -69,7 +69,7 @@ def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Find
     for each in node_groups.groups(view):
         if each.spot and all(accelerators.is_named(taint.key) for taint in each.taints):
             problem = "its spot nodes have no taint, so that every pod may run there and end with them"
-            yield each.seen, Finding(problem, "add the taint tensorplane.dev/spot=true:NoSchedule")
+            yield each.resource, Finding(problem, "add the taint tensorplane.dev/spot=true:NoSchedule")
 
 
 POLICIES = [

@@ -45,20 +45,20 @@ _BLOCKS = ("blockPublicAcls", "blockPublicPolicy", "ignorePublicAcls", "restrict
 _EVERYONE = ("allUsers", "allAuthenticatedUsers")
 
 
-def _claims(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
-    if manifest is None or manifest.type != _CLAIM or manifest.is_patch or seen.protected:
+def _claims(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
+    if manifest is None or manifest.type != _CLAIM or manifest.is_patch or resource.protected:
         return
     exempt = any(fnmatchcase(str(manifest.metadata("name")), each) for each in config["exempt"])
-    if not (exempt or _given_up(seen, view) or _retained(manifest, view)):
+    if not (exempt or _given_up(resource, view) or _retained(manifest, view)):
         problem = "deleting this claim, or its namespace, may delete its data"
         remedy = "protect it (`protect=True`), or give its StorageClass or PersistentVolume the policy Retain"
         yield Finding(problem, f"{remedy}; for data that may go, list it in `exempt` in {view.config}")
 
 
-def _given_up(seen: Resource, view: View) -> bool:
+def _given_up(resource: Resource, view: View) -> bool:
     """Whether its Volume says that its data need not be kept."""
-    parent = seen.parent
+    parent = resource.parent
     return any(one.body.get("retain") is False for one in view.of(_OURS) if parent and one.urn == parent.urn)
 
 
@@ -74,15 +74,15 @@ def _retained(claim: Manifest, view: View) -> bool:
     )
 
 
-def _reclaim(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    manifest = seen.manifest
+def _reclaim(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    manifest = resource.manifest
     if manifest is None or manifest.is_patch:
         return
     policy = at(manifest.body, "spec", "persistentVolumeReclaimPolicy")
     # A volume that somebody declares has reclaim policy Retain by default.
     if manifest.type == _VOLUME and policy not in (None, "Retain"):
         yield Finding("its data is deleted with its claim", "set `spec.persistentVolumeReclaimPolicy: Retain`")
-    parent = seen.parent
+    parent = resource.parent
     # Copies that live for minutes, while a mirror sends them.
     temporary = parent is not None and parent.type == "tensorplane:index:Movers"
     if manifest.type in _SNAPSHOTS and not temporary and _deletion_policy(manifest) != "Retain":
@@ -95,9 +95,9 @@ def _deletion_policy(manifest: Manifest) -> Any:
     return at(manifest.body, "deletionPolicy") or at(own, "deletionPolicy")
 
 
-def _snapshots(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    named = any(fnmatchcase(seen.name, each) for each in config["required"])
-    if seen.type == _OURS and named and not any(_is_schedule(one, seen) for one in view.all):
+def _snapshots(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    required = any(fnmatchcase(resource.name, each) for each in config["required"])
+    if resource.type == _OURS and required and not any(_is_schedule(one, resource) for one in view.all):
         remedy = f"set its `snapshots.schedule`, or remove it from `required` in {view.config}"
         yield Finding("it has no schedule of snapshots or backups", remedy)
 
@@ -106,39 +106,39 @@ def _is_schedule(one: Resource, volume: Resource) -> bool:
     parent = one.parent
     below = parent is not None and parent.urn == volume.urn
     # The agent's CronJob is named after its volume.
-    named = one.name in (volume.name, f"snapshots-{volume.name}")
-    return one.type in _SCHEDULES and (below or named)
+    by_name = one.name in (volume.name, f"snapshots-{volume.name}")
+    return one.type in _SCHEDULES and (below or by_name)
 
 
-def _destroyed(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type in _STORES and at(seen.body, "forceDestroy") not in (None, False):
+def _destroyed(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type in _STORES and at(resource.body, "forceDestroy") not in (None, False):
         yield Finding("deleting it deletes all its objects", "remove `forceDestroy`")
-    if seen.type in _STORES and at(seen.body, "deletionProtectionEnabled") is False:
+    if resource.type in _STORES and at(resource.body, "deletionProtectionEnabled") is False:
         yield Finding("one command deletes it", "set `deletionProtectionEnabled: true`")
 
 
-def _public(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    body, remedy = seen.body, "close it, and give the readers rights of their own"
-    for key in _BLOCKS if seen.type == _BLOCK else ():
+def _public(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    body, remedy = resource.body, "close it, and give the readers rights of their own"
+    for key in _BLOCKS if resource.type == _BLOCK else ():
         if at(body, key) is not True:
             yield Finding(f"`{key}` is not true, so a policy or ACL may make the bucket public", "set it to true")
     if str(at(body, "acl")).startswith("public"):
         yield Finding("its ACL lets everyone read it", remedy)
-    if seen.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
+    if resource.type == "gcp:storage/bucket:Bucket" and at(body, "publicAccessPrevention") != "enforced":
         yield Finding("it may be made public", "set `publicAccessPrevention: enforced`")
-    if seen.type.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
+    if resource.type.startswith("gcp:storage/") and at(body, "member") in _EVERYONE:
         yield Finding(f"it grants rights to {body['member']}", remedy)
-    if seen.type == "azure-native:storage:StorageAccount":
+    if resource.type == "azure-native:storage:StorageAccount":
         if at(body, "allowBlobPublicAccess") is not False:
             yield Finding("its containers may be made public", "set `allowBlobPublicAccess: false`")
         if at(body, "publicNetworkAccess") != "Disabled" and at(body, "networkRuleSet", "defaultAction") != "Deny":
             yield Finding("every network reaches it", "set `networkRuleSet.defaultAction: Deny`")
 
 
-def _encryption(seen: Resource, view: View, config: Config) -> Iterator[Finding]:
-    if seen.type in _ENCRYPTED and at(seen.body, "encrypted") is not True:
+def _encryption(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
+    if resource.type in _ENCRYPTED and at(resource.body, "encrypted") is not True:
         yield Finding("it is not encrypted", "set `encrypted: true`")
-    manifest = seen.manifest
+    manifest = resource.manifest
     if manifest is None or manifest.type != _CLASS or known(manifest.body, "provisioner") != "ebs.csi.aws.com":
         return
     if at(manifest.body, "parameters", "encrypted") not in ("true", True, UNKNOWN):

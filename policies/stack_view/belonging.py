@@ -35,30 +35,30 @@ class Owners:
     def of(cls, view: View) -> Owners:
         """The owners in a stack."""
         children: dict[str, list[Resource]] = defaultdict(list)
-        for seen in view.all:
-            if seen.parent:
-                children[seen.parent.urn].append(seen)
+        for resource in view.all:
+            if resource.parent:
+                children[resource.parent.urn].append(resource)
         return cls(view, children, node_groups.groups(view))
 
-    def below(self, seen: Resource) -> Iterator[Resource]:
+    def below(self, resource: Resource) -> Iterator[Resource]:
         """The resource and all that it made."""
-        yield seen
-        for child in self.children[seen.urn]:
+        yield resource
+        for child in self.children[resource.urn]:
             yield from self.below(child)
 
-    def pods(self, seen: Resource) -> list[pods.Pod]:
+    def pods(self, resource: Resource) -> list[pods.Pod]:
         """The pods with accelerators of a resource, or of what it made."""
-        return [pod for each in self.below(seen) for pod in pods.of(each) if pod.gpus]
+        return [pod for each in self.below(resource) for pod in pods.of(each) if pod.gpus]
 
-    def objects(self, seen: Resource) -> list[Resource]:
+    def objects(self, resource: Resource) -> list[Resource]:
         """The objects that have these pods; if none is known, what the resource made in a namespace, or itself."""
-        below = [one for one in self.below(seen) if one.namespace]
-        return [pod.seen for pod in self.pods(seen)] or below or [seen]
+        below = [one for one in self.below(resource) if one.namespace]
+        return [pod.resource for pod in self.pods(resource)] or below or [resource]
 
 
-def namespaces(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def namespaces(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the namespaces of a resource's pods. Here and below, where it does not tell a part, each has them all."""
-    return dict.fromkeys((_namespace(one) for one in owners.objects(seen)), gpus)
+    return dict.fromkeys((_namespace(one) for one in owners.objects(resource)), gpus)
 
 
 def _namespace(one: Resource) -> str:
@@ -67,10 +67,12 @@ def _namespace(one: Resource) -> str:
     return _plain(own or "default", "metadata.namespace")
 
 
-def teams(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def teams(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the teams of a resource's pods."""
-    of_job = known(seen.body, "team") if seen.type in WORKLOADS else None
-    return dict.fromkeys((_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(seen)), gpus)
+    of_job = known(resource.body, "team") if resource.type in WORKLOADS else None
+    return dict.fromkeys(
+        (_team(owners, one, config["label"]) or of_job or NONE for one in owners.objects(resource)), gpus
+    )
 
 
 def _team(owners: Owners, one: Resource, label: str) -> str | None:
@@ -81,27 +83,27 @@ def _team(owners: Owners, one: Resource, label: str) -> str | None:
         for _, manifest in owners.view.kinds(("core", "Namespace"))
         if manifest.metadata("name") == namespace
     ]
-    named = [*filter(None, [own, *of_namespace])]
-    if named:
-        return _plain(named[0], f"metadata.labels.{label}")
+    teams_named = [*filter(None, [own, *of_namespace])]
+    if teams_named:
+        return _plain(teams_named[0], f"metadata.labels.{label}")
     return registered.teams(owners.view).get(namespace)
 
 
-def priorities(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def priorities(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the priorities of a resource's queues."""
-    if seen.type in WORKLOADS:
-        return _registered(seen, lambda request: [request["priority"]])
+    if resource.type in WORKLOADS:
+        return _registered(resource, lambda request: [request["priority"]])
     queues = {queue.name: queue for queue in owners.view.of(_QUEUE)}
-    named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(seen)]
-    found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in named]
+    queues_named = [at(one.body, "metadata", "labels", _QUEUE_NAME) for one in owners.objects(resource)]
+    found = [queues.get(_plain(each, f"metadata.labels.{_QUEUE_NAME}")) for each in queues_named]
     return dict.fromkeys((str(registered.of(queue, "priority")) if queue else NONE for queue in found), gpus)
 
 
-def accelerators(owners: Owners, seen: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
+def accelerators(owners: Owners, resource: Resource, gpus: int, config: Mapping[str, Any]) -> Mapping[str, int]:
     """GPUs by the accelerators that a resource's pods may get."""
-    if seen.type in WORKLOADS:
-        return _registered(seen, lambda request: request["accelerators"])
-    return dict.fromkeys({each for pod in owners.pods(seen) for each in _accelerators(owners, pod)} or {NONE}, gpus)
+    if resource.type in WORKLOADS:
+        return _registered(resource, lambda request: request["accelerators"])
+    return dict.fromkeys({each for pod in owners.pods(resource) for each in _accelerators(owners, pod)} or {NONE}, gpus)
 
 
 def _registered(workload: Resource, groups: Callable[[Mapping[str, Any]], list[str]]) -> Mapping[str, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Finding:
-    """One fault of one resource, or of the stack."""
+    """One problem of one resource, or of the stack."""
 
     problem: str
     """What was found, and what is allowed."""

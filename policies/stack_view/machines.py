@@ -46,12 +46,12 @@ class Machine:
     """The resource to declare instead."""
 
 
-def of(seen: Resource) -> Machine | None:
+def of(resource: Resource) -> Machine | None:
     """The first machine with accelerators of a resource; None if it names none."""
-    provider = seen.type.partition(":")[0]
-    if provider in ("pulumi", "tensorplane") or (seen.manifest and not _GROUPS.fullmatch(seen.manifest.group)):
+    provider = resource.type.partition(":")[0]
+    if provider in ("pulumi", "tensorplane") or (resource.manifest and not _GROUPS.fullmatch(resource.manifest.group)):
         return None
-    found = next(_in(seen.body, (), is_large=_LARGE.fullmatch(provider) is not None), None)
+    found = next(_in(resource.body, (), is_large=_LARGE.fullmatch(provider) is not None), None)
     return found and Machine(*found, _NODE_GROUPS.get(provider.partition("-")[0], "node group"))
 
 

@@ -31,7 +31,7 @@ class Taint:
 class Group:
     """A node group when it is full."""
 
-    seen: Resource
+    resource: Resource
     accelerator: str
     gpus: int
     """Accelerators of all its nodes, TPU chips included."""
@@ -47,12 +47,12 @@ class Group:
     @property
     def name(self) -> str:
         """As in the settings."""
-        return self.seen.name
+        return self.resource.name
 
     @property
     def is_of_cloud(self) -> bool:
         """Whether a program makes it in a cloud, beside tensorplane's components."""
-        return self.seen.type != _OURS
+        return self.resource.type != _OURS
 
     @property
     def machines(self) -> list[str]:
@@ -62,14 +62,14 @@ class Group:
 
 def of(view: View, machines: cloud_groups.Machines) -> Iterator[Group | tuple[Resource, Finding]]:
     """The groups, and the resources that may be groups with accelerators but do not tell how many."""
-    for seen in view.all:
+    for resource in view.all:
         try:
-            if seen.type == _OURS:
-                yield _ours(seen)
-            elif (read := cloud_groups.reader(seen)) and not is_owned(seen):
-                yield _of_cloud(seen, read(seen.body, machines))
+            if resource.type == _OURS:
+                yield _ours(resource)
+            elif (read := cloud_groups.reader(resource)) and not is_owned(resource):
+                yield _of_cloud(resource, read(resource.body, machines))
         except UncountableError as fault:
-            yield seen, Finding(fault.problem, fault.remedy)
+            yield resource, Finding(fault.problem, fault.remedy)
 
 
 @lru_cache(maxsize=1)
@@ -78,12 +78,12 @@ def groups(view: View) -> list[Group]:
     return [each for each in of(view, None) if isinstance(each, Group)]
 
 
-def _ours(seen: Resource) -> Group:
-    body = seen.body
+def _ours(resource: Resource) -> Group:
+    body = resource.body
     chips = sum(whole_number(known(body, key) or 0, (key,)) for key in ("gpusMax", "tpusMax"))
     usd = known(body, "hourlyUsdMax")
     return Group(
-        seen,
+        resource,
         str(known(body, "accelerator") or "none"),
         chips,
         bool(known(body, "spot")),
@@ -95,10 +95,10 @@ def _ours(seen: Resource) -> Group:
     )
 
 
-def _of_cloud(seen: Resource, read: cloud_groups.Read) -> Group:
+def _of_cloud(resource: Resource, read: cloud_groups.Read) -> Group:
     taints = tuple(Taint(*each) for each in read.taints if each[2] in _KEEPS_OUT)
     return Group(
-        seen, read.machine, read.gpus * read.largest, read.spot, read.smallest, read.largest, read.labels, taints
+        resource, read.machine, read.gpus * read.largest, read.spot, read.smallest, read.largest, read.labels, taints
     )
 
 
@@ -108,9 +108,9 @@ def _written(taint: str) -> Taint:
     return Taint(key, value, effect)
 
 
-def is_owned(seen: Resource) -> bool:
+def is_owned(resource: Resource) -> bool:
     """Whether a component of tensorplane made it, whose NodeGroup is counted."""
-    parent = seen.parent
+    parent = resource.parent
     while parent is not None:
         if parent.type.startswith("tensorplane:"):
             return True

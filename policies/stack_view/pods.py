@@ -30,7 +30,7 @@ _OWNERS = frozenset(
 class Pod:
     """One pod spec inside an object."""
 
-    seen: Resource
+    resource: Resource
     manifest: Manifest
     path: Path
     spec: Mapping[str, Any]
@@ -78,21 +78,21 @@ def _at(value: Any, path: Path) -> Mapping[str, Any]:
 
 # Most rules ask for the pods of every object.
 @lru_cache(maxsize=20_000)
-def of(seen: Resource) -> list[Pod]:
+def of(resource: Resource) -> list[Pod]:
     """The pods of an object. Raises UncountableError if the object hides them behind an unknown value."""
-    return list(_of(seen))
+    return list(_of(resource))
 
 
-def _of(seen: Resource) -> Iterator[Pod]:
-    manifest = seen.manifest
+def _of(resource: Resource) -> Iterator[Pod]:
+    manifest = resource.manifest
     if manifest is None or manifest.type in _NO_PODS:
         return
     if manifest.type in argo.KINDS:
-        yield from (Pod(seen, manifest, path, spec) for path, spec in argo.pods(manifest))
+        yield from (Pod(resource, manifest, path, spec) for path, spec in argo.pods(manifest))
         return
     if manifest.type in _OWNERS:
         _refuse_hidden(manifest.body)
-    yield from _in(seen, manifest, manifest.body, ())
+    yield from _in(resource, manifest, manifest.body, ())
 
 
 def _refuse_hidden(body: Mapping[str, Any]) -> None:
@@ -102,12 +102,12 @@ def _refuse_hidden(body: Mapping[str, Any]) -> None:
         known(job, "template", "spec", "template", "spec")
 
 
-def _in(seen: Resource, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
+def _in(resource: Resource, manifest: Manifest, value: Any, path: Path) -> Iterator[Pod]:
     if isinstance(value, dict):
         if pods.is_pod(value):
-            yield Pod(seen, manifest, path, value)
+            yield Pod(resource, manifest, path, value)
         for key, inner in value.items():
-            yield from _in(seen, manifest, inner, (*path, key))
+            yield from _in(resource, manifest, inner, (*path, key))
     elif isinstance(value, list):
         for index, inner in enumerate(value):
-            yield from _in(seen, manifest, inner, (*path, str(index)))
+            yield from _in(resource, manifest, inner, (*path, str(index)))

@@ -11,16 +11,16 @@ from stack_view.view import Resource, View, known
 _NAMESPACE = "tensorplane:index:Namespace"
 
 
-def of(seen: Resource, key: str) -> Any:
+def of(resource: Resource, key: str) -> Any:
     """A value that this version always registers. Raises UncountableError for a component of an older one."""
-    value = known(seen.body, key)
+    value = known(resource.body, key)
     if value is None:
-        problem = f"{seen.who} does not register `{key}`: an older tensorplane deployed it"
+        problem = f"{resource.who} does not register `{key}`: an older tensorplane deployed it"
         raise UncountableError(problem, "judge a preview instead, or deploy the stack with this version")
     return value
 
 
 def teams(view: View) -> dict[Any, str]:
     """The stack's teams, by their namespaces."""
-    registered = (of(seen, "teams") for seen in view.of(_NAMESPACE))
+    registered = (of(resource, "teams") for resource in view.of(_NAMESPACE))
     return {namespace: team for teams in registered for team, namespace in teams.items()}

@@ -37,7 +37,7 @@ Config = Mapping[str, Any]
 Each = Callable[[Resource, View, Config], Iterable[Finding]]
 Whole = Callable[[View, Config], Iterable[tuple[Resource | None, Finding]]]
 
-NAMED = 5
+MOST = 5
 """Findings that are named if there are more."""
 
 
@@ -45,17 +45,17 @@ def of_each(check: Each) -> Whole:
     """A rule about single resources. What it cannot read or know is a finding of that resource."""
 
     def whole(view: View, config: Config) -> Iterator[tuple[Resource | None, Finding]]:
-        for seen in view.all:
-            for finding in _asked(check, seen, view, config):
-                yield seen, finding
+        for resource in view.all:
+            for finding in _findings(check, resource, view, config):
+                yield resource, finding
 
     return whole
 
 
-def _asked(check: Each, seen: Resource, view: View, config: Config) -> list[Finding]:
+def _findings(check: Each, resource: Resource, view: View, config: Config) -> list[Finding]:
     """The findings about a resource, or a finding that it cannot be judged."""
     try:
-        return list(check(seen, view, config))
+        return list(check(resource, view, config))
     except UncountableError as reason:
         return [Finding(reason.problem, reason.remedy)]
     except Exception as crash:  # its text may contain values of the object
@@ -78,7 +78,7 @@ class Rule:
     level: Level = field(default=Level.MANDATORY, kw_only=True)
     """What a finding means, unless the configuration says otherwise."""
     needs_view: bool = field(default=True, kw_only=True)
-    """Whether it judges only a stack that can be read: whose facts are not newer than these rules, and of which the
+    """Whether it judges only a stack that can be read: whose outputs are not newer than these rules, and of which the
     engine shows every resource. `facts-version` and `resources-shown` refuse other stacks."""
 
     def judge(self, view: View, given: Config) -> list[tuple[str, str]]:
@@ -96,12 +96,12 @@ def _is_readable(view: View) -> bool:
 
 def reported(view: View, found: list[tuple[Resource | None, Finding]]) -> Iterator[tuple[str, str]]:
     """Each finding of a resource, or the largest and the number of the others; then those of the stack."""
-    single = [(seen, finding) for seen, finding in found if seen]
+    single = [(resource, finding) for resource, finding in found if resource]
     single.sort(key=lambda one: (-one[1].size, one[0].who))
-    is_long = len(single) > NAMED + 1
-    for seen, finding in single[:NAMED] if is_long else single:
-        yield f"{seen.who}: {finding.problem}; {finding.remedy}", seen.urn
+    is_long = len(single) > MOST + 1
+    for resource, finding in single[:MOST] if is_long else single:
+        yield f"{resource.who}: {finding.problem}; {finding.remedy}", resource.urn
     if is_long:
-        yield f"and {len(single) - NAMED} more; repair the same in all, of which {NAMED} are named here", view.urn
-    for finding in (finding for seen, finding in found if seen is None):
+        yield f"and {len(single) - MOST} more; repair the same in all, of which {MOST} are named here", view.urn
+    for finding in (finding for resource, finding in found if resource is None):
         yield f"{finding.problem}; {finding.remedy}", view.urn

@@ -20,7 +20,7 @@ def _why(jobs: Jobs, name: str) -> Answer:
 
 
 def _verdict(jobs: Jobs) -> str:
-    return _why(jobs, "vision/strange").verdict
+    return _why(jobs, "vision/strange").conclusion
 
 
 def _top(jobs: Jobs) -> rows.Top:
@@ -54,11 +54,11 @@ def test_a_job_that_nothing_ever_lets_in_is_told_so(queues: Jobs) -> None:
     queues.create("vast", "serving", [workers(4, 4, card="h100-80gb")])
     told = "vast can never start: 4 worker pods with 4 GPUs"
     # Of a job that Kueue does not know yet, something else is told.
-    eventually(lambda: _why(queues, "vast").verdict.startswith(told))
+    eventually(lambda: _why(queues, "vast").conclusion.startswith(told))
     assert _why(queues, "vast").state == "stuck"
     queues.create("astray", "research", [workers(1, 1)], priority="none-such")
     found = _why(queues, "astray")
     assert found.state == "stuck"
-    assert "WorkloadPriorityClass tensorplane-dev-none-such does not exist" in found.verdict
+    assert "WorkloadPriorityClass tensorplane-dev-none-such does not exist" in found.conclusion
     queues.create("strange", "serving", [workers(1, 1)], namespace="vision")
     eventually(lambda: "namespace vision has no queue serving" in _verdict(queues))

@@ -139,15 +139,15 @@ def unwritten_model_notes(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Not
     written: dict[str, set[str]] = {}
     published = {server for workload in workloads.values() for server in workload.publishes_to}
     for workload in workloads.values():
-        if place := workload.models_written:
-            written.setdefault(place.volume, set()).add(place.path)
-    for at, key, place in _read_models(workloads):
-        if place.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
+        if location := workload.models_written:
+            written.setdefault(location.volume, set()).add(location.path)
+    for at, key, location in _read_models(workloads):
+        if location.volume not in written or published & {at[-1], f"{at[-1]}/{key[-1]}"}:
             continue
-        paths, path = written[place.volume], place.path
+        paths, path = written[location.volume], location.path
         # A job's code may write to other folders on the volume.
         if not any(f"{path}/".startswith(f"{one}/") for one in paths):
-            reason = f"no job of the stack writes models to {path} on volume {place.volume}"
+            reason = f"no job of the stack writes models to {path} on volume {location.volume}"
             near = did_you_mean(path, paths) or f" (jobs write to {', '.join(sorted(paths))})"
             yield Note((*at, *key, "path"), f"{reason}{near}; the server waits until a model appears there")
 

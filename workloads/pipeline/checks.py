@@ -116,14 +116,14 @@ def _paths(stage: StageArgs, at: Key, declared: Declared) -> Iterator[Problem]:
         volume = declared.volumes.get(name)
         if path := mount.path or (volume.path if volume else None):
             keys[(*at, "job", "volumes", name)] = path
-    seen: dict[Key, str] = {}
+    former: dict[Key, str] = {}
     for key, path in keys.items():
-        near = next((other for other, one in seen.items() if f"{path}/".startswith(f"{one}/")), None)
-        near = near or next((other for other, one in seen.items() if one.startswith(f"{path}/")), None)
+        near = next((other for other, one in former.items() if f"{path}/".startswith(f"{one}/")), None)
+        near = near or next((other for other, one in former.items() if one.startswith(f"{path}/")), None)
         if near:
-            reason = f"{path} overlaps {seen[near]}, another folder of the stage; use one apart from it"
+            reason = f"{path} overlaps {former[near]}, another folder of the stage; use one apart from it"
             yield Problem(key, reason, given=(near,))
-        seen[key] = path
+        former[key] = path
 
 
 def _columns(source: StageInput, args: DatasetArgs, at: Key) -> Iterator[Problem]:
@@ -194,7 +194,7 @@ def _job(stage: StageArgs, job: JobSettings, pipeline: str, key: str, at: Key, d
         yield Problem((*at, "accelerator"), "conflicts with job.resources.accelerator; remove one of them", given=given)
         return
     for problem in training_job_checks.find_problems(job, name, (*at, "job"), declared, account=pipeline):
-        yield _named(problem, stage, (*at, "job"), at)
+        yield _with_stage(problem, stage, (*at, "job"), at)
 
 
 def _program(stage: StageArgs, program: list[str], at: Key, declared: Declared) -> Iterator[Problem]:
@@ -262,7 +262,7 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         reason = "conflicts with resources.accelerator; remove one of them"
         yield Problem((*where, "accelerator"), reason, given=((*where, "resources"),))
         return
-    found = [_named(problem, stage, where, where) for problem in resources.find_problems([pods], at, declared)]
+    found = [_with_stage(problem, stage, where, where) for problem in resources.find_problems([pods], at, declared)]
     yield from found
     yield from tensorflow_image.check_gpu_support([pods], stage.image, at, declared)
     if stage.queue is None:
@@ -280,7 +280,7 @@ def _resources(stage: StageArgs, at: Key, where: Key, pods: PodSet, declared: De
         yield from queueing.above_share(at, capacity, one)
 
 
-def _named(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
+def _with_stage(problem: Problem, stage: StageArgs, at: Key, stage_at: Key) -> Problem:
     """A problem of the accelerator, where the settings have it. `at`: the path of the pods' resources."""
     inside, outside = (*at, "resources", "accelerator"), (*stage_at, "accelerator")
     if stage.accelerator is None:
@@ -319,13 +319,13 @@ def _cycles(settings: PipelineSettings, at: Key) -> Iterator[Problem]:
 def _circle(start: str, after: Mapping[str, Mapping[str, str]]) -> Sequence[str]:
     """The shortest way from a stage over those before it back to itself; empty if there is none."""
     ways = [[start]]
-    seen: set[str] = set()
+    visited: set[str] = set()
     for way in ways:
         for before in after[way[-1]].values():
             if before == start:
                 return [*way, start]
-            if before not in seen:
-                seen.add(before)
+            if before not in visited:
+                visited.add(before)
                 ways.append([*way, before])
     return []
 

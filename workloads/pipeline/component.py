@@ -93,7 +93,7 @@ class PipelineArgs(PipelineSettings, WorkloadArgs):
             if stage.job:
                 used = {**{one: ("stages", name, "job", "volumes", one) for one in stage.job.volumes}, **used}
             if volume in used:
-                # Parts wait for each other where there is no room, but the pods of a job do not.
+                # Parts wait for each other where no node has capacity, but the pods of a job do not.
                 found.append((used[volume], pods if stage.job else [replace(each, count=1) for each in pods]))
         return found
 

@@ -11,9 +11,9 @@ from components.base.model import Model, NonEmptyStr, refuse
 _WORDS = {"**": "[\\s\\S]*", "*": "[^/]*", "?": "[^/]"}
 _BRACKETS = {"(": "(", "{": "(?:", ")": ")", "}": ")"}
 _CLOSING = {"(": ")", "{": "}"}
-_NAMED = r"\[:[^\]:]*:\]|\[=[^\]=]*=\]|\[\.[^\].]*\.\]"
+_CHARACTER_CLASS = r"\[:[^\]:]*:\]|\[=[^\]=]*=\]|\[\.[^\].]*\.\]"
 """What names characters inside brackets: a class, an equivalence, a collating element of POSIX."""
-_SIGN = re.compile(rf"\*\*|\\.|\[[!^]?\]?(?:{_NAMED}|\\.|[^\]/\\])*\]|.", re.DOTALL)
+_SIGN = re.compile(rf"\*\*|\\.|\[[!^]?\]?(?:{_CHARACTER_CLASS}|\\.|[^\]/\\])*\]|.", re.DOTALL)
 _CLASSES = {
     "[:alnum:]": "a-zA-Z0-9",
     "[:alpha:]": "a-zA-Z",
@@ -157,8 +157,8 @@ def _class(sign: str) -> str:
         # A backslash is there with what it makes plain.
         return re.escape(found["escaped"] or found["plain"])
 
-    listed = re.sub(rf"(?P<named>{_NAMED})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
-    found = f"(?!/)[{'^' if negated else ''}{listed}]"
+    members = re.sub(rf"(?P<named>{_CHARACTER_CLASS})|\\(?P<escaped>.)|(?P<plain>[\[\]^&~|])", plain, inside[negated:])
+    found = f"(?!/)[{'^' if negated else ''}{members}]"
     try:
         re.compile(found)
     except re.error:

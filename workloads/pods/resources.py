@@ -14,16 +14,16 @@ def find_problems(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> It
     """Problems of requests that no node can meet. `at`: the path of the workload."""
     fleet = declared.fleet
     for index, pods in enumerate(pod_sets):
-        asked, where = pods.resources, (*at, *pods.at)
-        if (asked, pods.at) in [(other.resources, other.at) for other in pod_sets[:index]]:
+        resources, where = pods.resources, (*at, *pods.at)
+        if (resources, pods.at) in [(other.resources, other.at) for other in pod_sets[:index]]:
             continue
         yield from pod_checks.find_problems(
-            fleet, asked, where, interruptible=pods.interruptible, synchronous=pods.together, workload=at
+            fleet, resources, where, interruptible=pods.interruptible, synchronous=pods.together, workload=at
         )
-        yield from _memory(asked, where)
+        yield from _memory(resources, where)
         yield from _network(pods, where, declared)
-        if asked.gpus and declared.cluster.own_nodes and not (fleet.groups or fleet.unresolved):
-            reason = f"is {asked.gpus}, but the node of the embedded cluster has no GPUs"
+        if resources.gpus and declared.cluster.own_nodes and not (fleet.groups or fleet.unresolved):
+            reason = f"is {resources.gpus}, but the node of the embedded cluster has no GPUs"
             remedy = "set 0, declare simulated nodes in nodeGroups, or use another cluster"
             yield Problem((*where, "gpus"), f"{reason}; {remedy}", given=(("cluster",), ("nodeGroups",)))
 
@@ -40,10 +40,10 @@ def kinds_problems(pod_sets: Sequence[PodSet], at: Key) -> Iterator[Problem]:
             )
 
 
-def _memory(asked: Resources, where: Key) -> Iterator[Problem]:
-    shared = asked.shared_memory_gib
-    if shared and shared > asked.memory_gib:
-        reason = f"is {shared:g}, but the pod has {asked.memory_gib:g} GiB of memory, which includes /dev/shm"
+def _memory(resources: Resources, where: Key) -> Iterator[Problem]:
+    shared = resources.shared_memory_gib
+    if shared and shared > resources.memory_gib:
+        reason = f"is {shared:g}, but the pod has {resources.memory_gib:g} GiB of memory, which includes /dev/shm"
         yield Problem((*where, "sharedMemoryGib"), f"{reason}; raise memoryGib, or lower it", given=(where,))
 
 
@@ -60,7 +60,7 @@ def _network(pods: PodSet, where: Key, declared: Declared) -> Iterator[Problem]:
 
 
 def find_count_problems(pod_sets: Sequence[PodSet], at: Key, declared: Declared) -> Iterator[Problem]:
-    """Problem of more pods than the nodes have room for, without a queue. `at`: the path of the workload."""
+    """Problem of more pods than the nodes hold, without a queue. `at`: the path of the workload."""
     for pods in pod_sets:
         shapes = declared.fleet.taking(pods.resources, interruptible=pods.interruptible)
         yield from pod_fit.find_count_problems(

@@ -4,7 +4,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-_NAMED = re.compile(r"\$\$|\$\(([^)]*)\)")
+_REFERENCE = re.compile(r"\$\$|\$\(([^)]*)\)")
 """A name in a value, or a dollar sign that stands for itself."""
 
 
@@ -16,7 +16,7 @@ def in_order(variables: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     def add(name: str, before: Collection[str]) -> None:
         if name in found or name in before:
             return
-        for other in _NAMED.findall(given[name].get("value", "")):
+        for other in _REFERENCE.findall(given[name].get("value", "")):
             if other in given:
                 add(other, {*before, name})
         found[name] = given[name]

@@ -34,8 +34,8 @@ def _one_node(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decla
             if not all(_groups_of(pods, fleet) for pods in own):
                 continue  # reported by another check
             where = (*at, *key)
-            asked: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
-            given = (("volumes", volume), ("nodeGroups",), *asked)
+            resources: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
+            given = (("volumes", volume), ("nodeGroups",), *resources)
             of_servers = [pods for one in servers.values() for pods in one]
             if not _fit(own, fleet):
                 reason = (
@@ -69,11 +69,11 @@ def _remedy(args: VolumeArgs | None, cluster: ClusterArgs) -> str:
 
 
 def _fit(pod_sets: Pods, fleet: Fleet) -> bool:
-    """Whether one node has room for all of these pods, or its size is unknown."""
+    """Whether one node holds all of these pods, or its size is unknown."""
     if any(node_capacity.runs_on_real_node(pods.resources, _groups_of(pods, fleet)) for pods in pod_sets):
         return True
-    asked = [(pods.resources, pods.count) for pods in pod_sets]
-    return any(node_capacity.holds(asked, shape) for shape in _taking(pod_sets, fleet))
+    pods_of_sets = [(pods.resources, pods.count) for pods in pod_sets]
+    return any(node_capacity.holds(pods_of_sets, shape) for shape in _taking(pod_sets, fleet))
 
 
 def _taking(pod_sets: Pods, fleet: Fleet) -> list[Shape]:

@@ -39,9 +39,9 @@ def find_problems(search: Search, trial: JobSettings, name: str, at: Key, declar
 def _search(search: Search, at: Key) -> Iterator[Problem]:
     for name, parameter in search.parameters.items():
         where = (*at, "parameters", name)
-        wrong = list(_parameter(parameter, where))
-        yield from wrong
-        if not wrong and search.sampler == "grid" and math.isinf(parameter.count):
+        found = list(_parameter(parameter, where))
+        yield from found
+        if not found and search.sampler == "grid" and math.isinf(parameter.count):
             reason = "has a continuous range, and sampler grid tries every value"
             yield Problem(where, f"{reason}; set step or choices, or another sampler", given=((*at, "sampler"),))
     most = search.combinations

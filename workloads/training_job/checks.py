@@ -45,23 +45,27 @@ def find_problems(
         settings.volumes, (*at, "volumes"), declared.volumes, declared.records, account=account or name
     )
     yield from pods_checks.check_stream_uses(settings.streams, (*at, "streams"), declared.streams)
-    places = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
-    for key, place in places.items():
-        if place:
+    locations = {"model": settings.model, "checkpoints": settings.checkpoints, "tensorboard": settings.tensorboard}
+    for key, location in locations.items():
+        if location:
             yield from pods_checks.check_location(
-                place, (*at, key), settings.volumes, declared.volumes, declared.cluster
+                location, (*at, key), settings.volumes, declared.volumes, declared.cluster
             )
             if settings.model:
-                yield from _in_a_version(place, settings.model, (*at, key))
+                yield from _in_a_version(location, settings.model, (*at, key))
     yield from _queue(settings, at, declared)
     if not misfits and (capacity := declared.capacities.get(settings.queue or "")):
         yield from queueing.above_share(at, capacity, without_tpus)
 
 
-def _in_a_version(place: Location, model: Location, at: Key) -> Iterator[Problem]:
+def _in_a_version(location: Location, model: Location, at: Key) -> Iterator[Problem]:
     """A folder inside a version of the model, which a server would take for one, and each new version for taken."""
-    inside = place.path.removeprefix(f"{model.path}/")
-    if place.volume == model.volume and inside != place.path and (version := inside.partition("/")[0]).isdecimal():
+    inside = location.path.removeprefix(f"{model.path}/")
+    if (
+        location.volume == model.volume
+        and inside != location.path
+        and (version := inside.partition("/")[0]).isdecimal()
+    ):
         reason = f"is inside version {version} of the model in {model.path}; use a folder that is in no version"
         yield Problem((*at, "path"), reason, given=((*at[:-1], "model"),))
 

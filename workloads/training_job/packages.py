@@ -39,8 +39,8 @@ def check_packages(settings: JobSettings, at: Key, cluster: ClusterArgs) -> Iter
         given = (("cluster",), (*at, "checkpoints"), (*at, "egress"))
         yield Problem(where, f"{reason}, or set image, built with: {build}", given=given)
     else:
-        wrong = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
-        yield from wrong or _unlocked(settings.packages, where)
+        found = [*_repeated(settings.packages, where), *_contradictions(settings.packages, where)]
+        yield from found or _unlocked(settings.packages, where)
 
 
 def _missing(settings: JobSettings) -> Iterator[str]:
@@ -52,13 +52,13 @@ def _missing(settings: JobSettings) -> Iterator[str]:
 
 
 def _repeated(packages: list[str], where: Key) -> Iterator[Problem]:
-    seen: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for position, name in enumerate(canonicalize_name(Requirement(package).name) for package in packages):
-        if name in seen:
+        if name in positions:
             yield Problem(
-                (*where, str(position)), f"{name} is also in position {seen[name]}; merge the two into one item"
+                (*where, str(position)), f"{name} is also in position {positions[name]}; merge the two into one item"
             )
-        seen.setdefault(name, position)
+        positions.setdefault(name, position)
 
 
 def _contradictions(packages: list[str], where: Key) -> Iterator[Problem]:

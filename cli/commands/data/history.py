@@ -150,9 +150,9 @@ def _names(found: Mapping[str, Mapping[str, Any]]) -> Table:
 
 def label(opts: DatasetOptions, name: str, *, move: bool, delete: bool) -> None:
     """Labels a commit, or removes the label."""
-    asked = {"name": name, "reference": opts.reference or _MAIN, "move": move, "delete": delete}
+    request = {"name": name, "reference": opts.reference or _MAIN, "move": move, "delete": delete}
     with remote.opened(opts, read_only=False) as dataset:
-        made = dataset.ask("label", asked)
+        made = dataset.ask("label", request)
     _say(opts, name, made, "removed")
 
 

@@ -64,8 +64,8 @@ def _time(node: Node) -> str:
 
 
 def _job(node: Node) -> str:
-    named = [str(node.record[key]) for key in ("job", "pipeline", "stage") if node.record.get(key)]
-    return ".".join(named) or node.name
+    parts = [str(node.record[key]) for key in ("job", "pipeline", "stage") if node.record.get(key)]
+    return ".".join(parts) or node.name
 
 
 def _of_job(node: Node) -> dict[str, Any]:

@@ -42,7 +42,7 @@ def _label(node: Node, *, shown: bool) -> Text:
 
 
 def plain(graph: Graph) -> dict[str, Any]:
-    """Every fact, for programs: `target` is the id of the version that was asked for."""
+    """Everything, for programs: `target` is the id of the version that was asked for."""
     return {"target": graph.target, "versions": [_plain(node) for node in graph]}
 
 
@@ -56,5 +56,5 @@ def _plain(node: Node) -> dict[str, Any]:
         ("inputs", list(node.inputs)),
         ("record", dict(node.record)),
     ]
-    of_dataset = {"commit": dict(node.commit), "kept": node.kept} if node.commit else {}
+    of_dataset = {"commit": dict(node.commit), "kept": node.is_kept} if node.commit else {}
     return {**dict(known), **of_dataset, **({"problem": node.problem} if node.problem else {})}

@@ -81,9 +81,9 @@ def find_stage(access: Access, target: str) -> Stage | None:
 
 def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -> None:
     """Prints why parts failed, then the lines that there are. A UserError if there are none."""
-    there, said = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
+    there, messages = of_pipelines.of(access.api, stage.run, stage.name), workflow.step_messages(stage.run, stage.name)
     if there:
-        _check(options, stage, [*(one.role_and_index for one in there), *said])
+        _check(options, stage, [*(one.role_and_index for one in there), *messages])
     chosen = [one for one in there if _matches(one.role_and_index, options)]
     _reason(stage, chosen, console)
     of_pods: dict[tuple[str, int], list[str]] = {}
@@ -92,8 +92,10 @@ def show(access: Access, stage: Stage, options: LogsOptions, console: Console) -
         if one.containers:
             of_pods[one.role_and_index] = read
     if not any(not one.of_argo for one in there):
-        of_pods |= _kept(access, stage, options)
-    of_steps = {} if options.previous else {place: [text] for place, text in said.items() if _matches(place, options)}
+        of_pods |= _of_deleted_pods(access, stage, options)
+    of_steps = (
+        {} if options.previous else {member: [text] for member, text in messages.items() if _matches(member, options)}
+    )
     found = {**of_steps, **of_pods}
     if not found:
         raise UserError(_nothing(access, stage, options, there))
@@ -112,11 +114,11 @@ def follow(access: Access, stage: Stage, options: LogsOptions, console: Console)
         stage = Stage(run, stage.name)
         ended = stage.ended
         there = of_pipelines.of(access.api, run, stage.name)
-        # A part that nobody has worked on yet is no mistake in --index.
+        # A part that nobody has worked on yet is no problem of --index.
         chosen = [one for one in there if _matches(one.role_and_index, options)]
-        said = workflow.step_messages(run, stage.name)
-        followed.tell({place: text for place, text in said.items() if _matches(place, options)})
-        wide = lines.wide([*said, *(one.role_and_index for one in there)])
+        messages = workflow.step_messages(run, stage.name)
+        followed.tell({member: text for member, text in messages.items() if _matches(member, options)})
+        wide = lines.wide([*messages, *(one.role_and_index for one in there)])
         followed.go_on([source for one in chosen for source in _sources(one)], wide)
     followed.settle()
     if ended != "finished":
@@ -138,27 +140,27 @@ def _sources(one: PodOfStage) -> list[Source]:
     ]
 
 
-def _check(options: LogsOptions, stage: Stage, places: Sequence[tuple[str, int]]) -> None:
-    """A UserError if none of these places has this role or index."""
-    roles = list(dict.fromkeys(role for role, _ in sorted(places, key=workflow.line_order)))
+def _check(options: LogsOptions, stage: Stage, members: Sequence[tuple[str, int]]) -> None:
+    """A UserError if none of these members has this role or index."""
+    roles = list(dict.fromkeys(role for role, _ in sorted(members, key=workflow.line_order)))
     if options.role and options.role not in roles:
         remedy = f"choose one of {', '.join(roles)}{did_you_mean(options.role, roles)}"
         raise UserError(f"--role: {stage.title} has no pod of role {options.role}; {remedy}")
-    if not any(_matches(place, options) for place in places):
-        have = sorted({index for role, index in places if role not in workflow.ONE_TIME_STEPS})
+    if not any(_matches(member, options) for member in members):
+        have = sorted({index for role, index in members if role not in workflow.ONE_TIME_STEPS})
         worked = f"choose one of {', '.join(map(str, have))}" if have else "no part needed work"
         raise UserError(f"--index: {stage.title} has no pod of index {options.index}; {worked}")
 
 
-def _matches(place: tuple[str, int], options: LogsOptions) -> bool:
-    role, index = place
+def _matches(member: tuple[str, int], options: LogsOptions) -> bool:
+    role, index = member
     return options.role in (None, role) and (
         options.index is None or (role not in workflow.ONE_TIME_STEPS and index == options.index)
     )
 
 
 def _latest(found: Sequence[PodOfStage], options: LogsOptions) -> list[PodOfStage]:
-    """The last try of each place, or with `previous` the one before."""
+    """The last try of each member, or with `previous` the one before."""
     tries: dict[tuple[str, int], list[PodOfStage]] = {}
     for one in found:
         tries.setdefault(one.role_and_index, []).append(one)
@@ -174,11 +176,11 @@ def _reason(stage: Stage, chosen: Sequence[PodOfStage], console: Console) -> Non
     if status.why:
         console.print(Text(f"{stage.title}: {status.why}", style="bold red"), soft_wrap=True)
     for line in failures.first(one.without_executor for one in _latest(chosen, LogsOptions())):
-        if not workflow.said_by_argo(line.strip()):
+        if not workflow.is_of_argo(line.strip()):
             console.print(Text(line, style="red"), soft_wrap=True)
 
 
-def _kept(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
+def _of_deleted_pods(access: Access, stage: Stage, options: LogsOptions) -> dict[tuple[str, int], list[str]]:
     """Lines of deleted pods that jobs of the stage have kept."""
     found: dict[tuple[str, int], list[str]] = {}
     for job_set in of_pipelines.job_sets(access.api, stage.run, stage.name):
@@ -194,6 +196,6 @@ def _nothing(access: Access, stage: Stage, options: LogsOptions, there: Sequence
     if stage.status is None:
         return f"{stage.title}: has not begun, so it has no pods; {look}"
     if not there and stage.status.state in workflow.ENDS:
-        kept_by = "jobs with `checkpoints` and a Python command keep their logs"
-        return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {kept_by}"
+        keepers = "jobs with `checkpoints` and a Python command keep their logs"
+        return f"{stage.title}: its pods are deleted, as those of a run are an hour after it has finished; {keepers}"
     return f"{stage.title}: {none_of(len(there), 'pod')} started; {look}"

@@ -46,7 +46,7 @@ def _gone(node: Node, inputs: Sequence[Node]) -> Iterator[str]:
     for each in {each.id: each for each in inputs}.values():
         if each.problem:
             yield f"its input {each.title} is gone: {each.problem}"
-        elif not each.kept:
+        elif not each.is_kept:
             yield f"its input {each.title} is gone: the retention has deleted its files"
     for stream in section(record.get("data", {}), "streams"):
         yield f"it was trained on stream {stream}, whose records have no version"
@@ -69,11 +69,11 @@ def _ambiguous(inputs: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     versions: dict[tuple[str, str], set[str]] = {}
     for each in inputs:
         if reference := each.get("reference"):
-            place = str(each.get("path") or each["dataset"])
-            versions.setdefault((place, reference), set()).add(each["version"])
-    for (place, reference), several in versions.items():
+            dataset = str(each.get("path") or each["dataset"])
+            versions.setdefault((dataset, reference), set()).add(each["version"])
+    for (dataset, reference), several in versions.items():
         if len(several) > 1:
-            name, found = place.rpartition("/")[2], ", ".join(sorted(each[:SHORT] for each in several))
+            name, found = dataset.rpartition("/")[2], ", ".join(sorted(each[:SHORT] for each in several))
             problem = f"was read as {len(several)} versions ({found}), and when each was read is not recorded"
             yield f"its input {name}@{reference} {problem}; let the program read a commit or a label"
 
@@ -121,8 +121,8 @@ def _model(node: Node, settings: Mapping[str, Any]) -> Mapping[str, str]:
 
 def reproduces(node: Node) -> dict[str, Any]:
     """What the job's pods need to know of the version; see the library's `lineage.py`."""
-    kept = {key: node.record[key] for key in ("run", "runSeed", "inputs") if key in node.record}
-    return {"model": node.where, "version": node.version, **kept}
+    decisive = {key: node.record[key] for key in ("run", "runSeed", "inputs") if key in node.record}
+    return {"model": node.where, "version": node.version, **decisive}
 
 
 def check_same(planned: Planned, node: Node) -> None:

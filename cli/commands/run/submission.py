@@ -49,7 +49,7 @@ class Plan(Protocol[_Made]):
     """Makes the objects of what is asked for."""
 
     def __call__(self, job: JobRequest, platform: Platform, attempt: int = 1) -> _Made:
-        """A UserError with every mistake, a line each. `attempt`: how often the same is to run from the beginning."""
+        """A UserError with every problem, a line each. `attempt`: how often the same is to run from the beginning."""
 
 
 @dataclass(frozen=True)
@@ -81,14 +81,14 @@ def ready(options: SubmitOptions, plan: Plan[_P]) -> Ready[_P] | None:
     return Ready(access, platform, planned)
 
 
-def submit(this: Ready[_P], told: Callable[[_P, Came], str], console: Console) -> Submitted:
-    """Creates what is missing, and prints what was done, which `told` words."""
+def submit(this: Ready[_P], describe: Callable[[_P, Came], str], console: Console) -> Submitted:
+    """Creates what is missing, and prints what was done, which `describe` words."""
     try:
         found = create.submit(this.access.api, this.planned)
     except KeyboardInterrupt:
         reason = "interrupted; run the same command to complete it, or cancel it"
         raise UserError(f"{this.planned.run}: {reason}") from None
-    console.print(Text(told(this.planned, found.came)))
+    console.print(Text(describe(this.planned, found.came)))
     return found
 
 
@@ -144,14 +144,14 @@ _LOOK_SECONDS = 1.0
 
 def until_admitted(access: Access, job_set: Object, console: Console) -> None:
     """Prints why it waits, whenever that changes and has not passed a moment later."""
-    told = before = ""
+    printed = before = ""
     while True:
         found = why_command.explained(access, job_set)
         if found.state not in ("waiting", "stuck"):
             return
         now = "\n".join([*found.lines, *found.after])
-        if now == before and now != told:
+        if now == before and now != printed:
             why_command.show(found, console)
-            told = now
+            printed = now
         before = now
         time.sleep(_LOOK_SECONDS)

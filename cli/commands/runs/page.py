@@ -109,8 +109,8 @@ class _Page(BaseHTTPRequestHandler):
         elif url.path == "/":
             self._send(200, "text/html; charset=utf-8", Path(__file__).with_name("page.html").read_bytes())
         elif url.path == "/state":
-            asked = parse_qs(url.query)
-            self._state(asked.get("run", [""])[0], asked.get("stage", [""])[0])
+            query = parse_qs(url.query)
+            self._state(query.get("run", [""])[0], query.get("stage", [""])[0])
         else:
             self._send(404, "text/plain", b"there is no such page")
 

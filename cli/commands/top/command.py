@@ -20,7 +20,7 @@ from driver.stack_settings import StackSettings
 from driver.target import Target
 
 _LONGEST = 24 * 90
-SEEN = (
+LEGEND = (
     "Times are UTC. The history comes from the Workloads that still exist: deleted ones are missing, and of one that"
     " was evicted several times only the last is known. Prometheus has the full history: docs/queues.md."
 )
@@ -47,8 +47,8 @@ def run(options: TopOptions, console: Console) -> None:
     works, now = workloads.works(objects), datetime.now(UTC)
     found = rows.of(objects, works)
     shown = {queue.cluster_queue for queue in found.queues}
-    seen = [work for work in works if work.cluster_queue in shown]
-    points = queue_history.history(seen, now - timedelta(hours=hours), now)
+    of_shown = [work for work in works if work.cluster_queue in shown]
+    points = queue_history.history(of_shown, now - timedelta(hours=hours), now)
     if options.as_json:
         print(json.dumps(plain(found, points if hours else [], objects.notes), indent=2))
         return
@@ -65,7 +65,7 @@ def show(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence
         console.print()
         for line in queue_history.draw_history(points, console.width):
             console.print(Text(line, no_wrap=True, overflow="crop"))
-        console.print(Text(SEEN, style="dim"))
+        console.print(Text(LEGEND, style="dim"))
 
 
 def plain(found: rows.Top, points: Sequence[queue_history.Point], notes: Sequence[str]) -> dict[str, Any]:

@@ -129,8 +129,8 @@ def _protection(volume: Object | None, declared: Mapping[str, Any] | None) -> st
     setting = "not in the settings" if declared is None else "not retained"
     if volume is None:
         return setting
-    kept = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
-    return f"{setting}, data {'outlives' if kept else 'is deleted with'} the claim"
+    retained = volume["spec"].get("persistentVolumeReclaimPolicy") == "Retain"
+    return f"{setting}, data {'outlives' if retained else 'is deleted with'} the claim"
 
 
 def _snapshot(one: Object) -> Snapshot:

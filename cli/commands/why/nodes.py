@@ -36,7 +36,7 @@ def lines(details: JobObjects, now: datetime) -> Iterator[str]:
 
 def agent_lines(details: JobObjects) -> Iterator[str]:
     """A sentence for the last of its pods that the agent has ended or moved."""
-    ended = [each for each in details.events if _is_told(each) and involved_name(each).startswith(details.job_set)]
+    ended = [each for each in details.events if _is_reported(each) and involved_name(each).startswith(details.job_set)]
     if details.job_set and ended:
         last = max(ended, key=lambda event: str(event.get("lastTimestamp") or ""))
         yield f"{involved_name(last)} was {last.get('message', '')}."
@@ -47,7 +47,7 @@ def involved_name(event: Object) -> str:
     return str((event.get("involvedObject") or {}).get("name", ""))
 
 
-def _is_told(event: Object) -> bool:
+def _is_reported(event: Object) -> bool:
     """Whether the agent of lost nodes has reported it."""
     return (event.get("source") or {}).get("component") == REPORTER
 

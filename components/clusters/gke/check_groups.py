@@ -29,9 +29,11 @@ def find_problems(args: GkeSettings, groups: Mapping[str, Shape]) -> Iterator[Pr
     """Every problem, a line each."""
     for name, shape in groups.items():
         path = ("nodeGroups", name)
-        room = _NAME_LIMIT - _ADDED_TO_NAMES
-        if len(name) > room:
-            reason = f"the name has {len(name)} characters; shorten it to {room}, because GKE resources append a suffix"
+        limit = _NAME_LIMIT - _ADDED_TO_NAMES
+        if len(name) > limit:
+            reason = (
+                f"the name has {len(name)} characters; shorten it to {limit}, because GKE resources append a suffix"
+            )
             yield Problem(path, reason)
         yield from _zones(path, shape, args)
         yield from _slice(path, shape)

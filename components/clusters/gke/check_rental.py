@@ -22,12 +22,12 @@ def find_problems(groups: Mapping[str, Shape]) -> Iterator[Problem]:
     """A problem for each group whose machines are not available with its consumption option."""
     for name, shape in groups.items():
         ways = _RENTED.get(shape.machine.name) if shape.machine else None
-        asked = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
-        if ways and shape.machine and asked not in ways:
-            key = "reserved" if asked == "reserved" else "spot"
+        rented = "reserved" if shape.args.reserved else "spot" if shape.args.spot else "on demand"
+        if ways and shape.machine and rented not in ways:
+            key = "reserved" if rented == "reserved" else "spot"
             options = " or ".join(_NEEDED[way] for way in ways)
             yield Problem(
-                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(asked)}; use {options}"
+                ("nodeGroups", name, key), f"{shape.machine.name} is not available {_as(rented)}; use {options}"
             )
 
 

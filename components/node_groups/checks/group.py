@@ -19,31 +19,31 @@ def counts(path: Key, args: NodeGroupArgs) -> Iterator[Problem]:
         yield Problem((*path, "expected"), f"{reason}; set it to {max(args.min, min(args.expected, args.max)):g}")
 
 
-def capacity(path: Key, args: NodeGroupArgs, site: ClusterProperties) -> Iterator[Problem]:
+def capacity(path: Key, args: NodeGroupArgs, cluster: ClusterProperties) -> Iterator[Problem]:
     if args.reserved and args.spot:
         yield Problem(
             (*path, "spot"), "conflicts with reserved, because reserved machines are never spot; remove one of them"
         )
-    if args.reserved and args.reserved.capacity_block and not site.traits.capacity_blocks:
+    if args.reserved and args.reserved.capacity_block and not cluster.traits.capacity_blocks:
         where = (*path, "reserved", "capacityBlock")
-        reason = f"cluster kind {site.kind} has no capacity blocks; set it to false"
+        reason = f"cluster kind {cluster.kind} has no capacity blocks; set it to false"
         yield Problem(where, reason, given=_BY_KIND)
-    if args.topology and not site.traits.slices:
-        reason = f"cluster kind {site.kind} has no TPU slices; leave it out"
+    if args.topology and not cluster.traits.slices:
+        reason = f"cluster kind {cluster.kind} has no TPU slices; leave it out"
         yield Problem((*path, "topology"), reason, given=_BY_KIND)
-    if args.max_age_days and not (site.traits.replaces_by_age and args.provisioner == "automatic"):
-        remedy = "set provisioner: automatic, or leave it out" if site.traits.replaces_by_age else "leave it out"
-        which = "of a group of fixed machines" if site.traits.replaces_by_age else f"on cluster kind {site.kind}"
+    if args.max_age_days and not (cluster.traits.replaces_by_age and args.provisioner == "automatic"):
+        remedy = "set provisioner: automatic, or leave it out" if cluster.traits.replaces_by_age else "leave it out"
+        which = "of a group of fixed machines" if cluster.traits.replaces_by_age else f"on cluster kind {cluster.kind}"
         reason = f"nodes {which} are not replaced by their age; {remedy}"
         yield Problem((*path, "maxAgeDays"), reason, given=(*_BY_KIND, (*path, "provisioner")))
-    if args.provisioner == "automatic" and not site.traits.provisioner:
-        reason = f"cluster kind {site.kind} has no automatic provisioner; set it to group"
+    if args.provisioner == "automatic" and not cluster.traits.provisioner:
+        reason = f"cluster kind {cluster.kind} has no automatic provisioner; set it to group"
         yield Problem((*path, "provisioner"), reason, given=_BY_KIND)
 
 
 def name(path: Key, shape: Shape) -> Iterator[Problem]:
     """Problem of a name that makes the flavor too long for a label."""
     if not is_label_value(shape.flavor):
-        room = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
+        limit = LABEL_VALUE_LIMIT - (len(shape.flavor) - len(shape.name))
         reason = f"flavor {shape.flavor} exceeds the {LABEL_VALUE_LIMIT} characters of a label"
-        yield Problem(path, f"{reason}; use a name of at most {room} characters")
+        yield Problem(path, f"{reason}; use a name of at most {limit} characters")

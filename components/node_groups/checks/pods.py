@@ -31,7 +31,7 @@ def find_problems(
     elif isinstance(resources.accelerator, Tier):
         yield from _tier(resources.accelerator, fleet, at)
     elif resources.node_group:
-        yield from _named(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
+        yield from _of_group(fleet, resources.node_group, resources, at, resumes, interruptible=interruptible)
         yield from _shared([resources.node_group], fleet, resources, at, synchronous)
     elif resources.accelerator and not fleet.groups and not fleet.unresolved:
         # Only nodes of declared groups have the label that it selects.
@@ -74,7 +74,7 @@ def _shared(groups: Iterable[str], fleet: Fleet, resources: Resources, at: Key, 
         yield Problem((*at, key), f"{reason}; {remedy}", given=(("nodeGroups",), at))
 
 
-def _named(
+def _of_group(
     fleet: Fleet, name: str, resources: Resources, at: Key, resumes: Key, *, interruptible: bool
 ) -> Iterator[Problem]:
     if shape := fleet.groups.get(name):

@@ -13,7 +13,7 @@ _MPS_CLIENTS_OF_OLD = 16
 
 
 def find_problems(
-    path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, site: ClusterProperties
+    path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties
 ) -> Iterator[Problem]:
     sharing, where = args.sharing, (*path, "sharing")
     if sharing is None:
@@ -31,7 +31,7 @@ def find_problems(
             reason = f"{accelerator.name} has no profile {sharing.profile}"
             yield Problem((*where, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
     elif isinstance(sharing, Mps):
-        old = float(accelerator.compute_capability or 0) < site.traits.mps_of_old_gpus
+        old = float(accelerator.compute_capability or 0) < cluster.traits.mps_of_old_gpus
         if not accelerator.mps:
             yield Problem(where, f"{accelerator.name} does not support MPS; use kind timeSlicing")
         elif old and sharing.replicas > _MPS_CLIENTS_OF_OLD:

@@ -10,24 +10,26 @@ from components.node_groups.settings import NodeGroupArgs
 
 
 def find_problems(
-    path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], site: ClusterProperties
+    path: Key, args: NodeGroupArgs, machines: tuple[Machine, ...], cluster: ClusterProperties
 ) -> Iterator[Problem]:
-    if site.cloud is None or site.region is None:
+    if cluster.cloud is None or cluster.region is None:
         return
-    known = catalog.zones(site.cloud, site.region)
+    known = catalog.zones(cluster.cloud, cluster.region)
     for zone in args.zones if known else ():
         if zone not in known:
-            reason = f"{site.region} has no zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}"
+            reason = (
+                f"{cluster.region} has no zone {zone!r}; choose one of {', '.join(known)}{did_you_mean(zone, known)}"
+            )
             yield Problem((*path, "zones"), reason)
     if not machines:
         return
     key = (*path, "machine" if args.machine else "accelerator")
     name = machines[0].name
-    selling = catalog.sold(site.cloud, machines[0], site.region)
+    selling = catalog.sold(cluster.cloud, machines[0], cluster.region)
     if selling == ():
-        others = [r for r in catalog.regions(site.cloud) if catalog.sold(site.cloud, machines[0], r)]
+        others = [r for r in catalog.regions(cluster.cloud) if catalog.sold(cluster.cloud, machines[0], r)]
         elsewhere = f"; it is sold in {', '.join(others[:6])}" if others else ""
-        yield Problem(key, f"{name} is not sold in {site.region}{elsewhere}", given=(("cluster",),))
+        yield Problem(key, f"{name} is not sold in {cluster.region}{elsewhere}", given=(("cluster",),))
     elif selling:
         for zone in args.zones:
             if zone in known and zone not in selling:

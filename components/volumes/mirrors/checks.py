@@ -99,10 +99,10 @@ def _target(name: str, args: VolumeArgs, target: str, declared: Declared, cluste
 
 def _behind(volume: str, declared: Declared) -> Iterator[str]:
     """The volume that this one is mirrored to, then the volume that that one is mirrored to, and so on."""
-    seen: set[str] = set()
+    visited: set[str] = set()
     here: str | None = volume
-    while here and here not in seen:
-        seen.add(here)
+    while here and here not in visited:
+        visited.add(here)
         args = declared.get(here)
         here = args.mirror.to.volume if args and args.mirror else None
         if here:

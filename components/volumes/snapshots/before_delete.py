@@ -31,10 +31,10 @@ def hook(cluster: Cluster) -> pulumi.ResourceHook:
         context = getattr(cluster.args, "context", None)
         await _guarded(lambda: cluster_snapshots.of(kubeconfig, context), args)
 
-    return pulumi.ResourceHook(f"snapshot before a volume of {_named(cluster.args)} is deleted", before)
+    return pulumi.ResourceHook(f"snapshot before a volume of {_name_of(cluster.args)} is deleted", before)
 
 
-def _named(cluster: ClusterArgs) -> str:
+def _name_of(cluster: ClusterArgs) -> str:
     context = getattr(cluster, "context", None)
     return f"cluster {context}" if context else f"the {cluster.kind} cluster"
 

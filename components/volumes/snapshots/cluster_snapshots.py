@@ -50,10 +50,10 @@ class Snapshots:
 
     def take(self, namespace: str, name: str, claim: str, driver: str) -> bool:
         """Create a VolumeSnapshot with deletion policy Retain; False if the cluster has no VolumeSnapshot API."""
-        listed = self._api.get(_CLASSES)
-        if listed is None:
+        classes = self._api.get(_CLASSES)
+        if classes is None:
             return False
-        wanted = class_that_retains(driver, namespace, listed["items"])
+        wanted = class_that_retains(driver, namespace, classes["items"])
         try:
             self._api.create(_CLASSES, wanted)
         except ApiError as error:

@@ -6,7 +6,7 @@ from typing import Literal
 
 from components.base import cron
 from components.base.problems import Problem
-from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
+from components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
 
 Rhythm = Literal["hourly", "daily", "weekly", "monthly"]
 
@@ -43,7 +43,7 @@ def schedule(text: str) -> Schedule | None:
 
 def snapshot_count(snapshots: SnapshotsArgs) -> int:
     """Number of snapshots to keep."""
-    return snapshots.keep or KEPT
+    return snapshots.keep or DEFAULT_KEEP
 
 
 def find_problems(snapshots: SnapshotsArgs) -> Iterator[Problem]:

@@ -8,7 +8,7 @@ from components.base import cron, value_types
 from components.base.model import Model, Name, refuse
 from components.base.value_types import Age
 
-KEPT = 24
+DEFAULT_KEEP = 24
 """How many snapshots a schedule without `keep` and `expire` keeps. The text of `keep` repeats it; a test compares."""
 
 
@@ -37,8 +37,8 @@ class SnapshotsArgs(Model):
     @property
     def count(self) -> list[str]:
         """Number of snapshots to keep, as the CronJob's argument."""
-        kept = self.keep or (None if self.expire else KEPT)
-        return [f"--keep={kept}"] if kept else []
+        keep = self.keep or (None if self.expire else DEFAULT_KEEP)
+        return [f"--keep={keep}"] if keep else []
 
     @property
     def expire_seconds(self) -> int | None:

@@ -19,7 +19,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
     """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     zones = request.args.placement.zones if request.args.placement else ()
     system = aws.efs.FileSystem(
@@ -29,7 +29,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         availability_zone_name=zones[0] if zones else None,
         throughput_mode="elastic",
         tags={"Name": name},
-        opts=kept,
+        opts=retained,
     )
     targets = _targets(name, system, native, zones or tuple(native.subnets.by_zone), unprotected)
     # Protected too: deleting it keeps the files, but their directory would have no access point.
@@ -42,10 +42,10 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             "creation_info": {"owner_uid": pod_security.USER, "owner_gid": pod_security.USER, "permissions": "0770"},
         },
         tags={"Name": name},
-        opts=kept,
+        opts=retained,
     )
     if request.args.snapshots:
-        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept, kms_key=args.kms_key)
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, retained, kms_key=args.kms_key)
     if request.args.mirror and request.args.mirror.to.region:
         aws.efs.ReplicationConfiguration(
             name,

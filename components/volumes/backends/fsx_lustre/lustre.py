@@ -23,24 +23,24 @@ def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOption
     """The file system and a claim that is bound to it."""
     native: Native = request.cluster.native
     name = f"{request.namespace.plain_name}-{request.name}"
-    kept = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
+    retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
-    system = _file_system(name, args, request, kept)
+    system = _file_system(name, args, request, retained)
     if request.args.snapshots:
-        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, kept)
+        aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, retained)
     linked = [_link(name, args.repository, system, unprotected)] if args.repository else []
     zones = request.args.placement.zones if request.args.placement else ()
     return static.claim(request, opts, _where(system, zones), needed=linked)
 
 
 def _file_system(
-    name: str, args: FsxLustreSettings, request: Request, kept: pulumi.ResourceOptions
+    name: str, args: FsxLustreSettings, request: Request, retained: pulumi.ResourceOptions
 ) -> aws.fsx.LustreFileSystem:
     native: Native = request.cluster.native
     placement, source = request.args.placement, request.args.source
     zone = placement.zones[0] if placement else native.context.args.subnet_zones[0]
     persistent = args.deployment == "persistent"
-    group, rules = lustre_ports.security_group(name, native, kept)
+    group, rules = lustre_ports.security_group(name, native, retained)
     return aws.fsx.LustreFileSystem(
         name,
         subnet_ids=native.subnets.by_zone[zone],
@@ -58,7 +58,7 @@ def _file_system(
         skip_final_backup=not (request.args.retain and args.backs_up),
         tags={"Name": name},
         opts=pulumi.ResourceOptions.merge(
-            kept,
+            retained,
             pulumi.ResourceOptions(
                 # FSx checks the rules at creation.
                 depends_on=rules,

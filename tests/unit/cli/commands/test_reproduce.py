@@ -199,7 +199,7 @@ def test_every_part_that_is_gone_is_named_at_once(tmp_path: Path, mine: Path) ->
 
 def test_a_version_whose_files_the_retention_deleted_is_gone() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
-    source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
+    source = Node("dataset", "raw", "data:/raw", "c" * 64, is_kept=False)
     assert recipe.gone(node, [source]) == [
         f"m@1: its input raw@{'c' * 12} is gone: the retention has deleted its files"
     ]
@@ -216,7 +216,7 @@ def test_a_reference_that_named_two_versions_is_refused() -> None:
 
 def test_a_version_that_was_read_by_two_references_and_is_gone_is_named_once() -> None:
     node = Node("model", "m", "models:/m", "1", {"settings": {"command": []}}, content=_DIGESTS)
-    source = Node("dataset", "raw", "data:/raw", "c" * 64, kept=False)
+    source = Node("dataset", "raw", "data:/raw", "c" * 64, is_kept=False)
     assert len(recipe.gone(node, [source, source])) == 1
 
 

@@ -55,7 +55,7 @@ def test_each_volume_that_goes_is_one_line_with_what_keeps_its_bytes(
     known: Any, cluster: ClusterVolumes, says: str
 ) -> None:
     (risk,) = find_risks(
-        [{"urn": URN, "op": "delete", "type": "claim"}], ASKED, export=lambda: known, facts=lambda: cluster
+        [{"urn": URN, "op": "delete", "type": "claim"}], ASKED, export=lambda: known, cluster=lambda: cluster
     )
     assert risk == Risk(f"volume scratch is deleted {says}; acknowledged by acknowledge.deleteVolume")
 

@@ -11,7 +11,7 @@ from agents.snapshots import __main__ as program
 from components.base import field_docs
 from components.base.settings import Settings
 from components.controllers import kueue as kueue_controller
-from components.volumes.snapshots.settings import KEPT, SnapshotsArgs
+from components.volumes.snapshots.settings import DEFAULT_KEEP, SnapshotsArgs
 from components.volumes.snapshots.snapshotter import ACCOUNT
 from stack import checks
 from tests.support.rendered_files import rendered_tree
@@ -49,8 +49,8 @@ def test_the_schedule_says_which_snapshots_stay(made: Rendered) -> None:
 
 def test_the_default_number_of_snapshots_is_the_documented_one() -> None:
     plain = SnapshotsArgs(schedule="@hourly")
-    assert plain.count == [f"--keep={KEPT}"]
-    assert f"{KEPT} if `expire` is not set either." in field_docs.docstring(SnapshotsArgs, "keep"), (
+    assert plain.count == [f"--keep={DEFAULT_KEEP}"]
+    assert f"{DEFAULT_KEEP} if `expire` is not set either." in field_docs.docstring(SnapshotsArgs, "keep"), (
         "update the field's text"
     )
     assert SnapshotsArgs(schedule="@hourly", expire="2d").count == []

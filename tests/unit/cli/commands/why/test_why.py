@@ -98,7 +98,7 @@ def test_a_job_that_is_tried_no_more_says_why() -> None:
         one["spec"]["active"] = "low5" not in one["metadata"]["name"]
     found = answer("low5", given_up)
     assert found.state == "stuck"
-    assert found.verdict.endswith(
+    assert found.conclusion.endswith(
         "Kueue no longer tries to admit it: exceeding the maximum number of re-queuing retries"
     )
 
