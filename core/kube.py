@@ -242,8 +242,8 @@ class Kube:
             raise ApiError.from_response(error.status, str(error.reason), error.body or "", subject) from None
         except (HTTPError, OSError) as error:
             cause = _root_cause(error)
-            where = self.host.partition("://")[2]
-            raise self._unreachable(cause, f"{where}: {_OBJECT.sub('', cause)}") from None
+            host = self.host.partition("://")[2]
+            raise self._unreachable(cause, f"{host}: {_OBJECT.sub('', cause)}") from None
         if self._on_warning:
             for warning in answer.headers.getlist("Warning"):
                 self._on_warning(warning.partition('"')[2].rpartition('"')[0] or warning)

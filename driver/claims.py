@@ -78,8 +78,8 @@ def list_deleted(export: Object, namespace: str, declared: Object, api: Kube, st
         name: one["urn"]
         for one in export["deployment"].get("resources") or ()
         if one["type"] == _CLAIM_TYPE and not one.get("delete")
-        for where, _, name in [str(one.get("id", "")).partition("/")]
-        if where == namespace
+        for of_namespace, _, name in [str(one.get("id", "")).partition("/")]
+        if of_namespace == namespace
     }
     live = {one["metadata"]["name"]: one for one in api.items(CLAIMS.format(namespace))} if known else {}
     absent = [name for name in known if name not in live]

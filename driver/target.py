@@ -100,8 +100,8 @@ class Target:
         except UserError as error:
             if self.embedded:
                 raise
-            where = f"context {self.context}" if self.context else f"stack {self.stack}"
-            raise UserError(f"{where}: {' '.join(error.lines)}") from None
+            chosen = f"context {self.context}" if self.context else f"stack {self.stack}"
+            raise UserError(f"{chosen}: {' '.join(error.lines)}") from None
         return api
 
 

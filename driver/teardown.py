@@ -115,8 +115,8 @@ def refuse_other_clusters(stack: str | None, command: str) -> None:
     target = Target.of("", stack=stack)
     StackSettings(stack, target.home).source()
     if not target.embedded:
-        where = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
+        its = f"a cluster of kind {target.cloud}" if target.cloud else f"the cluster of context {target.context}"
         raise UserError(
-            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {where}; to delete "
+            f"STACK={stack}: `{command}` only works on the embedded cluster, and this stack is on {its}; to delete "
             f"the stack's resources there, run: pulumi destroy --stack {stack} --run-program"
         )

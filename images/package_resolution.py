@@ -100,8 +100,8 @@ def _report(
         ]
         try:
             command(argv, step=Step(f"resolve {work.name}"), log=work / "log")
-        except UserError as fault:
-            raise UserError(reason((work / "log").read_text()) or fault.lines[0]) from None
+        except UserError as error:
+            raise UserError(reason((work / "log").read_text()) or error.lines[0]) from None
         items = json.loads(report.read_text())["install"]
     return {f"{_canonical(item['metadata']['name'])}=={item['metadata']['version']}": item for item in items}
 

@@ -123,8 +123,8 @@ def _without_marks(text: str) -> tuple[list[FileProblem], str]:
     return problems, "\n".join(unmarked)
 
 
-def _problem(message: str, where: Any) -> yaml.MarkedYAMLError:
-    return yaml.MarkedYAMLError(problem=message, problem_mark=where.start_mark)
+def _problem(message: str, node: Any) -> yaml.MarkedYAMLError:
+    return yaml.MarkedYAMLError(problem=message, problem_mark=node.start_mark)
 
 
 def _shown(text: str) -> str:

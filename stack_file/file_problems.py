@@ -29,10 +29,10 @@ def lines(file: str, problems: Iterable[FileProblem]) -> list[str]:
     by_text: dict[str, list[str]] = {}
     for problem in problems:
         by_text.setdefault(problem.text, []).append(str(problem.line) if problem.line else "")
-    return [f"{file}: {_where(found)}{text}" for text, found in by_text.items()]
+    return [f"{file}: {_line_numbers(found)}{text}" for text, found in by_text.items()]
 
 
-def _where(found: Sequence[str]) -> str:
+def _line_numbers(found: Sequence[str]) -> str:
     numbers = [number for number in dict.fromkeys(found) if number]
     return f"line{'s' if len(numbers) > 1 else ''} {some(numbers, 'and')}: " if numbers else ""
 

@@ -197,11 +197,11 @@ def _gpus(spec: Spec) -> tuple[str, str, int]:
 
 
 def _gpu(spec: Spec, choice: Choice) -> Iterator[Note]:
-    where, kind, _ = _gpus(spec)
-    if where and kind != GPU_RESOURCE:
-        yield Note(spec.name, f"{where}.type", f"{kind} is left out", "use NVIDIA's GPUs, with resources.gpus")
-    elif where and choice.queue is None:
-        yield Note(spec.name, where, "GPUs need a queue, and specs have none", "import with --queue, or set queue")
+    key, kind, _ = _gpus(spec)
+    if key and kind != GPU_RESOURCE:
+        yield Note(spec.name, f"{key}.type", f"{kind} is left out", "use NVIDIA's GPUs, with resources.gpus")
+    elif key and choice.queue is None:
+        yield Note(spec.name, key, "GPUs need a queue, and specs have none", "import with --queue, or set queue")
 
 
 def _accelerator(spec: Spec, choice: Choice) -> dict[str, Any]:

@@ -14,11 +14,11 @@ def accelerator_of(path: tuple[str, ...], args: NodeGroupArgs) -> tuple[Accelera
         return None, []
     if accelerator := catalog.ACCELERATORS.get(args.accelerator):
         return accelerator, []
-    where = (*path, "accelerator")
+    at = (*path, "accelerator")
     if gone := catalog.WITHDRAWN.get(args.accelerator.lower()):
-        return None, [Problem(where, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
+        return None, [Problem(at, f"{args.accelerator} is withdrawn ({gone.reason}); use {gone.successor}")]
     near = did_you_mean(args.accelerator, catalog.ACCELERATORS)
-    return None, [Problem(where, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
+    return None, [Problem(at, f"unknown accelerator {args.accelerator!r}{near}; make catalog lists all")]
 
 
 def fitting(
@@ -78,13 +78,13 @@ def _unusable(
     path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerator | None, cloud: Cloud
 ) -> Problem | None:
     """Problems of a machine that is unknown, withdrawn, or has another number of accelerators."""
-    name, where = args.machine or "", (*path, "machine")
+    name, at = args.machine or "", (*path, "machine")
     if gone := catalog.WITHDRAWN_MACHINES.get(name):
-        return Problem(where, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
+        return Problem(at, f"{name} is withdrawn ({gone.reason}); use {gone.successor}")
     found = catalog.machine(cloud, name)
     if found is None:
         near = did_you_mean(name, catalog.machine_names(cloud))
-        return Problem(where, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
+        return Problem(at, f"unknown machine {name!r} on {cloud}{near}; make catalog CLOUD={cloud} lists all")
     per_node = args.per_node if "per_node" in args.model_fields_set or accelerator else found.count
     if per_node != found.count and found.accelerator == (accelerator.name if accelerator else found.accelerator):
         has = f"{found.count} {found.accelerator}" if found.accelerator else "no accelerator"
@@ -103,10 +103,10 @@ def _no_offer(path: tuple[str, ...], args: NodeGroupArgs, accelerator: Accelerat
         )
         return Problem((*path, "perNode"), reason)
     sellers = [other for other in catalog.clouds() if catalog.counts(other, accelerator.name)]
-    where = f"; {', '.join(sellers)} have it" if sellers else ""
+    offers = f"; {', '.join(sellers)} have it" if sellers else ""
     return Problem(
         (*path, "accelerator"),
-        f"{kind} has no machine with {accelerator.name}{where}{_nearest_accelerator(accelerator, cloud)}",
+        f"{kind} has no machine with {accelerator.name}{offers}{_nearest_accelerator(accelerator, cloud)}",
     )
 
 

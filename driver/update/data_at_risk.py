@@ -191,8 +191,8 @@ def _line(resource: Mapping[str, Any], name: str, what: str, cluster: ClusterVol
         else "whether a copy of its data stays is not known without the stack's state"
     )
     keepers = " and in ".join(_keepers(resource, name, cluster))
-    where = f"its data stays in {keepers}" if keepers else unknown
-    return f"volume {name} is {what} ({amount}): {where}"
+    fate = f"its data stays in {keepers}" if keepers else unknown
+    return f"volume {name} is {what} ({amount}): {fate}"
 
 
 def _keepers(resource: Mapping[str, Any], name: str, cluster: ClusterVolumes) -> Iterator[str]:

@@ -229,7 +229,7 @@ class Stack:
             self._run(words, step, more=variables)
         except Stopped:
             raise
-        except UserError as fault:
+        except UserError as error:
             # The log also holds earlier runs; each starts with its command line.
             log = self._log(arguments[0])
             output = log.read_text().rpartition(f" $ {self.pulumi} ")[2]
@@ -238,7 +238,7 @@ class Stack:
             if violated := policy_pack.violations(output):
                 raise UserError(*violated, f"  log: {log}") from None
             errors = crash_reports.fold_traceback(diagnostics(output), "report it with this log")
-            raise UserError(*errors, f"  log: {log}") if errors else fault from None
+            raise UserError(*errors, f"  log: {log}") if errors else error from None
 
     def _run(
         self,
@@ -269,8 +269,8 @@ class Stack:
             return call(
                 [self.pulumi, *arguments, "--stack", self.settings.name], self.settings.folder, self.environment
             )
-        except UserError as fault:
-            raise locks.refusal(str(fault), self.settings.name) or fault from None
+        except UserError as error:
+            raise locks.refusal(str(error), self.settings.name) or error from None
 
 
 def open_stack(target: Target) -> Stack:

@@ -128,9 +128,9 @@ class Supervisor:
             if not states[name].is_up:
                 try:
                     self._ask("startProcess", name, False)
-                except xmlrpc.client.Fault as fault:
-                    if "ALREADY_STARTED" not in fault.faultString:
-                        raise UserError(f"{name}: supervisord cannot start it: {fault.faultString}") from None
+                except xmlrpc.client.Fault as error:
+                    if "ALREADY_STARTED" not in error.faultString:
+                        raise UserError(f"{name}: supervisord cannot start it: {error.faultString}") from None
 
     def stop(self, name: str, *, wait: bool = True) -> None:
         """Asks one to end and does not start it again. `wait`: return once it has ended."""

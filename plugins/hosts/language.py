@@ -36,8 +36,8 @@ def _errors_are_answers(handler: Handler) -> Handler:
     def call(self: LanguageHost, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return handler(self, request, context)
-        except UserError as fault:
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "\n".join(fault.lines))
+        except UserError as error:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, "\n".join(error.lines))
 
     return call  # type: ignore[return-value]
 

@@ -79,8 +79,8 @@ class ReleaseResource:
         except HelmError as error:
             reason = f"{self._safe(str(error), news)}; check the chart name and repository configuration."
             return inputs, [("chart", reason)]
-        except UserError as fault:
-            return news, [("valueYamlFiles", str(fault))]
+        except UserError as refusal:
+            return news, [("valueYamlFiles", str(refusal))]
         return inputs, []
 
     def diff(

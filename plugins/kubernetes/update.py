@@ -96,9 +96,9 @@ def _live(session: Session, obj: Object, name: str, namespace: str | None) -> Ob
         return session.api.get(GVK.of(obj), name, namespace)
     except ApiError as error:
         if error.not_found and not error.no_match:
-            where = f"{namespace}/{name}" if namespace else name
+            shown = f"{namespace}/{name}" if namespace else name
             hint = "create it again with `pulumi up --refresh`"
-            raise UserError(f"{obj['kind']} {where} no longer exists in the cluster; {hint}") from None
+            raise UserError(f"{obj['kind']} {shown} no longer exists in the cluster; {hint}") from None
         raise
 
 

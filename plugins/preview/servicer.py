@@ -29,8 +29,8 @@ def _answer(method: Method) -> Method:
     def answered(self: Servicer, request: Any, context: grpc.ServicerContext) -> Any:
         try:
             return method(self, request, context)
-        except UserError as fault:
-            context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(fault))
+        except UserError as refusal:
+            context.abort(grpc.StatusCode.FAILED_PRECONDITION, str(refusal))
         except Exception as error:
             what = f"the preview-only provider failed in {method.__name__}: {type(error).__name__}: {error}"
             context.abort(grpc.StatusCode.INTERNAL, what)
@@ -100,8 +100,8 @@ class Servicer(provider_pb2_grpc.ResourceProviderServicer):
     def Check(self, request: Any, context: Any) -> Any:  # noqa: N802
         try:
             found = self._type(request.urn)
-        except UserError as fault:
-            return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(fault))])
+        except UserError as error:
+            return provider_pb2.CheckResponse(failures=[provider_pb2.CheckFailure(reason=str(error))])
         news: Properties = diff.with_defaults(decode(request.news), decode(request.olds))
         values = cloud_models.inputs(_token(request.urn), news, found.arguments)
         self._log(request.urn, engine_pb2.INFO, values.coverage.message())

@@ -48,8 +48,8 @@ def times(manifest: Manifest, demand: Demand) -> int:
         if manifest.kind == "DaemonSet":
             problem = "its pods request GPUs on every node that they fit, so their number is not known here"
             raise UnseenError(problem, "use a Deployment or a Job, or remove the GPUs")
-        where = dotted(demand.path) or "its manifest"
-        problem = f"it requests GPUs (`{where}`), and how many pods a {manifest.kind} runs is not known here"
+        shown = dotted(demand.path) or "its manifest"
+        problem = f"it requests GPUs (`{shown}`), and how many pods a {manifest.kind} runs is not known here"
         raise UnseenError(problem, "request them in a Deployment, Job or JobSet, whose pods are counted")
     spec = part(manifest.body, "spec")
     if manifest.type in _SCALED and number(spec, "replicas", 1, ("spec",)) == 0:

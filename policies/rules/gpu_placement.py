@@ -66,8 +66,8 @@ def _off_gpu_nodes(resource: Resource, view: View, config: Config) -> Iterator[F
         taken = [each.name for each in having if placement.takes(each, pod.spec, groups)]
         blind = any(placement.tolerates(one, _GPU_TAINT) for one in maps(pod.spec, "tolerations"))
         if not pod.gpus and (taken or (blind and not groups)):
-            where = ", ".join(taken) or "nodes with GPUs"
-            problem = f"`{pod.dotted_path}` requests no accelerator and tolerates the taints of {where}"
+            nodes = ", ".join(taken) or "nodes with GPUs"
+            problem = f"`{pod.dotted_path}` requests no accelerator and tolerates the taints of {nodes}"
             yield Finding(problem, "remove the toleration: it takes CPUs and memory that jobs with GPUs wait for")
 
 
@@ -83,14 +83,14 @@ def _tainted(view: View, config: Config) -> Iterator[tuple[Resource | None, Find
 
 def _limits(resource: Resource, view: View, config: Config) -> Iterator[Finding]:
     for pod in pods.of(resource):
-        for where, one in pod.containers():
+        for path, one in pod.containers():
             resources = part(one, "resources", pod.path)
             requests, limits = known(resources, "requests") or {}, known(resources, "limits") or {}
             for name in filter(accelerators.is_asked, sorted({*requests, *limits})):
                 limit = _written(limits.get(name, "none"))
                 request = _written(requests[name]) if name in requests else limit
                 if limit != request:
-                    problem = f"`{where}.resources` requests {request} {name} with a limit of {limit}"
+                    problem = f"`{path}.resources` requests {request} {name} with a limit of {limit}"
                     yield Finding(problem, "write the number into `limits` alone: both must be equal")
 
 

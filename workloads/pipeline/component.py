@@ -267,13 +267,13 @@ def _refuse_encrypted(args: PipelineArgs, at: Key, platform: Platform) -> None:
     provenance of each version, too, which stays."""
     found = []
     for name, stage in args.stages.items():
-        where = (*at, "stages", name)
+        key = (*at, "stages", name)
         of_job = stage.job.env if stage.job else {}
-        for variable in sorted(platform.secret_env((*where, "job"), of_job)):
+        for variable in sorted(platform.secret_env((*key, "job"), of_job)):
             reason = "is encrypted, but would be readable in the WorkflowTemplate; use {secret: NAME, key: KEY}"
-            found.append(Problem((*where, "job", "env", variable), reason))
+            found.append(Problem((*key, "job", "env", variable), reason))
         for variable in sorted(stage.params):
-            if problems.below((path := (*where, "params", variable)), platform.secret):
+            if problems.below((path := (*key, "params", variable)), platform.secret):
                 reason = "is encrypted, but would be readable in the WorkflowTemplate and in lineage"
                 found.append(
                     Problem(path, f"{reason}; make the stage a job, with {{secret: NAME, key: KEY}} in its env")

@@ -33,7 +33,7 @@ def _one_node(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decla
         for key, own in workload.together_on(volume, declared.datasets):
             if not all(_groups_of(pods, fleet) for pods in own):
                 continue  # reported by another check
-            where = (*at, *key)
+            path = (*at, *key)
             resources: tuple[Key, ...] = tuple((*one, "resources") for one in (at, *servers))
             given = (("volumes", volume), ("nodeGroups",), *resources)
             of_servers = [pods for one in servers.values() for pods in one]
@@ -41,11 +41,11 @@ def _one_node(volume: str, mounting: Mapping[Key, WorkloadArgs], declared: Decla
                 reason = (
                     f"volume {volume} is ReadWriteOnce, so the {sum(pods.count for pods in own)} pods must share a node"
                 )
-                yield Problem(where, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
+                yield Problem(path, f"{reason}, but {_apart(own, fleet, remedy)}", given=given)
             elif not _fit([*own, *of_servers], fleet):
                 others = " and ".join(one[-1] for one in servers)
                 reason = f"volume {volume} is ReadWriteOnce, but no node has room for these pods and those of {others}"
-                yield Problem(where, f"{reason}, which also mounts it; {remedy}", given=given)
+                yield Problem(path, f"{reason}, which also mounts it; {remedy}", given=given)
             elif workload.stays:
                 servers[at] = own
 

@@ -78,14 +78,14 @@ def check_within(
         return
     level = within.level
     given = (("topology",), ("nodeGroups",), (*at, "strategy"), (*at, "resources"), ("queues",))
-    where = (*at, "within")
+    path = (*at, "within")
     if not capacity.levels:
         reason = "is set, but the stack has no topology; set topology, such as [zone, host]"
-        yield Problem(where, reason, given=given)
+        yield Problem(path, reason, given=given)
     elif level not in capacity.levels:
         known = ", ".join(capacity.levels)
         near = did_you_mean(level, capacity.levels)
-        yield Problem(where, f"unknown level {level}; choose one of {known}{near}", given=given)
+        yield Problem(path, f"unknown level {level}; choose one of {known}{near}", given=given)
     else:
         for pods in pod_sets if within.required else ():
             most = capacity.most_within(pods, capacity.levels[level]) if pods.resources.gpus else None
@@ -94,9 +94,7 @@ def check_within(
                     f"{_pods(pods)} of {number_of(pods.resources.gpus, 'GPU')} do not fit into one {level}, "
                     f"which has room for {most}"
                 )
-                yield Problem(
-                    where, f"{reason}; set a wider level, or {{level: {level}, required: false}}", given=given
-                )
+                yield Problem(path, f"{reason}; set a wider level, or {{level: {level}, required: false}}", given=given)
 
 
 def at_stake(

@@ -34,17 +34,17 @@ def _groups(role: Role, settings: JobSettings, at: Key, declared: Declared) -> I
         for shape in fitting
     }
     given = (("nodeGroups",), (*at, "resources"))
-    where = (*at, "strategy", "topology")
+    path = (*at, "strategy", "topology")
     if not fitting:
         which = f"node group {group_name} does not have" if group_name else "no node group has"
         shape = f"{{accelerator: {accelerator}, perNode: {chips}, topology: {role.topology}, max: {role.replicas}}}"
         reason = f"{which} {accelerator} as {role.topology} with {chips} on each machine"
-        yield Problem(where, f"{reason}; declare one on a GKE cluster: {shape}", given=given)
+        yield Problem(path, f"{reason}; declare one on a GKE cluster: {shape}", given=given)
     elif all(closed.values()):
         reasons = ", ".join(f"{name} ({why})" for name, why in closed.items())
         remedy = "declare another group, or meet its condition"
         yield Problem(
-            where,
+            path,
             f"no node group with such TPUs accepts the pods: {reasons}; {remedy}",
             given=(*given, (*at, "checkpoints")),
         )

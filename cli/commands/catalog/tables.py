@@ -158,6 +158,6 @@ def _days(prices: Iterable[Price | None]) -> set[str]:
 
 
 def _estimate(region: str | None, dates: set[str]) -> str:
-    where = f"in {region}" if region else "in the cheapest region"
+    cheapest_or_region = f"in {region}" if region else "in the cheapest region"
     when = " to ".join(sorted({min(dates), max(dates)})) if dates else "no date"
-    return f"List prices {where}, an estimate as of {when}."
+    return f"List prices {cheapest_or_region}, an estimate as of {when}."

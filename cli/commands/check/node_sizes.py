@@ -65,8 +65,8 @@ def _missing(at: Key, needs: Size, nodes: Sequence[Size]) -> Iterator[Problem]:
         ("memoryGib", needs[1], memory, f"{memory / 1024:.4g} GiB"),
     ):
         if requested > allocatable:
-            where = "this machine" if len(nodes) == 1 else "each node of this machine"
-            reason = f"{where} has only {shown} for pods"
+            owner = "this machine" if len(nodes) == 1 else "each node of this machine"
+            reason = f"{owner} has only {shown} for pods"
             yield Problem((*at, key), f"{reason}; set less, or deploy to a larger cluster")
 
 

@@ -68,8 +68,8 @@ def of(
         ],
     )
     about = labels(f"copy-{volume}", "copy")
-    where = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)
-    made = pod.template(account, about, container, grace_seconds=0, restart_policy="Never", placement=where)
+    constraints = placement.spec(resolved.fleet, _RESOURCES, interruptible=False)
+    made = pod.template(account, about, container, grace_seconds=0, restart_policy="Never", placement=constraints)
     name = {"name": f"copy-{volume}-{uuid.uuid4().hex[:5]}", "namespace": resolved.config.namespace_name}
     spec: dict[str, Any] = {**made["spec"], "activeDeadlineSeconds": _MOST_SECONDS}
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {**made["metadata"], **name}, "spec": spec}

@@ -166,8 +166,8 @@ def rollback(opts: DatasetOptions, about: Mapping[str, Any]) -> None:
 
 
 def _say(opts: DatasetOptions, name: str, made: Mapping[str, Any] | None, gone: str) -> None:
-    where = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
-    terminal.console().print(Text(f"{opts.dataset}@{name}: {where}"), soft_wrap=True)
+    target = f"commit {made['id'][:SHORT]}, version {made['version'][:SHORT]}" if made else gone
+    terminal.console().print(Text(f"{opts.dataset}@{name}: {target}"), soft_wrap=True)
 
 
 def collect_from(opts: DatasetOptions, *, now: bool) -> None:

@@ -58,7 +58,7 @@ def render(rows: Sequence[Row], now: datetime) -> RenderableType:
     columns: dict[str, list[str]] = {
         "job": [row.job.run for row in rows],
         "state": [row.job.state for row in rows],
-        "where": [_where(row) for row in rows],
+        "where": [_location(row) for row in rows],
         "step": [_step(row.progress) for row in rows],
         "loss": [NOTHING if row.progress.loss is None else f"{row.progress.loss:.4g}" for row in rows],
         "steps/s": [_rate(row.progress.steps_per_second) for row in rows],
@@ -90,7 +90,7 @@ def _says_something(name: str, cells: Sequence[str]) -> bool:
     return len(set(cells)) > 1 if name == "namespace" else set(cells) != {NOTHING}
 
 
-def _where(row: Row) -> str:
+def _location(row: Row) -> str:
     """Its flavors, or its position in the queue."""
     job = row.job
     if job.ended:

@@ -26,7 +26,7 @@ class Node:
     kind: str
     """dataset or model; empty if it was not found."""
     name: str
-    where: str
+    location: str
     """The folder of its versions, VOLUME:/PATH; empty if the stack has none of its name."""
     version: str
     record: Mapping[str, Any] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Node:
     @property
     def id(self) -> str:
         """Its identity in the graph."""
-        return f"{self.where or self.name}@{self.version}"
+        return f"{self.location or self.name}@{self.version}"
 
     @property
     def title(self) -> str:
@@ -128,8 +128,8 @@ def read(wanted: Sequence[VersionPath], volumes: Volumes, *, code: bool = False)
             found = volumes.ask(
                 volume, [{"path": each.path, "reference": each.reference, "code": code} for each in requested]
             )
-        except UserError as fault:
-            found = [{"problem": "; ".join(fault.lines)} for _ in requested]
+        except UserError as error:
+            found = [{"problem": "; ".join(error.lines)} for _ in requested]
         answers.update({each: node(each, answer) for each, answer in zip(requested, found, strict=True)})
     return [answers[each] for each in wanted]
 

@@ -33,7 +33,7 @@ def _below(branch: Tree, graph: Graph, one: str, shown: set[str]) -> None:
 
 
 def _label(node: Node, *, shown: bool) -> Text:
-    text = Text.assemble((node.title, "bold"), (f"  {node.kind} {node.where}".rstrip(), "dim"))
+    text = Text.assemble((node.title, "bold"), (f"  {node.kind} {node.location}".rstrip(), "dim"))
     if shown:
         return text.append("  (above)", "dim")
     for line in record.lines(node):
@@ -51,7 +51,7 @@ def _plain(node: Node) -> dict[str, Any]:
         ("id", node.id),
         ("kind", node.kind),
         ("name", node.name),
-        ("where", node.where),
+        ("where", node.location),
         ("version", node.version),
         ("inputs", list(node.inputs)),
         ("record", dict(node.record)),

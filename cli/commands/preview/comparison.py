@@ -128,7 +128,7 @@ def follows(parent: str, child: str) -> str:
     """The property with which a child of a node group's resource is replaced with it; empty for one that stays."""
     clouds = (kind.effects for kind in ClusterArgs.kinds() if kind.effects)
     return next(
-        (cloud.of_group[child] for cloud in clouds if cloud.node_group == parent and child in cloud.of_pool), ""
+        (cloud.of_group[child] for cloud in clouds if cloud.node_group == parent and child in cloud.of_group), ""
     )
 
 

@@ -59,8 +59,8 @@ def _no_job(node: Node) -> str:
     if not node.record.get("settings"):
         return "its settings are not recorded: no training job published it, or one of an older tensorplane"
     if stage := node.record.get("stage"):
-        where = f"stage {stage} of pipeline {node.record.get('pipeline')}"
-        return f"was trained in {where}, whose pods alone have its inputs; run the pipeline again"
+        owner = f"stage {stage} of pipeline {node.record.get('pipeline')}"
+        return f"was trained in {owner}, whose pods alone have its inputs; run the pipeline again"
     return ""
 
 
@@ -115,14 +115,14 @@ def job(node: Node, folder: Path, *, built_here: bool) -> JobRequest:
 
 def _model(node: Node, settings: Mapping[str, Any]) -> Mapping[str, str]:
     """The folder of the job's model; for a program that named one itself, that of the version."""
-    volume, _, path = node.where.partition(":/")
+    volume, _, path = node.location.partition(":/")
     return settings.get("model") or {"volume": volume, "path": path}
 
 
 def reproduces(node: Node) -> dict[str, Any]:
     """What the job's pods need to know of the version; see the library's `lineage.py`."""
     decisive = {key: node.record[key] for key in ("run", "runSeed", "inputs") if key in node.record}
-    return {"model": node.where, "version": node.version, **decisive}
+    return {"model": node.location, "version": node.version, **decisive}
 
 
 def check_same(planned: Planned, node: Node) -> None:

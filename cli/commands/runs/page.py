@@ -117,8 +117,8 @@ class _Page(BaseHTTPRequestHandler):
     def _state(self, run: str, stage: str) -> None:
         try:
             status, found = 200, self.answer(run, stage)
-        except UserError as fault:
-            status, found = 502, {"error": str(fault)}
+        except UserError as error:
+            status, found = 502, {"error": str(error)}
         self._send(status, "application/json", json.dumps(found).encode())
 
     def _send(self, status: int, content_type: str, content: bytes) -> None:

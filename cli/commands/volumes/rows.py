@@ -154,7 +154,7 @@ def _mirror(
     if MIRROR in annotations:
         return Mirror(annotations[MIRROR], moment(annotations.get(AT)))
     wanted = (declared or {}).get("mirror") or {}
-    to = ", ".join(f"{way}: {where}" for way, where in (wanted.get("to") or {}).items())
+    to = ", ".join(f"{way}: {target}" for way, target in (wanted.get("to") or {}).items())
     for one in objects.replications:
         if one["spec"].get("sourcePVC") == name:
             return Mirror(to or "VolSync", moment((one.get("status") or {}).get("lastSyncTime")))

@@ -127,9 +127,11 @@ def _no_queue(namespace: str, queue: str, there: Sequence[str]) -> str:
 
 def _admitted(observed: Observed, work: Work) -> Answer:
     flavors = workloads.flavor_names(observed.objects.flavors)
-    where = ", ".join(f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items()))
+    flavor_text = ", ".join(
+        f"{flavors.get(flavor, flavor)} ({amounts(held)})" for flavor, held in sorted(work.held.items())
+    )
     verb, since = ("run", work.running.since) if work.state == "running" else ("been admitted", work.reserved.since)
-    conclusion = f"{observed.name} has {verb} since {observed.ago(since)} on {where}, in queue {work.queue}"
+    conclusion = f"{observed.name} has {verb} since {observed.ago(since)} on {flavor_text}, in queue {work.queue}"
     lines = [
         *_borrowing(observed, work, flavors),
         *_former_starts(observed),

@@ -52,19 +52,19 @@ def _network(args: EksSettings) -> Iterator[Problem]:
     network, path = args.network, ("cluster", "network")
     if network.subnets:
         of_new = (((*path, "cidr"), network.cidr), (("cluster", "zones"), args.zones), ((*path, "nat"), network.nat))
-        for where, value in of_new:
+        for at, value in of_new:
             if value:
-                yield Problem(where, "applies to a new VPC, but subnets names existing ones; remove one of them")
-    where = (*path, "subnets") if network.subnets else ("cluster", "zones")
+                yield Problem(at, "applies to a new VPC, but subnets names existing ones; remove one of them")
+    at = (*path, "subnets") if network.subnets else ("cluster", "zones")
     zones = list(network.subnets or args.zones)
     if len(zones) == 1:
-        yield Problem(where, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
+        yield Problem(at, f"{zones[0]} is one zone, but an EKS control plane spans two; list at least two")
     known = catalog.zones("eks", args.region) or tuple(f"{args.region}{letter}" for letter in ZONE_LETTERS)
     for zone in zones:
         if zone not in known:
             near = did_you_mean(zone, known)
             reason = f"unknown zone {zone!r} in {args.region}; choose one of {', '.join(known)}{near}"
-            yield Problem(where, reason, given=(("cluster", "region"),))
+            yield Problem(at, reason, given=(("cluster", "region"),))
 
 
 def _subnets(args: EksSettings) -> Iterator[Problem]:

@@ -116,8 +116,8 @@ def _instance_profiles(context: Context) -> list[dict[str, Any]]:
     owner = _owner(context)
     profiles = f"arn:{context.partition}:iam::*:instance-profile/*"
 
-    def carrying(where: str) -> dict[str, str]:
-        return {f"aws:{where}/{owner}": "owned", f"aws:{where}/{_REGION}": context.region}
+    def carrying(tag_kind: str) -> dict[str, str]:
+        return {f"aws:{tag_kind}/{owner}": "owned", f"aws:{tag_kind}/{_REGION}": context.region}
 
     requested = {**carrying("RequestTag"), f"aws:RequestTag/{_CLUSTER}": context.cluster_name}
     requested_class, there_class = {f"aws:RequestTag/{_CLASS}": "*"}, {f"aws:ResourceTag/{_CLASS}": "*"}

@@ -68,18 +68,18 @@ def _why_one(shape: Shape) -> str:
 
 
 def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
-    topology, where = shape.args.topology, (*path, "topology")
+    topology, at = shape.args.topology, (*path, "topology")
     if topology is None:
         return
     if shape.accelerator is None or shape.accelerator.kind != "tpu":
-        yield Problem(where, "is set on a group without TPUs; remove it")
+        yield Problem(at, "is set on a group without TPUs; remove it")
         return
     like = (shape.machine and shape.machine.topology) or topology
     if not slices.is_topology(topology, like):
         known = slices.examples(like)
         near = did_you_mean(topology, known)
         yield Problem(
-            where, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
+            at, f"{shape.accelerator.name} has no topology {topology!r}; choose one of {', '.join(known)}{near}"
         )
         return
     machines, args = slices.machines(shape), shape.args
@@ -88,7 +88,7 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
             f"{topology} spans several machines, but {shape.accelerator.name} machines are not interconnected; "
             f"use {like}"
         )
-        yield Problem(where, reason)
+        yield Problem(at, reason)
     elif machines > 1 and shape.per_node != slices.CHIPS_OF_SLICE_MACHINES:
         reason = (
             f"is {shape.per_node}, but machines of a multi-host slice ({topology}) have 4 chips each; set perNode: 4"
@@ -96,7 +96,7 @@ def _slice(path: tuple[str, ...], shape: Shape) -> Iterator[Problem]:
         yield Problem((*path, "perNode"), reason)
     elif machines < 1:
         yield Problem(
-            where, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
+            at, f"{topology} has fewer chips than one machine of the group ({shape.per_node}); use a larger topology"
         )
     elif args.max != machines:
         yield Problem(

@@ -25,9 +25,9 @@ def capacity(path: Key, args: NodeGroupArgs, cluster: ClusterProperties) -> Iter
             (*path, "spot"), "conflicts with reserved, because reserved machines are never spot; remove one of them"
         )
     if args.reserved and args.reserved.capacity_block and not cluster.traits.capacity_blocks:
-        where = (*path, "reserved", "capacityBlock")
+        at = (*path, "reserved", "capacityBlock")
         reason = f"cluster kind {cluster.kind} has no capacity blocks; set it to false"
-        yield Problem(where, reason, given=_BY_KIND)
+        yield Problem(at, reason, given=_BY_KIND)
     if args.topology and not cluster.traits.slices:
         reason = f"cluster kind {cluster.kind} has no TPU slices; leave it out"
         yield Problem((*path, "topology"), reason, given=_BY_KIND)

@@ -33,11 +33,11 @@ def find_problems(resources: Resources, at: Key, shapes: Sequence[Shape]) -> Ite
 
 
 def find_count_problems(
-    resources: Resources, count: int, at: Key, where: Key, shapes: Sequence[Shape]
+    resources: Resources, count: int, at: Key, path: Key, shapes: Sequence[Shape]
 ) -> Iterator[Problem]:
     """Problem of more simultaneous pods than the full groups hold.
 
-    `at`: the path of the pods' resources. `where`: the path of their number.
+    `at`: the path of the pods' resources. `path`: the path of their number.
     """
     if not shapes or runs_on_real_node(resources, shapes):
         return
@@ -45,4 +45,4 @@ def find_count_problems(
     if 0 < capacity < count:
         groups = ", ".join(shape.name for shape in shapes)
         reason = f"{count} pods do not fit: full node groups {groups} hold {capacity} of them"
-        yield Problem(where, f"{reason}; set {capacity} or less, or raise max there", given=(("nodeGroups",), at))
+        yield Problem(path, f"{reason}; set {capacity} or less, or raise max there", given=(("nodeGroups",), at))

@@ -15,25 +15,25 @@ _MPS_CLIENTS_OF_OLD = 16
 def find_problems(
     path: Key, args: NodeGroupArgs, accelerator: Accelerator | None, cluster: ClusterProperties
 ) -> Iterator[Problem]:
-    sharing, where = args.sharing, (*path, "sharing")
+    sharing, at = args.sharing, (*path, "sharing")
     if sharing is None:
         return
     if accelerator is None or accelerator.kind != "gpu":
-        yield Problem(where, "only GPUs can be shared; set accelerator to a GPU, or remove sharing")
+        yield Problem(at, "only GPUs can be shared; set accelerator to a GPU, or remove sharing")
     elif isinstance(sharing, Mig):
         if not accelerator.mig:
             able = [other.name for other in catalog.ACCELERATORS.values() if other.mig]
             yield Problem(
-                where, f"{accelerator.name} does not support MIG; use kind timeSlicing, or one of {', '.join(able)}"
+                at, f"{accelerator.name} does not support MIG; use kind timeSlicing, or one of {', '.join(able)}"
             )
         elif sharing.profile not in accelerator.mig:
             near = did_you_mean(sharing.profile, accelerator.mig)
             reason = f"{accelerator.name} has no profile {sharing.profile}"
-            yield Problem((*where, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
+            yield Problem((*at, "profile"), f"{reason}; choose one of {', '.join(accelerator.mig)}{near}")
     elif isinstance(sharing, Mps):
         old = float(accelerator.compute_capability or 0) < cluster.traits.mps_of_old_gpus
         if not accelerator.mps:
-            yield Problem(where, f"{accelerator.name} does not support MPS; use kind timeSlicing")
+            yield Problem(at, f"{accelerator.name} does not support MPS; use kind timeSlicing")
         elif old and sharing.replicas > _MPS_CLIENTS_OF_OLD:
             reason = f"by MPS at most {_MPS_CLIENTS_OF_OLD} pods can share a {accelerator.name}"
-            yield Problem((*where, "replicas"), f"{reason}; set replicas to {_MPS_CLIENTS_OF_OLD} or less")
+            yield Problem((*at, "replicas"), f"{reason}; set replicas to {_MPS_CLIENTS_OF_OLD} or less")

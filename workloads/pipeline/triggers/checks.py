@@ -55,8 +55,8 @@ def find_problems_between(workloads: Mapping[Key, WorkloadArgs]) -> Iterator[Pro
             if trigger.windows and datasets and not datasets & recorded:
                 names = " and ".join(sorted(datasets))
                 reason = f"is {trigger.windows}, but no recorder writes to {names}"
-                where = (*at, "triggers", name, "windows")
-                yield Problem(where, f"{reason}; count versions instead, or add a recorder", given=(at[:-1],))
+                path = (*at, "triggers", name, "windows")
+                yield Problem(path, f"{reason}; count versions instead, or add a recorder", given=(at[:-1],))
 
 
 def _recorder(workload: object) -> RecorderSettings | None:

@@ -70,7 +70,7 @@ def claim(
             tags=tags(native.context.args),
             opts=pulumi.ResourceOptions(parent=opts.parent, provider=native.provider),
         )
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": ["noatime", "flock"],
         "csi": {
             "driver": _DRIVER,
@@ -78,7 +78,7 @@ def claim(
             "volume_attributes": {"mgs-ip-address": system.client_info.mgs_address},
         },
     }
-    return static.claim(request, opts, where)
+    return static.claim(request, opts, spec)
 
 
 def _file_system(

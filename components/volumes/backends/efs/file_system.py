@@ -53,7 +53,7 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
             destination={"region": request.args.mirror.to.region, "kms_key_id": args.mirror_kms_key},
             opts=unprotected,
         )
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "mount_options": ["tls"],
         "csi": {"driver": "efs.csi.aws.com", "volume_handle": pulumi.Output.concat(system.id, "::", folder.id)},
     }
@@ -62,8 +62,8 @@ def claim(args: EfsSettings, request: Request, opts: pulumi.ResourceOptions) -> 
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
-        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
-    return static.claim(request, opts, where, needed=targets)
+        spec["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return static.claim(request, opts, spec, needed=targets)
 
 
 def _targets(

@@ -30,7 +30,7 @@ def claim(args: FsxLustreSettings, request: Request, opts: pulumi.ResourceOption
         aws_backup_plan.plan(native.context, name, request.args.snapshots, system.arn, retained)
     linked = [_link(name, args.repository, system, unprotected)] if args.repository else []
     zones = request.args.placement.zones if request.args.placement else ()
-    return static.claim(request, opts, _where(system, zones), needed=linked)
+    return static.claim(request, opts, _spec(system, zones), needed=linked)
 
 
 def _file_system(
@@ -90,8 +90,8 @@ def _link(
     )
 
 
-def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+def _spec(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core.v1.PersistentVolumeSpecArgsDict:
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         # The root directory of a new file system belongs to root. The kubelet changes its group before the first pod
         # starts, but with the driver's fsGroupPolicy ReadWriteOnceWithFSType only if the volume has an fsType and the
         # mode ReadWriteOnce. The driver receives the first mode.
@@ -109,5 +109,5 @@ def _where(system: aws.fsx.LustreFileSystem, zones: tuple[str, ...]) -> k8s.core
         here: k8s.core.v1.NodeSelectorTermArgsDict = {
             "match_expressions": [{"key": ZONE, "operator": "In", "values": list(zones)}]
         }
-        where["node_affinity"] = {"required": {"node_selector_terms": [here]}}
-    return where
+        spec["node_affinity"] = {"required": {"node_selector_terms": [here]}}
+    return spec

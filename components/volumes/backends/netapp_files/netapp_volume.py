@@ -37,7 +37,7 @@ def claim(
     mirror = request.args.mirror
     if mirror and mirror.to.region:
         netapp_mirror.mirror(args, request, native, volume, retained)
-    where: k8s.core.v1.PersistentVolumeSpecArgsDict = {
+    spec: k8s.core.v1.PersistentVolumeSpecArgsDict = {
         "nfs": {
             "server": volume.mount_targets.apply(lambda targets: targets[0].ip_address),
             "path": pulumi.Output.concat("/", volume.creation_token),
@@ -45,7 +45,7 @@ def claim(
         "mount_options": [f"nfsvers={args.version}", "hard", "rsize=262144", "wsize=262144"],
     }
     # Azure restores it; the claim has no data source.
-    return static.claim(dataclasses.replace(request, source=None), opts, where)
+    return static.claim(dataclasses.replace(request, source=None), opts, spec)
 
 
 def name_of(request: Request, volume: str | None = None) -> str:

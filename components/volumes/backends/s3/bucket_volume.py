@@ -30,12 +30,12 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
     retained = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(provider=native.provider))
     unprotected = pulumi.ResourceOptions(parent=opts.parent, provider=native.provider)
     guards: Sequence[pulumi.Resource] = ()
-    where: pulumi.Input[str]
+    bucket_name: pulumi.Input[str]
     if args.bucket:
-        where, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
+        bucket_name, arn = args.bucket, pulumi.Output.from_input(f"arn:{native.context.partition}:s3:::{args.bucket}")
     else:
         made = _new(args, request, name, retained)
-        where, arn, guards = made.bucket.id, made.bucket.arn, made.guards
+        bucket_name, arn, guards = made.bucket.id, made.bucket.arn, made.guards
     writes = bucket_rights.writes(request.access_modes)
     (role,) = (one for one in request.installed if isinstance(one, aws.iam.Role))
     rights = aws.iam.RolePolicy(
@@ -47,7 +47,11 @@ def claim(args: S3Settings, request: Request, opts: pulumi.ResourceOptions) -> k
             "driver": "s3.csi.aws.com",
             # Kubernetes requires a unique handle for each volume.
             "volume_handle": name,
-            "volume_attributes": {"bucketName": where, "authenticationSource": "driver", **_cache(args, request.args)},
+            "volume_attributes": {
+                "bucketName": bucket_name,
+                "authenticationSource": "driver",
+                **_cache(args, request.args),
+            },
         },
     }
     return static.claim(request, opts, mounted, needed=[rights, *guards])

@@ -251,7 +251,7 @@ def test_code_that_leads_out_of_its_folder_is_not_written(tmp_path: Path, mine: 
 
 
 _THEN = Node("model", "digits", "models:/digits", "3", {"steps": 60, "seed": 7}, content=_DIGESTS)
-_NOW = replace(_THEN, name="x", where="models:/reproduced/digits/3", version="1")
+_NOW = replace(_THEN, name="x", location="models:/reproduced/digits/3", version="1")
 
 
 def test_equal_models_are_said_to_be_equal() -> None:
