@@ -36,7 +36,7 @@ def impatient(request: pytest.FixtureRequest, queues: Jobs, fleet: Simulated) ->
 
 def _returned(jobs: Jobs, name: str) -> str:
     """Why a job has returned its quota; nothing where it holds it."""
-    if name not in jobs.seen() or jobs.holds_quota(name):
+    if name not in jobs.observed() or jobs.holds_quota(name):
         return ""
     return str(_annotations(jobs, name).get(REASON, ""))
 

@@ -14,7 +14,7 @@ from cli.commands.preview.engine import Streamed
 from cli.commands.preview.report import Report
 from core.errors import UserError
 from driver.update.data_at_risk import Acknowledged
-from tests.hosts.preview_events import said
+from tests.hosts.preview_events import diagnostic
 
 _URN = "urn:pulumi:dev::tensorplane::"
 _CLAIM = "tensorplane:index:Volume$kubernetes:core/v1:PersistentVolumeClaim"
@@ -137,13 +137,15 @@ def test_an_unprotected_volume_needs_an_acknowledgement() -> None:
 
 
 def test_a_branch_whose_program_fails_deletes_nothing_in_its_report() -> None:
-    found = _compared([_made(_CLAIM, _claim(), protect=True)], [said("error", "volumes.a: no backend")], failed=True)
+    found = _compared(
+        [_made(_CLAIM, _claim(), protect=True)], [diagnostic("error", "volumes.a: no backend")], failed=True
+    )
     assert (found.changes, found.risks, found.errors) == ((), (), ("volumes.a: no backend",))
     assert found.failed
 
 
 def test_a_merge_base_whose_preview_fails_is_named() -> None:
-    before = Streamed([said("error", "unknown setting")], failed=True)
+    before = Streamed([diagnostic("error", "unknown setting")], failed=True)
     found = comparison.report(
         "dev", "3f9c2ab417", before, Streamed([_made(_ROLE, {})], False), acknowledged=Acknowledged()
     )

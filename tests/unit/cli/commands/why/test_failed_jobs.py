@@ -13,7 +13,7 @@ from cli.kueue.objects import ClusterObjects, JobObjects
 from cli.kueue.quota_tree import QuotaTree
 from core.kube import Kube
 from tests.support.failed_jobs import NOW, RUN, TRACEBACK, UNPULLED, Cluster, exited, job_set_of, pod_of, unpulled
-from tests.support.planned_jobs import facts, planned
+from tests.support.planned_jobs import job_context, planned
 from workloads.pods.mounts import Mountable
 
 
@@ -87,7 +87,7 @@ def test_why_tells_that_a_job_without_a_queue_runs_and_how_often_it_was_restarte
 
 def test_why_of_a_restarted_job_says_where_the_lines_of_its_former_pods_are() -> None:
     kept = planned(
-        facts(volumes={"models": Mountable("models-claim", "/models")}),
+        job_context(volumes={"models": Mountable("models-claim", "/models")}),
         volumes={"models": None},
         checkpoints={"volume": "models"},
     ).job_set
