@@ -16,7 +16,7 @@ from components.base.settings import Settings
 from tests.support import counts, rendering
 from tests.support.problems import problems_of
 from tests.support.rendering import Rendered
-from tests.support.volume_faults import EXISTING, HOURLY
+from tests.support.volume_problems import EXISTING, HOURLY
 
 Volume = dict[str, Any]
 

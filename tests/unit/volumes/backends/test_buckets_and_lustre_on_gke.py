@@ -10,7 +10,7 @@ import pytest
 from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 from tests.unit.clusters.gke import built as gke
 
 GKE = {"kind": "gke", "project": "ml-platform", "region": "us-central1"}

@@ -9,7 +9,7 @@ import pytest
 
 from tests.support.rendered_files import rendered_file, rendered_tree
 from tests.support.rendering import PROJECT, Rendered
-from tests.support.volume_faults import lines
+from tests.support.volume_problems import lines
 
 EKS = {"kind": "eks", "region": "us-west-2", "endpoint": {"deployFromInside": True}}
 EBS = {"backend": {"kind": "ebs"}}

@@ -17,7 +17,7 @@ from tests.support.problems import problems_of
 from tests.support.rendered_files import rendered_tree
 from tests.support.rendering import PROJECT, Rendered, settings_of
 from tests.support.volsync_schema import find_problems
-from tests.support.volume_faults import EXISTING, FILES, lines
+from tests.support.volume_problems import EXISTING, FILES, lines
 
 CEPH = {"kind": "cephfs"}
 NFS = {"kind": "nfs", "server": "nfs.example.com", "folder": "/copy"}

@@ -1,4 +1,4 @@
-"""The faults that a stack's volumes are refused with."""
+"""The problems that a stack's volumes are refused with."""
 
 from __future__ import annotations
 
